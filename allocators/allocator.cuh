@@ -1,0 +1,91 @@
+/// @file
+/// What an allocator is: the contract that every header of this folder proves at its end.
+///
+/// An allocator has two halves. The host object owns a pool (on a GPU or on the host) and is made,
+/// reset and walked while no kernel uses it. Its `Ref` is a trivially copyable handle that a
+/// kernel takes by value and through which any number of threads allocate and free at once.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include "allocators/heap.h"
+#include "allocators/platform/macros.cuh"
+
+namespace heapwood::allocators {
+
+/// Every payload starts at a multiple of this many bytes.
+inline constexpr std::size_t kAlignment = 16;
+
+/// What is known of an allocator without running it. Strings are literals.
+struct Traits {
+    const char* name;             ///< on the command line
+    const char* title;            ///< as published
+    const char* source;           ///< paper and section it comes from
+    bool frees_individually;      ///< false: `deallocate` does nothing, memory returns on reset()
+    bool full;                    ///< false: carries the papers' asterisk (no full allocator)
+    bool walkable;                ///< `for_each_region` visits the pool; false only for CUDA's
+    std::uint64_t header_bytes;   ///< memory it keeps outside payloads, per allocation or granule
+    std::uint64_t smallest_pool;  ///< bytes; the constructor throws below it
+};
+
+/// Who calls: hints for spreading the load, never needed for correctness.
+struct Context {
+    std::uint32_t multiprocessor;  ///< below Pool::multiprocessors; on a CPU the thread's index
+    std::uint32_t warp;            ///< number of the calling warp in the launch
+};
+
+/// What a host object is made from.
+struct PoolConfig {
+    Place place = Place::host;          ///< where the pool lies
+    std::uint64_t bytes = 0;            ///< of the pool, as users count it (without side tables)
+    std::uint64_t largest_request = 0;  ///< bytes a user expects to ask for at once; 0: unknown
+    std::uint32_t multiprocessors = 1;  ///< how many hints Context::multiprocessor spans
+};
+
+/// A stretch of the pool that is one allocation, or one free block.
+struct Region {
+    std::uint64_t offset;  ///< bytes from the pool's start
+    std::uint64_t size;    ///< bytes, as the allocator rounded it
+    bool allocated;
+};
+
+/// A visitor of regions, for the concept's sake.
+struct RegionVisitor {
+    void operator()(const Region&) const {}
+};
+
+/// The contract.
+///
+/// Host object: `A(config)` makes the pool (throws std::invalid_argument below
+/// `traits().smallest_pool`, HeapError when there is no such memory); `ref()` for kernels;
+/// `reset()` frees everything; `pool_bytes()` the pool's size; `overhead_bytes()` its side
+/// tables; `for_each_region(visitor)` visits every region in ascending order, covering the pool
+/// without gap or overlap (nothing if not `walkable`). All of them only while no kernel runs.
+///
+/// Ref: `allocate(context, bytes)` returns kAlignment-aligned memory of at least `bytes` bytes
+/// that no other allocation overlaps, or nullptr if bytes is 0, too large, or not to be had. It
+/// returns in bounded time and never traps, and the pool works afterwards. `deallocate(context,
+/// p, bytes)` takes what allocate returned, with the same size, from any thread; nullptr is
+/// ignored. What a thread wrote to a block before it freed it happens before anything the next
+/// owner does with it. `granted_bytes(p, bytes)`: how many bytes of the pool the allocation of
+/// `bytes` bytes at p occupies (0: unknown). Calls come from single lanes, any number at once,
+/// also from diverged lanes of one warp.
+template <class A>
+concept Allocator =
+    std::is_trivially_copyable_v<typename A::Ref> && std::constructible_from<A, PoolConfig> &&
+    requires(A a, const A ca, const typename A::Ref ref, const Context c, void* p, std::size_t n) {
+        { A::traits() } -> std::same_as<Traits>;
+        { ca.ref() } -> std::same_as<typename A::Ref>;
+        { a.reset() } -> std::same_as<void>;
+        { ca.pool_bytes() } -> std::same_as<std::uint64_t>;
+        { ca.overhead_bytes() } -> std::same_as<std::uint64_t>;
+        { ca.for_each_region(RegionVisitor{}) } -> std::same_as<void>;
+        { ref.allocate(c, n) } -> std::same_as<void*>;
+        { ref.deallocate(c, p, n) } -> std::same_as<void>;
+        { ref.granted_bytes(p, n) } -> std::same_as<std::uint64_t>;
+    };
+
+}  // namespace heapwood::allocators

@@ -1,0 +1,103 @@
+/// @file
+/// AtomicMalloc: the speed of light, a counter that only grows.
+///
+/// One 64-bit counter; a request adds its rounded size and owns what lies between the old and the
+/// new value. Nothing is freed individually, hence the papers' asterisk: memory returns on
+/// reset() only.
+///
+/// Against the original (Vinkler & Havran 2014, section 3): the counter has 64 bits, a failure is
+/// nullptr rather than the pool's start, and a request that does not fit leaves later, smaller
+/// ones a chance: it is refused before the addition when the counter shows that it cannot fit,
+/// and only the requests in flight at the boundary can overshoot.
+///
+/// Concurrency: the counter hands out disjoint ranges, no memory is ever handed out twice between
+/// two resets, so relaxed order suffices.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+#include "allocators/allocator.cuh"
+#include "allocators/heap.h"
+#include "allocators/platform/atomic.cuh"
+#include "allocators/platform/bits.cuh"
+
+namespace heapwood::allocators {
+
+class AtomicMalloc {
+public:
+    static constexpr Traits traits() {
+        return {.name = "atomicmalloc",
+                .title = "AtomicMalloc",
+                .source = "Vinkler & Havran 2014, section 3",
+                .frees_individually = false,
+                .full = false,
+                .walkable = true,
+                .header_bytes = 0,
+                .smallest_pool = 4096};
+    }
+
+    class Ref {
+    public:
+        HEAPWOOD_FN void* allocate(const Context&, std::size_t bytes) const {
+            if (bytes == 0 || bytes > capacity_) return nullptr;
+            const std::uint64_t size = platform::round_up<std::uint64_t>(bytes, kAlignment);
+            const platform::AtomicRef counter(*counter_);
+            // A plain look first: without it a full pool's counter would run away and in the end
+            // wrap, and a failed large request would shut the door on small ones.
+            if (counter.load_relaxed() + size > capacity_) return nullptr;
+            const std::uint64_t offset = counter.add_relaxed(size);
+            return offset + size <= capacity_ ? pool_ + offset : nullptr;
+        }
+        HEAPWOOD_FN void deallocate(const Context&, void*, std::size_t) const {}
+        HEAPWOOD_FN std::uint64_t granted_bytes(const void*, std::size_t bytes) const {
+            return platform::round_up<std::uint64_t>(bytes, kAlignment);
+        }
+
+    private:
+        friend class AtomicMalloc;
+        char* pool_;
+        std::uint64_t* counter_;
+        std::uint64_t capacity_;
+    };
+
+    explicit AtomicMalloc(const PoolConfig& config)
+        : capacity_(config.bytes / kAlignment * kAlignment) {
+        if (config.bytes < traits().smallest_pool) {
+            throw std::invalid_argument("atomicmalloc needs a pool of at least 4096 bytes");
+        }
+        pool_ = Heap(config.place, capacity_);
+        counter_ = Heap(config.place, sizeof(std::uint64_t));
+        reset();
+    }
+
+    Ref ref() const {
+        Ref r;
+        r.pool_ = pool_.as<char>();
+        r.counter_ = counter_.as<std::uint64_t>();
+        r.capacity_ = capacity_;
+        return r;
+    }
+    void reset() { counter_.fill(0, 0, sizeof(std::uint64_t)); }
+    std::uint64_t pool_bytes() const { return capacity_; }
+    std::uint64_t overhead_bytes() const { return sizeof(std::uint64_t); }
+
+    /// Two regions: everything handed out, and the rest.
+    template <class Visitor>
+    void for_each_region(Visitor&& visit) const {
+        std::uint64_t used = 0;
+        counter_.read(0, &used, sizeof(used));
+        used = used < capacity_ ? used : capacity_;
+        if (used > 0) visit(Region{0, used, true});
+        if (used < capacity_) visit(Region{used, capacity_ - used, false});
+    }
+
+private:
+    std::uint64_t capacity_;
+    Heap pool_;
+    Heap counter_;
+};
+
+static_assert(Allocator<AtomicMalloc>);
+
+}  // namespace heapwood::allocators

@@ -1,0 +1,57 @@
+/// @file
+/// Memory of either machine with one owner: what pools and their side tables are made of.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+
+namespace heapwood::allocators {
+
+/// Where memory lies.
+enum class Place { host, device };
+
+/// Thrown when memory cannot be had or copied; says how many bytes and what the system answered.
+class HeapError : public std::runtime_error {
+public:
+    using std::runtime_error::runtime_error;
+};
+
+/// A block of host or device memory, freed with its owner. Movable, not copyable.
+///
+/// The contents are not initialised. A program without CUDA has only Place::host, and asking for
+/// Place::device there throws HeapError. Host memory is aligned to 256 bytes, as device memory.
+class Heap {
+public:
+    /// An empty heap.
+    Heap() = default;
+    /// @throws HeapError if `bytes` bytes cannot be had there.
+    Heap(Place place, std::uint64_t bytes);
+    Heap(Heap&& other) noexcept;
+    Heap& operator=(Heap&& other) noexcept;
+    ~Heap();
+
+    Place place() const { return place_; }
+    std::uint64_t size() const { return bytes_; }
+    /// The first byte: to be dereferenced only where it lies.
+    void* data() const { return data_; }
+    template <class T>
+    T* as() const {
+        return static_cast<T*>(data_);
+    }
+
+    /// Copies `bytes` bytes from host memory to byte `offset`. Blocking.
+    void write(std::uint64_t offset, const void* from, std::uint64_t bytes);
+    /// Copies `bytes` bytes from byte `offset` to host memory. Blocking.
+    void read(std::uint64_t offset, void* to, std::uint64_t bytes) const;
+    /// Sets `bytes` bytes from byte `offset` to `value`. Blocking.
+    void fill(std::uint64_t offset, unsigned char value, std::uint64_t bytes);
+
+private:
+    Place place_ = Place::host;
+    std::uint64_t bytes_ = 0;
+    void* data_ = nullptr;
+};
+
+}  // namespace heapwood::allocators

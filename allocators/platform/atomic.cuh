@@ -1,0 +1,127 @@
+/// @file
+/// Atomic operations named by their memory order; the only place in Heapwood that touches an
+/// atomic type.
+///
+/// Under nvcc they are `cuda::atomic_ref` of device scope, under a host compiler
+/// `std::atomic_ref`, which a thread sanitizer understands. There is no stand-alone fence, for a
+/// sanitizer cannot see one: publish with a release, observe with an acquire. Only 4- and 8-byte
+/// integers (and pointers as integers) are used, which every GPU has natively.
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+#include "allocators/platform/macros.cuh"
+
+#if defined(__CUDACC__)
+#include <cuda/atomic>
+#else
+#include <atomic>
+#endif
+
+namespace heapwood::platform {
+
+namespace detail {
+#if defined(__CUDACC__)
+template <class T>
+using AtomicRef = cuda::atomic_ref<T, cuda::thread_scope_device>;
+using cuda::std::memory_order_acq_rel;
+using cuda::std::memory_order_acquire;
+using cuda::std::memory_order_relaxed;
+using cuda::std::memory_order_release;
+#else
+template <class T>
+using AtomicRef = std::atomic_ref<T>;
+using std::memory_order_acq_rel;
+using std::memory_order_acquire;
+using std::memory_order_relaxed;
+using std::memory_order_release;
+#endif
+}  // namespace detail
+
+/// A 4- or 8-byte object of T that several threads access at the same time. Does not own it.
+///
+/// All methods are wait-free but the compare-and-swaps' users. T is an integer.
+template <class T>
+class AtomicRef {
+    static_assert(std::is_integral_v<T> && (sizeof(T) == 4 || sizeof(T) == 8));
+
+public:
+    HEAPWOOD_INLINE explicit AtomicRef(T& object) : object_(object) {}
+
+    HEAPWOOD_INLINE T load_relaxed() const { return ref().load(detail::memory_order_relaxed); }
+    HEAPWOOD_INLINE T load_acquire() const { return ref().load(detail::memory_order_acquire); }
+
+    HEAPWOOD_INLINE void store_relaxed(T v) const { ref().store(v, detail::memory_order_relaxed); }
+    HEAPWOOD_INLINE void store_release(T v) const { ref().store(v, detail::memory_order_release); }
+
+    /// Each add, and the like, returns the value before it.
+    HEAPWOOD_INLINE T add_relaxed(T v) const {
+        return ref().fetch_add(v, detail::memory_order_relaxed);
+    }
+    HEAPWOOD_INLINE T add_acq_rel(T v) const {
+        return ref().fetch_add(v, detail::memory_order_acq_rel);
+    }
+    HEAPWOOD_INLINE T sub_relaxed(T v) const {
+        return ref().fetch_sub(v, detail::memory_order_relaxed);
+    }
+    HEAPWOOD_INLINE T sub_acq_rel(T v) const {
+        return ref().fetch_sub(v, detail::memory_order_acq_rel);
+    }
+    HEAPWOOD_INLINE T or_acq_rel(T v) const {
+        return ref().fetch_or(v, detail::memory_order_acq_rel);
+    }
+    HEAPWOOD_INLINE T and_acq_rel(T v) const {
+        return ref().fetch_and(v, detail::memory_order_acq_rel);
+    }
+    HEAPWOOD_INLINE T exchange_acq_rel(T v) const {
+        return ref().exchange(v, detail::memory_order_acq_rel);
+    }
+
+    /// Adds without returning the old value: a reduction, which a GPU need not answer.
+    HEAPWOOD_INLINE void count_relaxed(T v) const {
+#if defined(__CUDA_ARCH__)
+        using Word = std::conditional_t<sizeof(T) == 4, unsigned, unsigned long long>;
+        atomicAdd(reinterpret_cast<Word*>(&object_), static_cast<Word>(v));
+#else
+        ref().fetch_add(v, detail::memory_order_relaxed);
+#endif
+    }
+    /// Lowers the object to v if v is smaller; orders nothing.
+    HEAPWOOD_INLINE void min_relaxed(T v) const {
+#if defined(__CUDACC__)
+        ref().fetch_min(v, detail::memory_order_relaxed);
+#else
+        for (T old = load_relaxed(); v < old && !cas_relaxed(old, v);) {
+        }
+#endif
+    }
+    /// Raises the object to v if v is larger; orders nothing.
+    HEAPWOOD_INLINE void max_relaxed(T v) const {
+#if defined(__CUDACC__)
+        ref().fetch_max(v, detail::memory_order_relaxed);
+#else
+        for (T old = load_relaxed(); old < v && !cas_relaxed(old, v);) {
+        }
+#endif
+    }
+
+    /// Replaces `expected` by `desired`; on failure stores the value found into `expected`.
+    /// @return whether it was replaced. Never fails spuriously.
+    HEAPWOOD_INLINE bool cas_relaxed(T& expected, T desired) const {
+        return ref().compare_exchange_strong(expected, desired, detail::memory_order_relaxed,
+                                             detail::memory_order_relaxed);
+    }
+    /// As cas_relaxed; acquire and release on success, acquire on failure.
+    HEAPWOOD_INLINE bool cas_acq_rel(T& expected, T desired) const {
+        return ref().compare_exchange_strong(expected, desired, detail::memory_order_acq_rel,
+                                             detail::memory_order_acquire);
+    }
+
+private:
+    HEAPWOOD_INLINE detail::AtomicRef<T> ref() const { return detail::AtomicRef<T>(object_); }
+
+    T& object_;
+};
+
+}  // namespace heapwood::platform

@@ -1,0 +1,60 @@
+/// @file
+/// Bit tricks of unsigned integers that a GPU and a CPU spell differently.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+
+#include "allocators/platform/macros.cuh"
+
+namespace heapwood::platform {
+
+/// Number of one bits of v.
+HEAPWOOD_INLINE unsigned popcount(std::uint32_t v) {
+#if defined(__CUDA_ARCH__)
+    return static_cast<unsigned>(__popc(v));
+#else
+    return static_cast<unsigned>(std::popcount(v));
+#endif
+}
+
+/// Index of the highest one bit of v, which must not be 0.
+HEAPWOOD_INLINE unsigned floor_log2(std::uint64_t v) {
+#if defined(__CUDA_ARCH__)
+    return 63U - static_cast<unsigned>(__clzll(static_cast<long long>(v)));
+#else
+    return 63U - static_cast<unsigned>(std::countl_zero(v));
+#endif
+}
+
+/// Smallest multiple of `multiple` (a power of two) that is not below v.
+template <class T>
+HEAPWOOD_INLINE constexpr T round_up(T v, T multiple) {
+    return (v + multiple - 1) & ~(multiple - 1);
+}
+
+/// v / divisor, rounded up.
+template <class T>
+HEAPWOOD_INLINE constexpr T ceil_div(T v, T divisor) {
+    return (v + divisor - 1) / divisor;
+}
+
+/// The bits of a float as an integer.
+HEAPWOOD_INLINE std::uint32_t float_bits(float v) {
+#if defined(__CUDA_ARCH__)
+    return __float_as_uint(v);
+#else
+    return std::bit_cast<std::uint32_t>(v);
+#endif
+}
+
+/// The float of the given bits.
+HEAPWOOD_INLINE float bits_float(std::uint32_t v) {
+#if defined(__CUDA_ARCH__)
+    return __uint_as_float(v);
+#else
+    return std::bit_cast<float>(v);
+#endif
+}
+
+}  // namespace heapwood::platform

@@ -1,0 +1,17 @@
+/// @file
+/// The few macros that let one source be compiled for a GPU (nvcc) and for a CPU (any C++20
+/// compiler).
+#pragma once
+
+#if defined(__CUDACC__)
+/// Marks a function that runs on either machine.
+#define HEAPWOOD_FN __host__ __device__
+/// As HEAPWOOD_FN, and always inlined: for the hot one-liners of warps and atomics.
+#define HEAPWOOD_INLINE __host__ __device__ __forceinline__
+/// Keeps a rarely taken path out of line, so that it costs the hot path no registers.
+#define HEAPWOOD_NOINLINE __host__ __device__ __noinline__
+#else
+#define HEAPWOOD_FN
+#define HEAPWOOD_INLINE inline
+#define HEAPWOOD_NOINLINE
+#endif

@@ -1,0 +1,59 @@
+/// @file
+/// The builder as its callers see it: a scene and a configuration in, a canonical tree out.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "allocators/statistics.h"
+#include "kdtree/config.h"
+#include "kdtree/tree.h"
+#include "scenes/scene.h"
+
+namespace heapwood::kdtree {
+
+/// How a build ended.
+enum class Status : std::uint32_t {
+    done,
+    pool_exhausted,        ///< the allocator returned nullptr
+    nodes_exhausted,       ///< the node array was too small
+    references_exhausted,  ///< the leaves' reference array was too small
+};
+
+/// How to run a build, beside what to build.
+struct RunOptions {
+    std::uint64_t pool_bytes = 0;  ///< of the allocator's pool
+    unsigned repeat = 5;           ///< timed runs
+    unsigned warm_up = 1;          ///< untimed runs before them
+    unsigned threads = 0;          ///< CPU only: threads, each a warp; 0: one a core
+    bool statistics = true;        ///< one more run with the counting adaptor
+};
+
+/// A build's outcome. If status is not done, `message` says what ran out and what would have been
+/// enough, and the tree is empty.
+struct BuildResult {
+    Status status = Status::done;
+    std::string message;
+    Tree tree;
+    std::vector<double> milliseconds;  ///< one per timed run: the kernel (CUDA events), or steady clock
+    double upload_ms = 0;              ///< scene to device memory
+    double pool_ms = 0;                ///< making the pool
+    std::uint64_t pool_bytes = 0;
+    std::uint64_t overhead_bytes = 0;  ///< the allocator's side tables
+    std::uint64_t root_bytes = 0;      ///< the root node's primitive array
+    allocators::Statistics allocations;
+    /// Of the pool after the last build, when everything has been freed; negative: unknown.
+    double external_fragmentation = -1;
+    /// Bytes still allocated after the last build; for a full allocator a leak unless 0.
+    std::uint64_t leaked_bytes = 0;
+    unsigned registers = 0;      ///< of the build kernel, per thread (0 on a CPU)
+    unsigned spill_bytes = 0;    ///< local memory of the build kernel, per thread
+    unsigned warps = 0;          ///< resident warps, or threads
+};
+
+/// Bytes of the root node's primitive array for a scene of that many triangles: the unit in which
+/// pools are measured (papers: 20 and 200 times).
+std::uint64_t root_array_bytes(std::uint64_t triangles);
+
+}  // namespace heapwood::kdtree

@@ -1,0 +1,43 @@
+/// @file
+/// Every parameter of the builder with its default and where the default comes from: the manual.
+#pragma once
+
+#include <cstdint>
+
+namespace heapwood::kdtree {
+
+/// How a tree is built. Any field changes the tree (but for the limits), none depends on the
+/// allocator or the device.
+struct BuildConfig {
+    /// Ct of the SAH: cost of visiting an inner node, in triangle tests' currency.
+    float traversal_cost = 1.0F;
+    /// Ci of the SAH: cost of one triangle test. Ct : Ci = 1 : 1.5 after Wald & Havran 2006.
+    float intersection_cost = 1.5F;
+    /// Factor on the cost of a split that leaves one child empty (Wald & Havran 2006: 0.8).
+    float empty_bonus = 0.8F;
+    /// A node of at most this many references is a leaf.
+    std::uint32_t leaf_limit = 4;
+    /// Maximum depth is depth_base + depth_factor * log2(triangles) (pbrt, Mitsuba: 8 + 1.3 log2).
+    float depth_base = 8.0F;
+    float depth_factor = 1.3F;
+    /// Nodes above this many references choose among 32 bins an axis, others among all planes.
+    std::uint32_t exact_limit = 64;
+    /// Nodes above this many references are shared by many warps.
+    std::uint32_t large_limit = 4096;
+    /// Clip triangles at split planes, rather than cut their boxes only.
+    bool clip = true;
+
+    /// Capacity of the node array; 0: estimated, and enlarged if the estimate was short.
+    std::uint64_t max_nodes = 0;
+    /// Capacity of the leaves' reference array; 0: likewise.
+    std::uint64_t max_references = 0;
+};
+
+/// The largest depth a tree over `triangles` triangles may have under this configuration, at most
+/// kMaxDepth.
+std::uint32_t max_depth(const BuildConfig& config, std::uint64_t triangles);
+
+/// Bound of max_depth: sizes the stacks of builder and traversal.
+inline constexpr std::uint32_t kMaxDepth = 60;
+
+}  // namespace heapwood::kdtree

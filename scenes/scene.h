@@ -1,0 +1,47 @@
+/// @file
+/// A triangle scene in host memory.
+#pragma once
+
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "scenes/glm.h"
+
+namespace heapwood::scenes {
+
+/// Thrown for a scene that cannot be read or made. what() names the file, the line where there is
+/// one, and the remedy.
+class SceneError : public std::runtime_error {
+public:
+    using std::runtime_error::runtime_error;
+};
+
+/// An axis-aligned box; lo > hi on every axis when empty.
+struct Bounds {
+    glm::vec3 lo{1, 1, 1};
+    glm::vec3 hi{-1, -1, -1};
+};
+
+/// Indexed triangles. All coordinates are finite and never -0 (so that minima and maxima do not
+/// depend on their order), all indices are below positions.size(), and there is at least one
+/// triangle.
+struct Scene {
+    std::string path;                   ///< as the user named it
+    std::vector<glm::vec3> positions;   ///< every vertex of the file, referenced or not
+    std::vector<glm::uvec3> triangles;  ///< indices into positions
+    std::uint64_t degenerate = 0;       ///< triangles of exactly zero area (kept)
+    Bounds bounds;                      ///< of the triangles
+};
+
+/// Computes `degenerate` (the cross product of the edges, in single precision, is the zero
+/// vector) and `bounds`, and turns -0 coordinates into +0.
+void finish(Scene& scene);
+
+/// A scene from what the command line calls one: a path (`.obj`, `.obj.xz`, `.obj.gz`) or
+/// `gen:NAME:TRIANGLES[:SEED]`.
+/// @throws SceneError.
+Scene load(const std::string& name);
+
+}  // namespace heapwood::scenes

@@ -1,0 +1,34 @@
+# Compiler flags. Floating point must round alike on every machine, or trees would differ in ties:
+# no contraction to fused multiply-add, no fast-math.
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+    set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)
+endif()
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+
+find_program(HEAPWOOD_CCACHE ccache)
+if(HEAPWOOD_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+    set(CMAKE_CXX_COMPILER_LAUNCHER ${HEAPWOOD_CCACHE})
+    set(CMAKE_CUDA_COMPILER_LAUNCHER ${HEAPWOOD_CCACHE})
+endif()
+
+# Warnings are for our own targets, never for a consumer's.
+add_library(heapwood_flags INTERFACE)
+target_compile_options(heapwood_flags INTERFACE
+    $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wshadow -Wconversion -ffp-contract=off>
+    $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra,-ffp-contract=off -fmad=false --expt-relaxed-constexpr>)
+if(HEAPWOOD_WERROR)
+    target_compile_options(heapwood_flags INTERFACE
+        $<$<COMPILE_LANGUAGE:CXX>:-Werror> $<$<COMPILE_LANGUAGE:CUDA>:-Werror=all-warnings>)
+endif()
+if(HEAPWOOD_SANITIZE)
+    set(sanitizers ${HEAPWOOD_SANITIZE})
+    if(HEAPWOOD_SANITIZE STREQUAL "address")
+        set(sanitizers address,undefined)
+    endif()
+    target_compile_options(heapwood_flags INTERFACE
+        -fsanitize=${sanitizers} -fno-sanitize-recover=all -fno-omit-frame-pointer -g)
+    target_link_options(heapwood_flags INTERFACE -fsanitize=${sanitizers})
+endif()

@@ -1,0 +1,55 @@
+/// @file
+/// device.h by the CUDA runtime.
+#include <cuda_runtime_api.h>
+
+#include <stdexcept>
+
+#include "kdtree/device.h"
+
+namespace heapwood::kdtree {
+namespace {
+
+/// CUDA's 1000 * major + 10 * minor as people write it; 0 means that there is no driver.
+std::string version_text(int version) {
+    if (version == 0) return "none";
+    return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+}
+
+void check(cudaError_t status, const char* what) {
+    if (status != cudaSuccess) {
+        throw std::runtime_error(std::string(what) + ": " + cudaGetErrorString(status));
+    }
+}
+
+}  // namespace
+
+std::string device_absence() {
+    int devices = 0;
+    const cudaError_t status = cudaGetDeviceCount(&devices);
+    if (status == cudaSuccess && devices > 0) return "";
+    // A failed query must not be found again by the next call's error check.
+    static_cast<void>(cudaGetLastError());
+    const std::string reason =
+        status == cudaSuccess ? "the CUDA driver lists none" : cudaGetErrorString(status);
+    return "no usable GPU: " + reason;
+}
+
+bool device_available() {
+    return device_absence().empty();
+}
+
+DeviceInfo device_info() {
+    cudaDeviceProp properties{};
+    int driver = 0;
+    int runtime = 0;
+    check(cudaGetDeviceProperties(&properties, 0), "cudaGetDeviceProperties");
+    check(cudaDriverGetVersion(&driver), "cudaDriverGetVersion");
+    check(cudaRuntimeGetVersion(&runtime), "cudaRuntimeGetVersion");
+    return {.name = properties.name,
+            .multiprocessors = properties.multiProcessorCount,
+            .driver = version_text(driver),
+            .runtime = version_text(runtime),
+            .memory_bytes = properties.totalGlobalMem};
+}
+
+}  // namespace heapwood::kdtree

@@ -21,7 +21,9 @@ public:
 /// A block of host or device memory, freed with its owner. Movable, not copyable.
 ///
 /// The contents are not initialised. A program without CUDA has only Place::host, and asking for
-/// Place::device there throws HeapError. Host memory is aligned to 256 bytes, as device memory.
+/// Place::device there throws HeapError. Host memory is aligned to 256 bytes, as device memory, and
+/// a large block takes pages from the system only when they are first touched. Access outside the
+/// block, or a copy that the device refuses, throws HeapError.
 class Heap {
 public:
     /// An empty heap.
@@ -47,8 +49,13 @@ public:
     void read(std::uint64_t offset, void* to, std::uint64_t bytes) const;
     /// Sets `bytes` bytes from byte `offset` to `value`. Blocking.
     void fill(std::uint64_t offset, unsigned char value, std::uint64_t bytes);
+    /// Sets every byte to 0. Blocking; a large block on the host takes no time and no memory.
+    void zero();
 
 private:
+    /// The first of `bytes` bytes from byte `offset`, once they are known to lie in the block.
+    std::byte* range(std::uint64_t offset, std::uint64_t bytes) const;
+
     Place place_ = Place::host;
     std::uint64_t bytes_ = 0;
     void* data_ = nullptr;

@@ -39,6 +39,13 @@ using std::memory_order_release;
 #endif
 }  // namespace detail
 
+// A program may hold both forms at once (.cu files and .cpp files): different names for the linker.
+#if defined(__CUDACC__)
+inline namespace cuda_atomics {
+#else
+inline namespace std_atomics {
+#endif
+
 /// A 4- or 8-byte object of T that several threads access at the same time. Does not own it.
 ///
 /// All methods are wait-free but the compare-and-swaps' users. T is an integer.
@@ -119,9 +126,13 @@ public:
     }
 
 private:
-    HEAPWOOD_INLINE detail::AtomicRef<T> ref() const { return detail::AtomicRef<T>(object_); }
+    HEAPWOOD_INLINE detail::AtomicRef<T> ref() const {
+        return detail::AtomicRef<T>(object_);
+    }
 
     T& object_;
 };
+
+}  // inline namespace
 
 }  // namespace heapwood::platform

@@ -57,4 +57,16 @@ HEAPWOOD_INLINE float bits_float(std::uint32_t v) {
 #endif
 }
 
+/// The bits of v rearranged so that they compare as unsigned integers the way floats do, with -0
+/// below +0: an order without ties between different bits. v must not be NaN.
+HEAPWOOD_INLINE std::uint32_t float_ordered_bits(float v) {
+    const std::uint32_t bits = float_bits(v);
+    return (bits & 0x80000000U) != 0 ? ~bits : bits | 0x80000000U;
+}
+
+/// The float of which `bits` are the ordered bits.
+HEAPWOOD_INLINE float ordered_bits_float(std::uint32_t bits) {
+    return bits_float((bits & 0x80000000U) != 0 ? bits & 0x7fffffffU : ~bits);
+}
+
 }  // namespace heapwood::platform

@@ -10,6 +10,7 @@
 #include <concepts>
 #include <cstdint>
 #include <thread>
+#include <type_traits>
 
 #include "allocators/platform/bits.cuh"
 #include "allocators/platform/macros.cuh"
@@ -23,7 +24,8 @@ namespace heapwood::platform {
 /// - `ballot(p)`: bit i tells whether lane i passed true. `any(p)`, `all(p)`: of all lanes.
 /// - `shuffle(v, i)`: lane i's v.
 /// - `rank(p)`: how many lower lanes passed true. `count(p)`: how many lanes passed true.
-/// - `sum(v)`, `min(v)`, `max(v)`: over all lanes, the result in every lane.
+/// - `sum(v)`, `min(v)`, `max(v)`: over all lanes, the result in every lane. A minimum or maximum
+///   of floats takes -0 as below +0, whatever the lanes, and must not meet a NaN.
 /// - `inclusive_sum(v)`: over this and all lower lanes.
 /// - `back_off(n)`: a pause before the n-th retry (n from 0), growing to a bound. Not collective.
 template <class W>
@@ -65,17 +67,27 @@ struct SerialWarp {
     HEAPWOOD_INLINE bool any(bool p) const { return p; }
     HEAPWOOD_INLINE bool all(bool p) const { return p; }
     template <class T>
-    HEAPWOOD_INLINE T shuffle(T v, unsigned) const { return v; }
+    HEAPWOOD_INLINE T shuffle(T v, unsigned) const {
+        return v;
+    }
     HEAPWOOD_INLINE unsigned rank(bool) const { return 0; }
     HEAPWOOD_INLINE unsigned count(bool p) const { return p ? 1U : 0U; }
     template <class T>
-    HEAPWOOD_INLINE T sum(T v) const { return v; }
+    HEAPWOOD_INLINE T sum(T v) const {
+        return v;
+    }
     template <class T>
-    HEAPWOOD_INLINE T min(T v) const { return v; }
+    HEAPWOOD_INLINE T min(T v) const {
+        return v;
+    }
     template <class T>
-    HEAPWOOD_INLINE T max(T v) const { return v; }
+    HEAPWOOD_INLINE T max(T v) const {
+        return v;
+    }
     template <class T>
-    HEAPWOOD_INLINE T inclusive_sum(T v) const { return v; }
+    HEAPWOOD_INLINE T inclusive_sum(T v) const {
+        return v;
+    }
     HEAPWOOD_INLINE static void back_off(unsigned n) { platform::back_off(n); }
 };
 
@@ -109,8 +121,12 @@ struct DeviceWarp {
         return p;
 #endif
     }
-    HEAPWOOD_INLINE bool any(bool p) const { return ballot(p) != 0; }
-    HEAPWOOD_INLINE bool all(bool p) const { return ballot(p) == kAll; }
+    HEAPWOOD_INLINE bool any(bool p) const {
+        return ballot(p) != 0;
+    }
+    HEAPWOOD_INLINE bool all(bool p) const {
+        return ballot(p) == kAll;
+    }
     template <class T>
     HEAPWOOD_INLINE T shuffle(T v, unsigned source) const {
 #if defined(__CUDA_ARCH__)
@@ -123,18 +139,37 @@ struct DeviceWarp {
     HEAPWOOD_INLINE unsigned rank(bool p) const {
         return popcount(ballot(p) & ((1U << lane()) - 1U));
     }
-    HEAPWOOD_INLINE unsigned count(bool p) const { return popcount(ballot(p)); }
+    HEAPWOOD_INLINE unsigned count(bool p) const {
+        return popcount(ballot(p));
+    }
     template <class T>
     HEAPWOOD_INLINE T sum(T v) const {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+        if constexpr (kHasRedux<T>) return __reduce_add_sync(kAll, v);
+#endif
         return reduce(v, [](T a, T b) { return a + b; });
     }
     template <class T>
     HEAPWOOD_INLINE T min(T v) const {
-        return reduce(v, [](T a, T b) { return b < a ? b : a; });
+        if constexpr (std::is_same_v<T, float>) {
+            return ordered_bits_float(min(float_ordered_bits(v)));
+        } else {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+            if constexpr (kHasRedux<T>) return __reduce_min_sync(kAll, v);
+#endif
+            return reduce(v, [](T a, T b) { return b < a ? b : a; });
+        }
     }
     template <class T>
     HEAPWOOD_INLINE T max(T v) const {
-        return reduce(v, [](T a, T b) { return a < b ? b : a; });
+        if constexpr (std::is_same_v<T, float>) {
+            return ordered_bits_float(max(float_ordered_bits(v)));
+        } else {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+            if constexpr (kHasRedux<T>) return __reduce_max_sync(kAll, v);
+#endif
+            return reduce(v, [](T a, T b) { return a < b ? b : a; });
+        }
     }
     template <class T>
     HEAPWOOD_INLINE T inclusive_sum(T v) const {
@@ -146,12 +181,19 @@ struct DeviceWarp {
 #endif
         return v;
     }
-    HEAPWOOD_INLINE static void back_off(unsigned n) { platform::back_off(n); }
+    HEAPWOOD_INLINE static void back_off(unsigned n) {
+        platform::back_off(n);
+    }
 
 private:
     static constexpr std::uint32_t kAll = 0xffffffffU;
 
-    /// Butterfly reduction: the result is the same in every lane, for op commutes.
+    /// Whether the hardware (from Ampere on) reduces a warp's T in one instruction.
+    template <class T>
+    static constexpr bool kHasRedux = std::is_integral_v<T> && sizeof(T) == 4;
+
+    /// Butterfly reduction: the result is the same in every lane, for op commutes. (Comparisons
+    /// of floats do not, where -0 meets +0: min and max compare their ordered bits.)
     template <class T, class Op>
     HEAPWOOD_INLINE T reduce(T v, Op op) const {
 #if defined(__CUDA_ARCH__)

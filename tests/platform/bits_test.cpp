@@ -1,0 +1,71 @@
+/// @file
+/// Tests of the bit tricks against plain loops.
+#include "allocators/platform/bits.cuh"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <iterator>
+#include <limits>
+#include <random>
+
+#include "tests/seed.h"
+
+namespace heapwood::tests {
+namespace {
+
+using namespace heapwood::platform;
+
+TEST(Bits, PopcountAndLog) {
+    std::mt19937_64 random(test_seed());
+    for (int i = 0; i < 1000; ++i) {
+        const std::uint64_t v = random() >> (random() % 64);
+        unsigned count = 0;
+        for (unsigned b = 0; b < 32; ++b) count += static_cast<unsigned>(v >> b & 1U);
+        EXPECT_EQ(popcount(static_cast<std::uint32_t>(v)), count) << v;
+        if (v == 0) continue;
+        unsigned log = 0;
+        for (std::uint64_t rest = v; rest > 1; rest /= 2) ++log;
+        EXPECT_EQ(floor_log2(v), log) << v;
+    }
+    EXPECT_EQ(floor_log2(1), 0U);
+    EXPECT_EQ(floor_log2(~std::uint64_t{0}), 63U);
+    EXPECT_EQ(popcount(0), 0U);
+    EXPECT_EQ(popcount(~0U), 32U);
+}
+
+TEST(Bits, Rounding) {
+    for (std::uint64_t v = 0; v < 200; ++v) {
+        for (std::uint64_t multiple : {1, 2, 16, 64}) {
+            std::uint64_t expected = v;
+            while (expected % multiple != 0) ++expected;
+            EXPECT_EQ(round_up(v, multiple), expected);
+            EXPECT_EQ(ceil_div(v, multiple), expected / multiple);
+        }
+        EXPECT_EQ(ceil_div<std::uint64_t>(v, 7), v / 7 + (v % 7 != 0 ? 1 : 0));
+    }
+    EXPECT_EQ(round_up(0xfffffff1U, 16U), 0U) << "wraps: callers bound v";
+}
+
+TEST(Bits, FloatsRoundTripAndKeepTheirOrder) {
+    constexpr float kInfinity = std::numeric_limits<float>::infinity();
+    const float ascending[] = {-kInfinity, -3e38F, -1.0F, -1e-45F, -0.0F,    0.0F,
+                               1e-45F,     1e-38F, 1.0F,  2.0F,    kInfinity};
+    for (std::size_t i = 0; i + 1 < std::size(ascending); ++i) {
+        EXPECT_LT(float_ordered_bits(ascending[i]), float_ordered_bits(ascending[i + 1])) << i;
+    }
+    std::mt19937_64 random(test_seed());
+    for (int i = 0; i < 10000; ++i) {
+        const auto bits = static_cast<std::uint32_t>(random());
+        const float a = bits_float(bits), b = bits_float(static_cast<std::uint32_t>(random()));
+        if (a != a || b != b) continue;
+        EXPECT_EQ(float_bits(a), bits);
+        EXPECT_EQ(float_bits(ordered_bits_float(float_ordered_bits(a))), bits);
+        if (a != b) {
+            EXPECT_EQ(a < b, float_ordered_bits(a) < float_ordered_bits(b));
+        }
+    }
+}
+
+}  // namespace
+}  // namespace heapwood::tests

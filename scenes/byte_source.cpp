@@ -1,0 +1,95 @@
+#include "scenes/byte_source.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <filesystem>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include "scenes/decompressors.h"
+#include "scenes/scene.h"
+
+namespace heapwood::scenes {
+namespace {
+
+constexpr std::string_view kXzMagic{
+    "\xFD"
+    "7zXZ\0",
+    6};
+constexpr std::string_view kGzipMagic{"\x1F\x8B", 2};
+
+std::string system_message(int error) {
+    return std::generic_category().message(error);
+}
+
+/// A file as it is. Its first bytes can be looked at before they are read.
+class FileSource : public ByteSource {
+public:
+    explicit FileSource(std::string path) : path_(std::move(path)) {
+        std::error_code status_error;
+        const auto type = std::filesystem::status(path_, status_error).type();
+        if (type == std::filesystem::file_type::directory) {
+            throw SceneError(path_ + ": is a directory; name a file in it");
+        }
+        file_.reset(std::fopen(path_.c_str(), "rb"));
+        if (!file_) {
+            throw SceneError(path_ + ": cannot be opened: " + system_message(errno));
+        }
+        std::setvbuf(file_.get(), nullptr, _IONBF, 0);
+        head_size_ = read_file(head_, sizeof head_);
+        if (head_size_ == 0) throw SceneError(path_ + ": is empty");
+    }
+
+    bool starts_with(std::string_view magic) const {
+        return std::string_view(head_, head_size_).starts_with(magic);
+    }
+
+    std::size_t read(char* to, std::size_t size) override {
+        if (head_used_ < head_size_) {
+            const std::size_t count = std::min(size, head_size_ - head_used_);
+            std::copy_n(head_ + head_used_, count, to);
+            head_used_ += count;
+            return count;
+        }
+        return read_file(to, size);
+    }
+
+private:
+    struct Close {
+        void operator()(std::FILE* file) const { std::fclose(file); }
+    };
+
+    std::size_t read_file(char* to, std::size_t size) {
+        errno = 0;
+        const std::size_t count = std::fread(to, 1, size, file_.get());
+        if (count == 0 && std::ferror(file_.get()) != 0) {
+            throw SceneError(path_ + ": cannot be read: " + system_message(errno));
+        }
+        return count;
+    }
+
+    std::string path_;
+    std::unique_ptr<std::FILE, Close> file_;
+    char head_[6] = {};
+    std::size_t head_size_ = 0;
+    std::size_t head_used_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<ByteSource> open_source(const std::string& path) {
+    auto file = std::make_unique<FileSource>(path);
+    if (file->starts_with(kXzMagic)) return decompress_xz(std::move(file), path);
+    if (file->starts_with(kGzipMagic)) return decompress_gzip(std::move(file), path);
+    for (const std::string_view ending : {".xz", ".gz"}) {
+        if (path.ends_with(ending)) {
+            throw SceneError(path + ": is named " + std::string(ending) +
+                             ", but is not compressed so; rename it or compress it again");
+        }
+    }
+    return file;
+}
+
+}  // namespace heapwood::scenes

@@ -1,0 +1,27 @@
+/// @file
+/// A scene file as a stream of plain bytes, whether it is stored plain, xz- or gzip-compressed.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+
+namespace heapwood::scenes {
+
+/// Bytes from first to last, once.
+class ByteSource {
+public:
+    virtual ~ByteSource() = default;
+
+    /// Writes up to `size` (at least one) bytes to `to` and returns how many: 0 only at the end.
+    /// @throws SceneError that names the file, if it cannot be read or its compression is damaged.
+    virtual std::size_t read(char* to, std::size_t size) = 0;
+};
+
+/// Opens a file. What is inside decides about decompression, not the name, so that a compressed
+/// file named `.obj` is read too; a plain file named `.xz` or `.gz` is an error.
+/// @throws SceneError for a missing, empty or unreadable file, a directory, and a compression that
+/// this build has no library for.
+std::unique_ptr<ByteSource> open_source(const std::string& path);
+
+}  // namespace heapwood::scenes

@@ -1,0 +1,57 @@
+#include "scenes/scene.h"
+
+#include <cstddef>
+#include <new>
+#include <string_view>
+
+#include "scenes/generators.h"
+#include "scenes/obj_loader.h"
+
+namespace heapwood::scenes {
+namespace {
+
+bool zero_area(const glm::vec3& a, const glm::vec3& b, const glm::vec3& c) {
+    const float ux = b.x - a.x, uy = b.y - a.y, uz = b.z - a.z;
+    const float vx = c.x - a.x, vy = c.y - a.y, vz = c.z - a.z;
+    return uy * vz - uz * vy == 0 && uz * vx - ux * vz == 0 && ux * vy - uy * vx == 0;
+}
+
+}  // namespace
+
+void finish(Scene& scene) {
+    // Adding +0 turns -0 into +0 and leaves every other value alone.
+    for (glm::vec3& p : scene.positions) p = {p.x + 0.0f, p.y + 0.0f, p.z + 0.0f};
+    scene.degenerate = 0;
+    scene.bounds = {};
+    bool first = true;
+    for (const glm::uvec3& triangle : scene.triangles) {
+        const glm::vec3& a = scene.positions[triangle.x];
+        const glm::vec3& b = scene.positions[triangle.y];
+        const glm::vec3& c = scene.positions[triangle.z];
+        if (zero_area(a, b, c)) ++scene.degenerate;
+        if (first) scene.bounds = {a, a};
+        first = false;
+        for (const glm::vec3* p : {&a, &b, &c}) {
+            for (int axis = 0; axis != 3; ++axis) {
+                if ((*p)[axis] < scene.bounds.lo[axis]) scene.bounds.lo[axis] = (*p)[axis];
+                if ((*p)[axis] > scene.bounds.hi[axis]) scene.bounds.hi[axis] = (*p)[axis];
+            }
+        }
+    }
+}
+
+Scene load(const std::string& name) {
+    if (name.empty()) throw SceneError("a scene needs a name: a path or gen:NAME:TRIANGLES[:SEED]");
+    try {
+        if (std::string_view(name).starts_with(kGeneratorPrefix)) {
+            Scene scene = generate(parse_generator(name));
+            scene.path = name;
+            return scene;
+        }
+        return load_obj(name);
+    } catch (const std::bad_alloc&) {
+        throw SceneError(name + ": does not fit into this machine's memory");
+    }
+}
+
+}  // namespace heapwood::scenes

@@ -119,6 +119,12 @@ public:
         return ref().compare_exchange_strong(expected, desired, detail::memory_order_relaxed,
                                              detail::memory_order_relaxed);
     }
+    /// As cas_relaxed; acquire on success: for taking what a release has published, where nothing
+    /// new is published in turn. Spares a GPU the wait for the thread's own earlier writes.
+    HEAPWOOD_INLINE bool cas_acquire(T& expected, T desired) const {
+        return ref().compare_exchange_strong(expected, desired, detail::memory_order_acquire,
+                                             detail::memory_order_relaxed);
+    }
     /// As cas_relaxed; acquire and release on success, acquire on failure.
     HEAPWOOD_INLINE bool cas_acq_rel(T& expected, T desired) const {
         return ref().compare_exchange_strong(expected, desired, detail::memory_order_acq_rel,

@@ -36,9 +36,10 @@ struct BuildResult {
     Status status = Status::done;
     std::string message;
     Tree tree;
-    std::vector<double> milliseconds;  ///< one per timed run: the kernel (CUDA events), or steady clock
-    double upload_ms = 0;              ///< scene to device memory
-    double pool_ms = 0;                ///< making the pool
+    std::vector<double>
+        milliseconds;      ///< one per timed run: the kernel (CUDA events), or steady clock
+    double upload_ms = 0;  ///< scene to device memory
+    double pool_ms = 0;    ///< making the pool
     std::uint64_t pool_bytes = 0;
     std::uint64_t overhead_bytes = 0;  ///< the allocator's side tables
     std::uint64_t root_bytes = 0;      ///< the root node's primitive array
@@ -47,9 +48,9 @@ struct BuildResult {
     double external_fragmentation = -1;
     /// Bytes still allocated after the last build; for a full allocator a leak unless 0.
     std::uint64_t leaked_bytes = 0;
-    unsigned registers = 0;      ///< of the build kernel, per thread (0 on a CPU)
-    unsigned spill_bytes = 0;    ///< local memory of the build kernel, per thread
-    unsigned warps = 0;          ///< resident warps, or threads
+    unsigned registers = 0;    ///< of the build kernel, per thread (0 on a CPU)
+    unsigned spill_bytes = 0;  ///< local memory of the build kernel, per thread
+    unsigned warps = 0;        ///< resident warps, or threads
 };
 
 /// Bytes of the root node's primitive array for a scene of that many triangles: the unit in which

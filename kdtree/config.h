@@ -6,8 +6,9 @@
 
 namespace heapwood::kdtree {
 
-/// How a tree is built. Any field changes the tree (but for the limits), none depends on the
-/// allocator or the device.
+/// How a tree is built. The tree depends on nothing but the triangles and these fields, and not
+/// on those that only say how the work is divided (large_limit, chunk) or how much memory there
+/// is (max_nodes, max_references).
 struct BuildConfig {
     /// Ct of the SAH: cost of visiting an inner node, in triangle tests' currency.
     float traversal_cost = 1.0F;
@@ -20,10 +21,13 @@ struct BuildConfig {
     /// Maximum depth is depth_base + depth_factor * log2(triangles) (pbrt, Mitsuba: 8 + 1.3 log2).
     float depth_base = 8.0F;
     float depth_factor = 1.3F;
-    /// Nodes above this many references choose among 32 bins an axis, others among all planes.
+    /// Nodes above this many references (at most 64) choose among 32 bins an axis, others among
+    /// all planes.
     std::uint32_t exact_limit = 64;
     /// Nodes above this many references are shared by many warps.
-    std::uint32_t large_limit = 4096;
+    std::uint32_t large_limit = 1024;
+    /// How many references of such a node a warp takes at a time.
+    std::uint32_t chunk = 256;
     /// Clip triangles at split planes, rather than cut their boxes only.
     bool clip = true;
 
@@ -32,6 +36,9 @@ struct BuildConfig {
     /// Capacity of the leaves' reference array; 0: likewise.
     std::uint64_t max_references = 0;
 };
+
+/// @throws std::invalid_argument with a sentence if a field is out of its range.
+void validate(const BuildConfig& config);
 
 /// The largest depth a tree over `triangles` triangles may have under this configuration, at most
 /// kMaxDepth.

@@ -39,7 +39,6 @@ void walk(const Tree& tree, Visit&& visit) {
         const auto [number, depth, cell] = stack.back();
         stack.pop_back();
         const Node node = tree.nodes[number];
-        visit(number, cell, depth);
         if (node.is_leaf()) {
             check(node.first() == references, name(number) + " has references from number " +
                                                   std::to_string(node.first()) + ", not " +
@@ -48,6 +47,7 @@ void walk(const Tree& tree, Visit&& visit) {
             check(references <= tree.references.size(),
                   name(number) + " has references up to number " + std::to_string(references) +
                       " of " + std::to_string(tree.references.size()));
+            visit(number, cell, depth);
             continue;
         }
         check(node.child() == nodes, name(number) + " has children from " +
@@ -57,6 +57,7 @@ void walk(const Tree& tree, Visit&& visit) {
         check(nodes <= tree.nodes.size(), name(number) + " has child " + std::to_string(nodes - 1) +
                                               " of " + std::to_string(tree.nodes.size()) +
                                               " nodes");
+        visit(number, cell, depth);
         Pending left{node.child(), depth + 1, cell};
         Pending right{node.child() + 1, depth + 1, cell};
         set_component(left.cell.hi, node.axis(), node.split());

@@ -1,0 +1,158 @@
+#include "kdtree/build_driver.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <stdexcept>
+
+namespace heapwood::kdtree {
+
+namespace {
+
+/// A power of two that brings the largest coordinate below 2, so that areas neither overflow nor
+/// vanish; multiplying by it is exact.
+float area_scale(const scenes::Bounds& bounds) {
+    float largest = 0;
+    for (const glm::vec3& v : {bounds.lo, bounds.hi}) {
+        largest = std::max({largest, std::abs(v.x), std::abs(v.y), std::abs(v.z)});
+    }
+    if (largest == 0) return 1;
+    int exponent = 0;
+    std::frexp(largest, &exponent);
+    return std::ldexp(1.0F, std::clamp(1 - exponent, -126, 127));
+}
+
+std::vector<Triangle> gather(const scenes::Scene& scene) {
+    std::vector<Triangle> triangles(scene.triangles.size());
+    std::transform(scene.triangles.begin(), scene.triangles.end(), triangles.begin(),
+                   [&](const glm::uvec3& t) {
+                       return Triangle{scene.positions[t.x], 0, scene.positions[t.y], 0,
+                                       scene.positions[t.z], 0};
+                   });
+    return triangles;
+}
+
+std::string bytes_text(std::uint64_t bytes) {
+    const double mebibytes = static_cast<double>(bytes) / (1 << 20);
+    std::string text = std::to_string(bytes) + " bytes";
+    if (mebibytes >= 1) {
+        text += " (" + std::to_string(std::llround(mebibytes)) + " MiB)";
+    }
+    return text;
+}
+
+}  // namespace
+
+std::uint64_t root_array_bytes(std::uint64_t triangles) {
+    return triangles * sizeof(Reference);
+}
+
+BuildMemory::BuildMemory(allocators::Place place, const scenes::Scene& scene,
+                         const BuildConfig& config, std::uint32_t warps)
+    : place_(place) {
+    const std::uint64_t n = scene.triangles.size();
+    if (n == 0 || n >= Node::kLimit) {
+        throw std::invalid_argument("a scene must have between 1 and 2^30 - 1 triangles, not " +
+                                    std::to_string(n));
+    }
+    // Warps reserve nodes and references in blocks; what is left of their last ones is lost.
+    slack_warps_ = std::min<std::uint64_t>(warps, n);
+
+    const std::vector<Triangle> triangles = gather(scene);
+    triangles_ = allocators::Heap(place, n * sizeof(Triangle));
+    triangles_.write(0, triangles.data(), n * sizeof(Triangle));
+
+    problem_.triangles = triangles_.as<Triangle>();
+    problem_.count = static_cast<std::uint32_t>(n);
+    problem_.bounds = {scene.bounds.lo, scene.bounds.hi};
+    problem_.model = {config.traversal_cost, config.intersection_cost, config.empty_bonus,
+                      area_scale(scene.bounds)};
+    problem_.leaf_limit = config.leaf_limit;
+    problem_.exact_limit = config.exact_limit;
+    problem_.large_limit = config.large_limit;
+    problem_.chunk = config.chunk;
+    problem_.max_depth = max_depth(config, n);
+    problem_.clip = config.clip;
+
+    // Every level holds about 1.3 n references at its widest; large nodes thus number at most a
+    // few times n / large_limit. Past the capacity a large node is built by one warp.
+    problem_.job_capacity =
+        static_cast<std::uint32_t>(64 + 6 * n / std::max<std::uint32_t>(config.large_limit, 64));
+    jobs_ = allocators::Heap(place, problem_.job_capacity * sizeof(Job));
+    problem_.jobs = jobs_.as<Job>();
+    stacks_ = allocators::Heap(place, std::uint64_t{warps} * kStackSize * sizeof(Task));
+    problem_.stacks = stacks_.as<Task>();
+    problem_.slot_bits = static_cast<std::uint32_t>(std::bit_width(warps));
+    slots_ = allocators::Heap(place, sizeof(TaskSlot<Task>) << problem_.slot_bits);
+    problem_.slots = slots_.as<TaskSlot<Task>>();
+    state_ = allocators::Heap(place, sizeof(BuildState));
+    problem_.state = state_.as<BuildState>();
+
+    make_outputs(
+        config.max_nodes != 0 ? config.max_nodes : 8 * n + 64 * slack_warps_ + 1024,
+        config.max_references != 0 ? config.max_references : 8 * n + 256 * slack_warps_ + 1024);
+}
+
+void BuildMemory::make_outputs(std::uint64_t nodes, std::uint64_t references) {
+    problem_.node_capacity = std::min<std::uint64_t>(nodes, Node::kLimit);
+    problem_.reference_capacity = std::min<std::uint64_t>(references, UINT32_MAX);
+    nodes_ = allocators::Heap();
+    nodes_ = allocators::Heap(place_, problem_.node_capacity * sizeof(Node));
+    problem_.nodes = nodes_.as<Node>();
+    references_ = allocators::Heap();
+    references_ = allocators::Heap(place_, problem_.reference_capacity * sizeof(std::uint32_t));
+    problem_.references = references_.as<std::uint32_t>();
+}
+
+void BuildMemory::reset() {
+    state_.fill(0, 0, state_.size());
+    slots_.fill(0, 0, slots_.size());
+}
+
+BuildState BuildMemory::state() const {
+    BuildState state;
+    state_.read(0, &state, sizeof(state));
+    return state;
+}
+
+Tree BuildMemory::tree() const {
+    const BuildState s = state();
+    std::vector<Node> nodes(2 * s.nodes);
+    std::vector<std::uint32_t> references(s.references);
+    nodes_.read(0, nodes.data(), nodes.size() * sizeof(Node));
+    references_.read(0, references.data(), references.size() * sizeof(std::uint32_t));
+    return canonical(nodes, references, problem_.bounds);
+}
+
+void BuildMemory::enlarge(const BuildState& s) {
+    if (2 * s.nodes > Node::kLimit || s.references > UINT32_MAX) {
+        throw std::invalid_argument("the tree would have " + std::to_string(2 * s.nodes) +
+                                    " nodes and " + std::to_string(s.references) +
+                                    " references, more than 2^30 and 2^32 - 1: raise the leaf "
+                                    "limit or lower the depth");
+    }
+    // The next schedule may lose other ends of blocks.
+    make_outputs(std::max(problem_.node_capacity, 2 * s.nodes + 64 * slack_warps_),
+                 std::max(problem_.reference_capacity, s.references + 256 * slack_warps_));
+}
+
+std::string explain(Status status, const Problem& problem, const BuildState& state,
+                    std::uint64_t pool_bytes) {
+    switch (status) {
+        case Status::done:
+            return {};
+        case Status::pool_exhausted:
+            return "the pool of " + bytes_text(pool_bytes) + " has no room for a request of " +
+                   bytes_text(state.failed_bytes);
+        case Status::nodes_exhausted:
+            return "the node array holds " + std::to_string(problem.node_capacity) +
+                   " nodes, but " + std::to_string(2 * state.nodes) + " would have been needed";
+        case Status::references_exhausted:
+            return "the array of the leaves' references holds " +
+                   std::to_string(problem.reference_capacity) + ", but " +
+                   std::to_string(state.references) + " would have been needed";
+    }
+    return {};
+}
+
+}  // namespace heapwood::kdtree

@@ -1,0 +1,142 @@
+/// @file
+/// Runs builds on a machine: memory, repetitions, retries with larger arrays, and the result.
+///
+/// A machine says where memory lies and how many warps run, and launches the workers:
+///     Place place() const;  std::uint32_t warps() const;  std::uint32_t multiprocessors() const;
+///     template <class A> double run(const Problem&, const typename A::Ref&) const;  // ms
+///     template <class A> void describe(BuildResult&) const;  // registers and the like
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "allocators/adaptors/counting.cuh"
+#include "allocators/allocator.cuh"
+#include "allocators/heap.h"
+#include "kdtree/build_state.cuh"
+#include "kdtree/builder.h"
+
+namespace heapwood::kdtree {
+
+/// All memory of a build but the allocator's pool.
+class BuildMemory {
+public:
+    /// Uploads the scene. @throws allocators::HeapError.
+    BuildMemory(allocators::Place place, const scenes::Scene& scene, const BuildConfig& config,
+                std::uint32_t warps);
+
+    /// Counters and queue as at the start of a build.
+    void reset();
+    /// What the kernel takes.
+    const Problem& problem() const { return problem_; }
+    /// The counters after a build.
+    BuildState state() const;
+    /// The finished tree, in canonical form.
+    Tree tree() const;
+    /// After a build that ran short of nodes or references: replaces the arrays by ones that are
+    /// large enough.
+    void enlarge(const BuildState& state);
+
+private:
+    void make_outputs(std::uint64_t nodes, std::uint64_t references);
+
+    allocators::Place place_;
+    std::uint64_t slack_warps_;
+    allocators::Heap triangles_;
+    allocators::Heap nodes_;
+    allocators::Heap references_;
+    allocators::Heap jobs_;
+    allocators::Heap stacks_;
+    allocators::Heap slots_;
+    allocators::Heap state_;
+    Problem problem_{};
+};
+
+/// A sentence on why the build ended early, and what would have been enough where that is known.
+std::string explain(Status status, const Problem& problem, const BuildState& state,
+                    std::uint64_t pool_bytes);
+
+/// Builds the tree of a scene with allocator A on a machine, options.repeat times.
+/// @throws std::invalid_argument for a bad configuration, allocators::HeapError when memory
+/// outside the pool cannot be had.
+template <allocators::Allocator A, class Machine>
+BuildResult drive(const Machine& machine, const scenes::Scene& scene, const BuildConfig& config,
+                  const RunOptions& options) {
+    using Clock = std::chrono::steady_clock;
+    const auto ms_since = [](Clock::time_point start) {
+        return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+    };
+    validate(config);
+    BuildResult result;
+    auto start = Clock::now();
+    BuildMemory memory(machine.place(), scene, config, machine.warps());
+    result.upload_ms = ms_since(start);
+    result.root_bytes = root_array_bytes(scene.triangles.size());
+    result.warps = machine.warps();
+    const allocators::PoolConfig pool{.place = machine.place(),
+                                      .bytes = options.pool_bytes,
+                                      .largest_request = result.root_bytes,
+                                      .multiprocessors = machine.multiprocessors()};
+
+    // One build; true if it is done. Arrays that were only estimated are enlarged and the build
+    // is begun anew, so that an estimate is never a limit.
+    const auto build_once = [&]<class Alloc>(Alloc& allocator, double& ms) {
+        for (;;) {
+            memory.reset();
+            allocator.reset();
+            ms = machine.template run<Alloc>(memory.problem(), allocator.ref());
+            const BuildState state = memory.state();
+            result.status = static_cast<Status>(state.status.value);
+            const bool estimated =
+                (result.status == Status::nodes_exhausted && config.max_nodes == 0) ||
+                (result.status == Status::references_exhausted && config.max_references == 0);
+            if (result.status == Status::done) return true;
+            if (!estimated) {
+                result.message =
+                    explain(result.status, memory.problem(), state, options.pool_bytes);
+                return false;
+            }
+            memory.enlarge(state);
+        }
+    };
+
+    {
+        start = Clock::now();
+        A allocator(pool);
+        result.pool_ms = ms_since(start);
+        result.pool_bytes = allocator.pool_bytes();
+        result.overhead_bytes = allocator.overhead_bytes();
+        machine.template describe<A>(result);
+        double ms = 0;
+        for (unsigned i = 0; i < options.warm_up + options.repeat; ++i) {
+            if (!build_once(allocator, ms)) return result;
+            if (i >= options.warm_up) result.milliseconds.push_back(ms);
+        }
+        result.tree = memory.tree();
+        if (A::traits().walkable) {
+            std::uint64_t free = 0;
+            std::uint64_t largest = 0;
+            allocator.for_each_region([&](const allocators::Region& region) {
+                if (region.allocated) {
+                    result.leaked_bytes += region.size;
+                } else {
+                    free += region.size;
+                    largest = region.size > largest ? region.size : largest;
+                }
+            });
+            result.external_fragmentation =
+                free > 0 ? 1.0 - static_cast<double>(largest) / static_cast<double>(free) : 0.0;
+        }
+    }
+    if (options.statistics) {
+        allocators::Counting<A> allocator(pool);
+        double ms = 0;
+        if (build_once(allocator, ms)) result.allocations = allocator.statistics();
+    }
+    return result;
+}
+
+}  // namespace heapwood::kdtree

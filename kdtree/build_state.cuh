@@ -1,0 +1,108 @@
+/// @file
+/// What the warps of a build share: the problem, the pieces of work, and the counters.
+#pragma once
+
+#include <cstdint>
+
+#include "allocators/platform/atomic.cuh"
+#include "kdtree/config.h"
+#include "kdtree/reference.cuh"
+#include "kdtree/sah.cuh"
+#include "kdtree/split_binned.cuh"
+#include "kdtree/split_exact.cuh"
+#include "kdtree/task_queue.cuh"
+#include "kdtree/tree.h"
+
+namespace heapwood::kdtree {
+
+/// A node that is still to be made: its references (an array from the allocator, owned by the
+/// piece), its cell, and, for nodes above the exact limit, the split already chosen for it.
+struct Piece {
+    Reference* references;
+    std::uint32_t count;
+    std::uint32_t node;  ///< its place in the node array
+    Box cell;
+    std::uint32_t depth;
+    Split split;
+};
+
+/// A large node that many warps partition together, chunk by chunk; for the root there is a job
+/// before that, which makes the references from the triangles.
+///
+/// Everything up to `frames` is written before the job is published and then only read. The
+/// counters count up or down atomically; whoever brings `remaining` to zero has acquired what all
+/// others released with their decrement, and owns the job from then on.
+struct alignas(128) Job {
+    Piece piece;
+    Reference* child_references[2];
+    std::uint32_t child_node;  ///< left child; the right one follows
+    std::uint32_t chunks;
+    bool makes_root;
+    BinFrame frames[2];
+    Counter next_chunk;
+    Counter used[2];  ///< references written so far to either child's array
+    Counter remaining;
+    alignas(128) Bins bins[2];
+};
+
+/// What a warp may do next: help with a job, or (job == nullptr) go on with a piece.
+struct Task {
+    Job* job;
+    Piece piece;
+};
+
+/// Counters of a build, all zero at its start.
+struct BuildState {
+    Counter queue_head;
+    Counter queue_tail;
+    /// Credits: one for each unfinished job, each piece on its way through the queue, and each
+    /// such piece whose descendants a warp still works on. The build is done when it falls to 0.
+    Counter outstanding;
+    Counter done;
+    Counter root_ready;
+    Counter jobs;
+    Counter status;  ///< the first failure, as a Status
+    alignas(128) std::uint64_t nodes;
+    alignas(128) std::uint64_t references;
+    alignas(128) std::uint64_t failed_bytes;  ///< size of the request that ended the build
+};
+
+/// A build's input, limits and memory, given to every warp by value.
+struct Problem {
+    const Triangle* triangles;
+    std::uint32_t count;
+    Box bounds;
+    CostModel model;
+    std::uint32_t leaf_limit;
+    std::uint32_t exact_limit;
+    std::uint32_t large_limit;
+    std::uint32_t chunk;  ///< references of a large node that a warp takes at a time
+    std::uint32_t max_depth;
+    bool clip;
+
+    Node* nodes;
+    std::uint64_t node_capacity;
+    std::uint32_t* references;
+    std::uint64_t reference_capacity;
+    Job* jobs;
+    std::uint32_t job_capacity;
+    Task* stacks;  ///< kStackSize tasks for each warp
+    TaskSlot<Task>* slots;
+    std::uint32_t slot_bits;
+    BuildState* state;
+};
+
+/// Tasks a warp can have pending: every level of the tree leaves at most one behind, and a job
+/// one more.
+inline constexpr std::uint32_t kStackSize = kMaxDepth + 4;
+
+/// Memory that the lanes of a warp share (shared memory on a GPU).
+struct Scratch {
+    BinFrame frames[2];
+    union {
+        Bins bins[2];
+        Extents extents;
+    };
+};
+
+}  // namespace heapwood::kdtree

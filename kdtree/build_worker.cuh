@@ -1,0 +1,764 @@
+/// @file
+/// The build itself: what one warp does from the start of the kernel to its end. The same code
+/// runs as a warp of a GPU and as a thread of a CPU.
+///
+/// The tree is made from the root down. A node's references are an array from the allocator; the
+/// references are read, split into two arrays that are requested for the children, and the
+/// node's own array is freed. By size there are three ways to do that:
+/// - large nodes (above large_limit) are jobs: many warps take chunks of the array, and the one
+///   that finishes last decides the children's splits from the bins that all have filled;
+/// - medium nodes (above exact_limit) are partitioned by one warp, which bins both children in
+///   the same pass and decides their splits at once;
+/// - small nodes are held in registers; every plane is tried.
+/// A warp keeps the children on a stack of its own and gives the oldest away when others idle.
+///
+/// Which way is taken, by whom and in which order, changes nothing in the result: counts are
+/// integers, ties have an order, and node numbers are made canonical afterwards.
+///
+/// Failure: when the allocator has no memory the first warp to see it records that; from then on
+/// every warp only frees what it meets, so that the build ends soon and the pool is whole. When
+/// the node or reference array is full nothing more is written to it, but the build goes on
+/// counting, so that the caller learns how much would have been enough.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "allocators/allocator.cuh"
+#include "allocators/platform/warp.cuh"
+#include "kdtree/build_state.cuh"
+#include "kdtree/builder.h"
+#include "kdtree/clip.cuh"
+
+namespace heapwood::kdtree {
+
+/// One warp's part of a build. `kJoint`: the allocator does not free individually, and both
+/// children's arrays are taken in one request, as the papers do for such allocators.
+template <platform::Warp W, class AllocatorRef, bool kJoint>
+class BuildWorker {
+public:
+    /// `number`: of this warp, from 0. `scratch`: shared by the lanes of this warp alone.
+    HEAPWOOD_FN BuildWorker(const W& warp, const Problem& problem, const AllocatorRef& allocator,
+                            const allocators::Context& context, Scratch& scratch)
+        : warp_(warp),
+          problem_(problem),
+          allocator_(allocator),
+          context_(context),
+          scratch_(scratch),
+          state_(*problem.state),
+          queue_(problem.slots, problem.slot_bits, &problem.state->queue_head,
+                 &problem.state->queue_tail),
+          stack_(problem.stacks + static_cast<std::size_t>(context.warp) * kStackSize) {}
+
+    /// Works until the build is done. Collective; returns when no work is left anywhere.
+    HEAPWOOD_FN void run() {
+        if (!start()) return;
+        Task task;
+        while (next(task)) {
+            if (task.job != nullptr) {
+                help(*task.job);
+            } else {
+                expand(task.piece);
+            }
+            share();
+        }
+    }
+
+private:
+    /// Node pairs, and leaf references, that a warp reserves at a time.
+    static constexpr std::uint32_t kPairBlock = 32;
+    static constexpr std::uint32_t kReferenceBlock = 256;
+    /// A warp looks for idle warps after every this many small nodes.
+    static constexpr std::uint32_t kSharePeriod = 8;
+    static constexpr unsigned kPerLane = (kExactMax + W::width - 1) / W::width;
+
+    HEAPWOOD_INLINE bool leader() const { return warp_.lane() == 0; }
+
+    // ---------------------------------------------------------------- start and tasks
+
+    /// Warp 0 takes the root's array and publishes the job that fills it; all begin with that.
+    /// False: there was no memory for it, and there is nothing to do.
+    HEAPWOOD_FN bool start() {
+        Job& job = problem_.jobs[0];
+        if (context_.warp == 0) publish_root(job);
+        bool failed = false;
+        if (leader()) {
+            for (unsigned n = 0; state_.root_ready.ref().load_acquire() == 0; ++n) W::back_off(n);
+            failed = has_failed();
+        }
+        failed = warp_.any(failed);
+        warp_.sync();
+        // A failure of another warp, later than that, is for help() to see.
+        if (failed && problem_.jobs[0].piece.references == nullptr) return false;
+        help(job);
+        return true;
+    }
+
+    HEAPWOOD_FN void publish_root(Job& job) {
+        if (leader()) {
+            const std::uint64_t bytes = bytes_of(problem_.count);
+            job.piece.references = static_cast<Reference*>(allocator_.allocate(context_, bytes));
+            job.piece.count = problem_.count;
+            job.piece.node = 0;
+            job.piece.cell = problem_.bounds;
+            job.piece.depth = 0;
+            job.piece.split = Split{};
+            job.makes_root = true;
+            job.frames[0] = BinFrame::of(problem_.bounds);
+            state_.nodes = 1;  // counts pairs: the root and a sibling that is not used
+            state_.jobs.value = 1;
+            state_.outstanding.value = 1;
+            if (job.piece.references == nullptr) record_failure(Status::pool_exhausted, bytes);
+        }
+        prepare(job);
+        warp_.sync();
+        // Release: the job, to every warp that acquires root_ready.
+        if (leader()) state_.root_ready.ref().store_release(1);
+    }
+
+    /// The next task: this warp's newest, else whatever another warp gives. False when the build
+    /// is done.
+    HEAPWOOD_FN bool next(Task& task) {
+        if (top_ > bottom_) {
+            task = stack_[--top_];
+            return true;
+        }
+        top_ = bottom_ = 0;
+        bool found = false;
+        std::uint32_t ticket = 0;
+        if (leader()) {
+            if (credits_ > 0 && state_.outstanding.ref().sub_acq_rel(credits_) == credits_) {
+                state_.done.ref().store_release(1);
+            }
+            ticket = queue_.take_ticket();
+            for (unsigned n = 0;; ++n) {
+                found = queue_.poll(ticket);
+                // Everybody polls this one word, so not at every turn.
+                if (found || (n % 4 == 0 && state_.done.ref().load_acquire() != 0)) break;
+                W::back_off(n);
+            }
+        }
+        credits_ = 0;
+        found = warp_.any(found);
+        if (!found) return false;
+        ticket = warp_.shuffle(ticket, 0);
+        warp_.sync();
+        task = queue_.task_of(ticket);
+        warp_.sync();
+        if (leader()) queue_.release(ticket);
+        if (task.job == nullptr) credits_ = 1;
+        return true;
+    }
+
+    HEAPWOOD_FN void push(const Task& task) {
+        if (leader()) stack_[top_] = task;
+        ++top_;
+        warp_.sync();
+    }
+
+    /// Now and then, gives this warp's oldest task, which is mostly the largest, to an idle warp,
+    /// and looks whether the build has failed.
+    HEAPWOOD_FN void share() {
+        if (--until_share_ > 0) return;
+        until_share_ = kSharePeriod;
+        std::uint32_t idle = 0;
+        bool failed = false;
+        if (leader()) {
+            idle = queue_.waiting();
+            failed = has_failed();
+        }
+        aborted_ = warp_.any(failed);
+        idle = warp_.shuffle(idle, 0);
+        while (idle > 0 && top_ - bottom_ > 1) {
+            const Task task = stack_[bottom_];
+            const bool counts = task.job == nullptr;
+            const std::uint32_t given = queue_.give(warp_, task, 1, [&](std::uint32_t) {
+                if (counts) state_.outstanding.ref().add_relaxed(1);
+            });
+            if (given == 0) return;
+            ++bottom_;
+            --idle;
+        }
+    }
+
+    // ---------------------------------------------------------------- memory
+
+    HEAPWOOD_INLINE static std::uint64_t bytes_of(std::uint32_t count) {
+        return std::uint64_t{count} * sizeof(Reference);
+    }
+
+    /// Collective: arrays for both children, or false (and nothing allocated).
+    HEAPWOOD_FN bool allocate_children(const Split& split, Reference* (&arrays)[2]) {
+        const std::uint64_t bytes[2] = {bytes_of(split.left), bytes_of(split.right)};
+        if constexpr (kJoint) {
+            void* both = leader() ? allocator_.allocate(context_, bytes[0] + bytes[1]) : nullptr;
+            arrays[0] = static_cast<Reference*>(from_lane(both, 0));
+            arrays[1] = arrays[0] + split.left;
+            if (arrays[0] != nullptr) return true;
+        } else if constexpr (W::width == 1) {
+            arrays[0] = static_cast<Reference*>(allocator_.allocate(context_, bytes[0]));
+            arrays[1] = static_cast<Reference*>(allocator_.allocate(context_, bytes[1]));
+            if (arrays[0] != nullptr && arrays[1] != nullptr) return true;
+        } else {
+            const unsigned lane = warp_.lane();
+            void* mine =
+                lane < 2 ? allocator_.allocate(context_, lane == 0 ? bytes[0] : bytes[1]) : nullptr;
+            arrays[0] = static_cast<Reference*>(from_lane(mine, 0));
+            arrays[1] = static_cast<Reference*>(from_lane(mine, 1));
+            if (arrays[0] != nullptr && arrays[1] != nullptr) return true;
+        }
+        if (leader()) {
+            const unsigned short_of = arrays[0] == nullptr ? 0 : 1;
+            record_failure(Status::pool_exhausted, kJoint ? bytes[0] + bytes[1] : bytes[short_of]);
+            if constexpr (!kJoint) {
+                allocator_.deallocate(context_, arrays[0], bytes[0]);
+                allocator_.deallocate(context_, arrays[1], bytes[1]);
+            }
+        }
+        aborted_ = true;
+        return false;
+    }
+
+    HEAPWOOD_INLINE void* from_lane(void* p, unsigned lane) const {
+        return reinterpret_cast<void*>(
+            warp_.shuffle(static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(p)), lane));
+    }
+
+    /// Collective: frees up to three arrays, after all lanes are done with them.
+    HEAPWOOD_FN void release(Reference* a, std::uint32_t a_count, Reference* b = nullptr,
+                             std::uint32_t b_count = 0, Reference* c = nullptr,
+                             std::uint32_t c_count = 0) {
+        if constexpr (!kJoint) {
+            warp_.sync();
+            for (unsigned i = warp_.lane(); i < 3; i += W::width) {
+                Reference* p = i == 0 ? a : i == 1 ? b : c;
+                const std::uint32_t count = i == 0 ? a_count : i == 1 ? b_count : c_count;
+                if (p != nullptr) allocator_.deallocate(context_, p, bytes_of(count));
+            }
+        }
+    }
+
+    // ---------------------------------------------------------------- nodes and leaves
+
+    /// Collective: the index of the first of two adjacent new nodes.
+    HEAPWOOD_FN std::uint32_t reserve_pair() {
+        if (pair_ == pair_end_) {
+            std::uint64_t first = 0;
+            if (leader()) first = platform::AtomicRef(state_.nodes).add_relaxed(kPairBlock);
+            pair_ = static_cast<std::uint32_t>(warp_.shuffle(first, 0));
+            pair_end_ = pair_ + kPairBlock;
+        }
+        return 2 * pair_++;
+    }
+
+    HEAPWOOD_INLINE void write_node(std::uint32_t index, Node node) {
+        if (index < problem_.node_capacity) {
+            problem_.nodes[index] = node;
+        } else {
+            record_failure(Status::nodes_exhausted, 0);
+        }
+    }
+
+    /// Collective: where `count` references of a leaf go.
+    HEAPWOOD_FN std::uint64_t reserve_references(std::uint32_t count) {
+        if (count > reference_end_ - reference_) {
+            const bool own = count >= kReferenceBlock;
+            std::uint64_t first = 0;
+            if (leader()) {
+                first = platform::AtomicRef(state_.references)
+                            .add_relaxed(own ? count : kReferenceBlock);
+            }
+            first = warp_.shuffle(first, 0);
+            if (own) return first;
+            reference_ = first;
+            reference_end_ = first + kReferenceBlock;
+        }
+        const std::uint64_t first = reference_;
+        reference_ += count;
+        return first;
+    }
+
+    HEAPWOOD_INLINE void write_reference(std::uint64_t index, std::uint32_t primitive) {
+        if (index < problem_.reference_capacity) {
+            problem_.references[index] = primitive;
+        } else {
+            record_failure(Status::references_exhausted, 0);
+        }
+    }
+
+    HEAPWOOD_FN void write_leaf(const Piece& piece) {
+        const std::uint64_t first = reserve_references(piece.count);
+        for (std::uint32_t i = warp_.lane(); i < piece.count; i += W::width) {
+            write_reference(first + i, piece.references[i].primitive);
+        }
+        if (leader()) {
+            write_node(piece.node, Node::leaf(static_cast<std::uint32_t>(first), piece.count));
+        }
+        release(piece.references, piece.count);
+    }
+
+    /// Records the first failure. Any lane may call it.
+    HEAPWOOD_NOINLINE void record_failure(Status status, std::uint64_t bytes) {
+        std::uint32_t none = static_cast<std::uint32_t>(Status::done);
+        if (state_.status.ref().cas_relaxed(none, static_cast<std::uint32_t>(status))) {
+            platform::AtomicRef(state_.failed_bytes).store_relaxed(bytes);
+        }
+    }
+    HEAPWOOD_INLINE bool has_failed() {
+        return state_.status.ref().load_relaxed() ==
+               static_cast<std::uint32_t>(Status::pool_exhausted);
+    }
+
+    /// Cuts empty space off a piece: writes the inner node and its empty leaf, and makes the
+    /// piece the other child. The references stay where they are.
+    HEAPWOOD_FN void cut_empty(Piece& piece, const Split& split) {
+        const std::uint32_t child = reserve_pair();
+        const bool left_empty = split.left == 0;
+        if (leader()) {
+            write_node(piece.node, Node::inner(split.axis, split.position, child));
+            write_node(left_empty ? child : child + 1, Node::leaf(0, 0));
+        }
+        piece.node = left_empty ? child + 1 : child;
+        piece.cell = left_empty ? upper_cell(piece.cell, split.axis, split.position)
+                                : lower_cell(piece.cell, split.axis, split.position);
+        ++piece.depth;
+    }
+
+    HEAPWOOD_INLINE bool must_be_leaf(std::uint32_t count, std::uint32_t depth) const {
+        return count <= problem_.leaf_limit || depth >= problem_.max_depth;
+    }
+
+    HEAPWOOD_INLINE static Piece child_of(const Piece& parent, const Split& split, unsigned side,
+                                          Reference* references, std::uint32_t node) {
+        Piece child;
+        child.references = references;
+        child.count = side == 0 ? split.left : split.right;
+        child.node = node + side;
+        child.cell = side == 0 ? lower_cell(parent.cell, split.axis, split.position)
+                               : upper_cell(parent.cell, split.axis, split.position);
+        child.depth = parent.depth + 1;
+        child.split = Split{};
+        return child;
+    }
+
+    // ---------------------------------------------------------------- pieces of any size
+
+    HEAPWOOD_FN void expand(Piece& piece) {
+        if (aborted_) {
+            release(piece.references, piece.count);
+        } else if (piece.split.axis == Split::kMakeLeaf) {
+            write_leaf(piece);
+        } else if (piece.count <= problem_.exact_limit) {
+            expand_small(piece);
+        } else {
+            expand_medium(piece);
+            until_share_ = 1;
+        }
+    }
+
+    /// Chooses the split of a piece above the exact limit from its bins (empty space is cut off
+    /// at once), and puts it where it will be worked on.
+    HEAPWOOD_FN void decide_and_schedule(Piece& piece, const Bins& bins, const BinFrame& frame) {
+        for (;;) {
+            if (must_be_leaf(piece.count, piece.depth)) {
+                piece.split.axis = Split::kMakeLeaf;
+                break;
+            }
+            piece.split = split_binned(warp_, bins, frame, piece.cell, piece.count, problem_.model);
+            if (piece.split.axis == Split::kMakeLeaf) break;
+            if (piece.split.left > 0 && piece.split.right > 0) break;
+            cut_empty(piece, piece.split);
+        }
+        if (piece.split.axis != Split::kMakeLeaf && piece.count > problem_.large_limit &&
+            make_job(piece)) {
+            return;
+        }
+        if (!aborted_) {
+            push({nullptr, piece});
+        }
+    }
+
+    /// Divides references [begin, end) of a piece among the children's arrays, from
+    /// `used[0]` and `used[1]` on, and counts in scratch_.bins[side] those whose child is above
+    /// the exact limit.
+    HEAPWOOD_FN void partition(const Piece& piece, std::uint32_t begin, std::uint32_t end,
+                               Reference* const (&arrays)[2], std::uint32_t (&used)[2]) {
+        const Split split = piece.split;
+        const bool bin[2] = {split.left > problem_.exact_limit, split.right > problem_.exact_limit};
+        const std::uint32_t lower_lanes = (1U << warp_.lane()) - 1U;
+        for (std::uint32_t base = begin; base < end; base += W::width) {
+            const std::uint32_t i = base + warp_.lane();
+            Reference below{};
+            bool left = false;
+            bool right = false;
+            if (i < end) {
+                below = load_wide(piece.references + i);
+                const float lo = component(below.lo, split.axis);
+                const float hi = component(below.hi, split.axis);
+                left = goes_left(lo, hi, split.position, split.side);
+                right = goes_right(lo, hi, split.position, split.side);
+            }
+            Reference above = below;
+            if (left && right) cut(split, below, above);
+            const std::uint32_t lefts = warp_.ballot(left);
+            const std::uint32_t rights = warp_.ballot(right);
+            if (left) {
+                store_wide(arrays[0] + used[0] + platform::popcount(lefts & lower_lanes), below);
+            }
+            if (right) {
+                store_wide(arrays[1] + used[1] + platform::popcount(rights & lower_lanes), above);
+            }
+            used[0] += platform::popcount(lefts);
+            used[1] += platform::popcount(rights);
+            // Lanes count for one child each, then those that cut a reference for the other.
+            const unsigned first = left ? 0 : 1;
+            if (i < end && (first == 0 ? bin[0] : bin[1])) {
+                count_in_bins<W>(scratch_.bins[first], scratch_.frames[first],
+                                 {below.lo, below.hi});
+            }
+            if (left && right && bin[1]) {
+                count_in_bins<W>(scratch_.bins[1], scratch_.frames[1], {above.lo, above.hi});
+            }
+        }
+    }
+
+    /// Cuts a reference that the plane crosses into its parts.
+    HEAPWOOD_FN void cut(const Split& split, Reference& below, Reference& above) const {
+        if (problem_.clip) {
+            Box low;
+            Box high;
+            clip(load_wide(problem_.triangles + below.primitive), {below.lo, below.hi}, split.axis,
+                 split.position, low, high);
+            below.lo = low.lo;
+            below.hi = low.hi;
+            above.lo = high.lo;
+            above.hi = high.hi;
+        } else {
+            set_component(below.hi, split.axis, split.position);
+            set_component(above.lo, split.axis, split.position);
+        }
+    }
+
+    // ---------------------------------------------------------------- medium nodes
+
+    HEAPWOOD_FN void expand_medium(Piece& piece) {
+        const Split split = piece.split;
+        Reference* arrays[2];
+        if (!allocate_children(split, arrays)) {
+            release(piece.references, piece.count);
+            return;
+        }
+        const std::uint32_t node = reserve_pair();
+        if (leader()) write_node(piece.node, Node::inner(split.axis, split.position, node));
+
+        Piece children[2] = {child_of(piece, split, 0, arrays[0], node),
+                             child_of(piece, split, 1, arrays[1], node)};
+        clear_bins(warp_, scratch_.bins[0]);
+        clear_bins(warp_, scratch_.bins[1]);
+        if (leader()) {
+            scratch_.frames[0] = BinFrame::of(children[0].cell);
+            scratch_.frames[1] = BinFrame::of(children[1].cell);
+        }
+        warp_.sync();
+        std::uint32_t used[2] = {0, 0};
+        partition(piece, 0, piece.count, arrays, used);
+        release(piece.references, piece.count);
+        warp_.sync();
+        for (unsigned side = 0; side < 2; ++side) {
+            schedule_child(children[side], scratch_.bins[side], scratch_.frames[side]);
+        }
+        warp_.sync();
+    }
+
+    HEAPWOOD_FN void schedule_child(Piece& child, const Bins& bins, const BinFrame& frame) {
+        if (child.count > problem_.exact_limit) {
+            decide_and_schedule(child, bins, frame);
+        } else {
+            push({nullptr, child});
+        }
+    }
+
+    // ---------------------------------------------------------------- large nodes
+
+    /// Collective: makes a job of a piece and invites idle warps. False: there is no job to be
+    /// had (the piece goes on as a medium one), or no memory (aborted_ is set, the piece is freed).
+    HEAPWOOD_FN bool make_job(const Piece& piece) {
+        std::uint32_t number = 0;
+        if (leader()) number = state_.jobs.ref().add_relaxed(1);
+        number = warp_.shuffle(number, 0);
+        if (number >= problem_.job_capacity) return false;
+        Reference* arrays[2];
+        if (!allocate_children(piece.split, arrays)) {
+            release(piece.references, piece.count);
+            return false;
+        }
+        Job& job = problem_.jobs[number];
+        const std::uint32_t node = reserve_pair();
+        if (leader()) {
+            write_node(piece.node, Node::inner(piece.split.axis, piece.split.position, node));
+            job.piece = piece;
+            job.child_references[0] = arrays[0];
+            job.child_references[1] = arrays[1];
+            job.child_node = node;
+            job.makes_root = false;
+            job.frames[0] =
+                BinFrame::of(lower_cell(piece.cell, piece.split.axis, piece.split.position));
+            job.frames[1] =
+                BinFrame::of(upper_cell(piece.cell, piece.split.axis, piece.split.position));
+            state_.outstanding.ref().add_relaxed(1);
+        }
+        prepare(job);
+        warp_.sync();
+        invite(job, job.chunks);
+        push({&job, Piece{}});
+        return true;
+    }
+
+    /// Zeroes a job's counters and bins.
+    HEAPWOOD_FN void prepare(Job& job) {
+        if (leader()) {
+            job.chunks = platform::ceil_div(job.piece.count, problem_.chunk);
+            job.next_chunk.value = 0;
+            job.used[0].value = 0;
+            job.used[1].value = 0;
+            job.remaining.value = job.chunks;
+        }
+        clear_bins(warp_, job.bins[0]);
+        clear_bins(warp_, job.bins[1]);
+    }
+
+    /// Offers a job to as many idle warps as it has chunks left for.
+    HEAPWOOD_FN void invite(Job& job, std::uint32_t chunks_left) {
+        if (chunks_left <= 1) return;
+        queue_.give(warp_, Task{&job, Piece{}}, chunks_left - 1, [](std::uint32_t) {});
+    }
+
+    /// Takes chunks of a job until none is left; whoever finishes the last chunk completes it.
+    HEAPWOOD_FN void help(Job& job) {
+        for (;;) {
+            std::uint32_t chunk = 0;
+            bool failed = false;
+            if (leader()) {
+                chunk = job.next_chunk.ref().add_relaxed(1);
+                failed = has_failed();
+            }
+            chunk = warp_.shuffle(chunk, 0);
+            if (warp_.any(failed)) aborted_ = true;
+            if (chunk >= job.chunks) return;
+            const std::uint32_t begin = chunk * problem_.chunk;
+            const std::uint32_t rest = job.piece.count - begin;
+            const std::uint32_t end = begin + (rest < problem_.chunk ? rest : problem_.chunk);
+            if (!aborted_) {
+                if (job.makes_root) {
+                    make_references(job, begin, end);
+                } else {
+                    partition_chunk(job, begin, end);
+                }
+            }
+            warp_.sync();
+            bool last = false;
+            // Releases this warp's part of the arrays and bins; the last one acquires all parts.
+            if (leader()) last = job.remaining.ref().sub_acq_rel(1) == 1;
+            last = warp_.any(last);
+            warp_.sync();
+            if (last) {
+                complete(job);
+                return;
+            }
+            invite(job, job.chunks - chunk - 1);
+        }
+    }
+
+    HEAPWOOD_FN void make_references(Job& job, std::uint32_t begin, std::uint32_t end) {
+        const bool bin = job.piece.count > problem_.exact_limit;
+        clear_bins(warp_, scratch_.bins[0]);
+        if (leader()) scratch_.frames[0] = job.frames[0];
+        warp_.sync();
+        for (std::uint32_t i = begin + warp_.lane(); i < end; i += W::width) {
+            const Reference r = whole_reference(load_wide(problem_.triangles + i), i);
+            store_wide(job.piece.references + i, r);
+            if (bin) count_in_bins<W>(scratch_.bins[0], scratch_.frames[0], {r.lo, r.hi});
+        }
+        warp_.sync();
+        if (bin) add_bins(job.bins[0], scratch_.bins[0]);
+    }
+
+    HEAPWOOD_FN void partition_chunk(Job& job, std::uint32_t begin, std::uint32_t end) {
+        const Split split = job.piece.split;
+        std::uint32_t used[2] = {0, 0};
+        for (std::uint32_t i = begin + warp_.lane(); i < end; i += W::width) {
+            const Reference& r = job.piece.references[i];
+            const float lo = component(r.lo, split.axis);
+            const float hi = component(r.hi, split.axis);
+            used[0] += goes_left(lo, hi, split.position, split.side);
+            used[1] += goes_right(lo, hi, split.position, split.side);
+        }
+        for (unsigned side = 0; side < 2; ++side) {
+            const std::uint32_t sum = warp_.sum(used[side]);
+            if (leader()) used[side] = job.used[side].ref().add_relaxed(sum);
+            used[side] = warp_.shuffle(used[side], 0);
+        }
+        clear_bins(warp_, scratch_.bins[0]);
+        clear_bins(warp_, scratch_.bins[1]);
+        if (leader()) {
+            scratch_.frames[0] = job.frames[0];
+            scratch_.frames[1] = job.frames[1];
+        }
+        warp_.sync();
+        Reference* const arrays[2] = {job.child_references[0], job.child_references[1]};
+        partition(job.piece, begin, end, arrays, used);
+        warp_.sync();
+        if (split.left > problem_.exact_limit) add_bins(job.bins[0], scratch_.bins[0]);
+        if (split.right > problem_.exact_limit) add_bins(job.bins[1], scratch_.bins[1]);
+    }
+
+    /// Adds this warp's counts to a job's.
+    HEAPWOOD_FN void add_bins(Bins& to, Bins& from) {
+        for (unsigned i = warp_.lane(); i < Bins::kWords; i += W::width) {
+            const std::uint32_t n = from.words()[i];
+            if (n > 0) platform::AtomicRef(to.words()[i]).count_relaxed(n);
+        }
+    }
+
+    /// What the last finisher of a job does: the children go on. The job's credit becomes the
+    /// warp's.
+    HEAPWOOD_FN void complete(Job& job) {
+        ++credits_;
+        until_share_ = 1;
+        const Piece& piece = job.piece;
+        bool failed = false;
+        // A warp that skipped its chunk had seen the failure, and released that with its part.
+        if (leader()) failed = has_failed();
+        if (warp_.any(failed)) aborted_ = true;
+        if (aborted_) {
+            if (job.makes_root) {
+                release(piece.references, piece.count);
+            } else {
+                release(piece.references, piece.count, job.child_references[0], piece.split.left,
+                        job.child_references[1], piece.split.right);
+            }
+            return;
+        }
+        if (job.makes_root) {
+            Piece root = piece;
+            schedule_child(root, job.bins[0], job.frames[0]);
+            return;
+        }
+        release(piece.references, piece.count);
+        for (unsigned side = 0; side < 2; ++side) {
+            Piece child =
+                child_of(piece, piece.split, side, job.child_references[side], job.child_node);
+            if (aborted_) {
+                release(child.references, child.count);
+            } else {
+                schedule_child(child, job.bins[side], job.frames[side]);
+            }
+        }
+    }
+
+    // ---------------------------------------------------------------- small nodes
+
+    HEAPWOOD_FN void expand_small(Piece& piece) {
+        const std::uint32_t n = piece.count;
+        warp_.sync();  // the scratch memory's previous use is over in all lanes
+        Reference mine[kPerLane];
+        for (unsigned k = 0; k < kPerLane; ++k) {
+            const unsigned i = k * W::width + warp_.lane();
+            if (i < n) {
+                mine[k] = load_wide(piece.references + i);
+                scratch_.extents.set(i, mine[k].lo, mine[k].hi);
+            }
+        }
+        warp_.sync();
+        Split split;
+        for (;;) {
+            split.axis = Split::kMakeLeaf;
+            if (!must_be_leaf(n, piece.depth)) {
+                split = split_exact(warp_, scratch_.extents, piece.cell, n, problem_.model);
+            }
+            if (split.axis == Split::kMakeLeaf) {
+                write_leaf(piece);
+                return;
+            }
+            if (split.left > 0 && split.right > 0) break;
+            cut_empty(piece, split);
+        }
+        Reference* arrays[2];
+        if (!allocate_children(split, arrays)) {
+            release(piece.references, n);
+            return;
+        }
+        const std::uint32_t node = reserve_pair();
+        if (leader()) write_node(piece.node, Node::inner(split.axis, split.position, node));
+
+        // Children that are leaves at once are written out from here; their arrays still come
+        // from the allocator and are filled, as any node's.
+        const std::uint32_t counts[2] = {split.left, split.right};
+        bool leaf[2];
+        std::uint64_t first[2] = {0, 0};
+        for (unsigned side = 0; side < 2; ++side) {
+            leaf[side] = must_be_leaf(counts[side], piece.depth + 1);
+            if (!leaf[side]) continue;
+            first[side] = reserve_references(counts[side]);
+            if (leader()) {
+                write_node(node + side,
+                           Node::leaf(static_cast<std::uint32_t>(first[side]), counts[side]));
+            }
+        }
+        const std::uint32_t lower_lanes = (1U << warp_.lane()) - 1U;
+        std::uint32_t used[2] = {0, 0};
+        for (unsigned k = 0; k < kPerLane && k * W::width < n; ++k) {
+            const unsigned i = k * W::width + warp_.lane();
+            bool left = false;
+            bool right = false;
+            if (i < n) {
+                const float lo = component(mine[k].lo, split.axis);
+                const float hi = component(mine[k].hi, split.axis);
+                left = goes_left(lo, hi, split.position, split.side);
+                right = goes_right(lo, hi, split.position, split.side);
+            }
+            Reference above = mine[k];
+            if (left && right) cut(split, mine[k], above);
+            const std::uint32_t lefts = warp_.ballot(left);
+            const std::uint32_t rights = warp_.ballot(right);
+            const std::uint32_t to_left = used[0] + platform::popcount(lefts & lower_lanes);
+            const std::uint32_t to_right = used[1] + platform::popcount(rights & lower_lanes);
+            if (left) {
+                store_wide(arrays[0] + to_left, mine[k]);
+                if (leaf[0]) write_reference(first[0] + to_left, mine[k].primitive);
+            }
+            if (right) {
+                store_wide(arrays[1] + to_right, above);
+                if (leaf[1]) write_reference(first[1] + to_right, above.primitive);
+            }
+            used[0] += platform::popcount(lefts);
+            used[1] += platform::popcount(rights);
+        }
+        release(piece.references, n, leaf[0] ? arrays[0] : nullptr, counts[0],
+                leaf[1] ? arrays[1] : nullptr, counts[1]);
+        for (unsigned side = 2; side-- > 0;) {
+            if (!leaf[side]) push({nullptr, child_of(piece, split, side, arrays[side], node)});
+        }
+        warp_.sync();
+    }
+
+    const W warp_;
+    const Problem& problem_;
+    const AllocatorRef allocator_;
+    const allocators::Context context_;
+    Scratch& scratch_;
+    BuildState& state_;
+    const TaskQueue<Task> queue_;
+    Task* const stack_;
+    std::uint32_t bottom_ = 0;
+    std::uint32_t top_ = 0;
+    std::uint32_t credits_ = 0;  ///< held by this warp (leader's count is what matters)
+    std::uint32_t until_share_ = kSharePeriod;
+    std::uint32_t pair_ = 0;
+    std::uint32_t pair_end_ = 0;
+    std::uint64_t reference_ = 0;
+    std::uint64_t reference_end_ = 0;
+    bool aborted_ = false;
+};
+
+}  // namespace heapwood::kdtree

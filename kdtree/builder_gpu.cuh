@@ -1,0 +1,128 @@
+/// @file
+/// The builder on a GPU: one persistent kernel. Included by .cu files only.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+
+#include "allocators/platform/warp.cuh"
+#include "kdtree/build_driver.h"
+#include "kdtree/build_worker.cuh"
+
+namespace heapwood::kdtree {
+
+/// Warps of a block, and the blocks a multiprocessor should hold: the second bounds the registers.
+inline constexpr unsigned kWarpsPerBlock = 4;
+inline constexpr unsigned kBlocksPerMultiprocessor = 6;
+
+/// @throws std::runtime_error naming the call that failed.
+inline void check_cuda(cudaError_t error, const char* what) {
+    if (error != cudaSuccess) {
+        throw std::runtime_error(std::string("CUDA: ") + what + ": " + cudaGetErrorString(error));
+    }
+}
+
+/// The multiprocessor this thread runs on, below `count`. (PTX allows numbers above the number of
+/// multiprocessors.)
+__device__ inline std::uint32_t multiprocessor(std::uint32_t count) {
+    std::uint32_t id;
+    asm("mov.u32 %0, %%smid;" : "=r"(id));
+    return id % count;
+}
+
+/// The whole build. Launched with no more blocks than are resident, for its warps wait for one
+/// another.
+template <class A>
+__global__ void __launch_bounds__(kWarpsPerBlock * 32, kBlocksPerMultiprocessor)
+    build_kernel(const __grid_constant__ Problem problem,
+                 const __grid_constant__ typename A::Ref allocator, std::uint32_t multiprocessors) {
+    __shared__ Scratch scratch[kWarpsPerBlock];
+    const std::uint32_t in_block = threadIdx.x / 32;
+    const allocators::Context context{.multiprocessor = multiprocessor(multiprocessors),
+                                      .warp = blockIdx.x * kWarpsPerBlock + in_block};
+    BuildWorker<platform::DeviceWarp, typename A::Ref, !A::traits().frees_individually> worker(
+        {}, problem, allocator, context, scratch[in_block]);
+    worker.run();
+}
+
+/// The machine of a GPU build: the current device, as many blocks of A's kernel as are resident.
+template <class A>
+class GpuMachine {
+public:
+    /// @throws std::runtime_error if there is no usable device.
+    GpuMachine() {
+        int device = 0;
+        check_cuda(cudaGetDevice(&device), "finding the device");
+        check_cuda(
+            cudaDeviceGetAttribute(&multiprocessors_, cudaDevAttrMultiProcessorCount, device),
+            "counting multiprocessors");
+        // The kernel with the counting adaptor may have fewer resident blocks.
+        blocks_ = resident_blocks<A>();
+        const int counting = resident_blocks<allocators::Counting<A>>();
+        counting_blocks_ = counting < blocks_ ? counting : blocks_;
+    }
+
+    allocators::Place place() const { return allocators::Place::device; }
+    std::uint32_t warps() const { return static_cast<std::uint32_t>(blocks_) * kWarpsPerBlock; }
+    std::uint32_t multiprocessors() const { return static_cast<std::uint32_t>(multiprocessors_); }
+
+    template <class B>
+    double run(const Problem& problem, const typename B::Ref& allocator) const {
+        Event start;
+        Event stop;
+        const int blocks = std::is_same_v<A, B> ? blocks_ : counting_blocks_;
+        check_cuda(cudaEventRecord(start.event), "recording an event");
+        build_kernel<B><<<static_cast<unsigned>(blocks), kWarpsPerBlock * 32>>>(problem, allocator,
+                                                                                multiprocessors());
+        check_cuda(cudaGetLastError(), "launching the build kernel");
+        check_cuda(cudaEventRecord(stop.event), "recording an event");
+        check_cuda(cudaEventSynchronize(stop.event), "running the build kernel");
+        float ms = 0;
+        check_cuda(cudaEventElapsedTime(&ms, start.event, stop.event), "timing the build kernel");
+        return ms;
+    }
+
+    template <class B>
+    void describe(BuildResult& result) const {
+        cudaFuncAttributes attributes{};
+        check_cuda(cudaFuncGetAttributes(&attributes, build_kernel<B>), "inspecting the kernel");
+        result.registers = static_cast<unsigned>(attributes.numRegs);
+        result.spill_bytes = static_cast<unsigned>(attributes.localSizeBytes);
+    }
+
+private:
+    /// Owner of a CUDA event.
+    struct Event {
+        Event() { check_cuda(cudaEventCreate(&event), "creating an event"); }
+        ~Event() { cudaEventDestroy(event); }
+        Event(const Event&) = delete;
+        Event& operator=(const Event&) = delete;
+        cudaEvent_t event = nullptr;
+    };
+
+    template <class B>
+    int resident_blocks() const {
+        int per_multiprocessor = 0;
+        check_cuda(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
+                       &per_multiprocessor, build_kernel<B>, kWarpsPerBlock * 32, 0),
+                   "computing the occupancy");
+        return per_multiprocessor * multiprocessors_;
+    }
+
+    int multiprocessors_ = 0;
+    int blocks_ = 0;
+    int counting_blocks_ = 0;
+};
+
+/// Builds the tree of a scene on the current GPU. See drive() for errors; std::runtime_error for
+/// CUDA's.
+template <allocators::Allocator A>
+BuildResult build_on_gpu(const scenes::Scene& scene, const BuildConfig& config,
+                         const RunOptions& options) {
+    return drive<A>(GpuMachine<A>(), scene, config, options);
+}
+
+}  // namespace heapwood::kdtree

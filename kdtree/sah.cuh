@@ -1,0 +1,168 @@
+/// @file
+/// The surface area heuristic: what a split costs, which split is best, who goes where.
+///
+/// All of it is float arithmetic in a fixed order, without contraction, and all ties are broken by
+/// (cost, axis, side, position): the same split comes out on every machine and schedule.
+#pragma once
+
+#include <cstdint>
+
+#include "allocators/platform/bits.cuh"
+#include "allocators/platform/macros.cuh"
+#include "kdtree/box.cuh"
+
+namespace heapwood::kdtree {
+
+/// The constants of the cost function (config.h says what they mean), and a power of two by which
+/// extents are multiplied before areas are formed, so that no scene's areas overflow or vanish.
+struct CostModel {
+    float traversal;
+    float intersection;
+    float empty_bonus;
+    float scale;
+};
+
+/// Where references that lie in the split plane go.
+enum class Side : std::uint32_t { right = 0, left = 1 };
+
+/// A split plane, with how many references go to each side; or the decision against one.
+struct Split {
+    float position = 0;
+    std::uint32_t axis = kUndecided;
+    Side side = Side::right;
+    std::uint32_t left = 0;
+    std::uint32_t right = 0;
+
+    static constexpr std::uint32_t kMakeLeaf = 3;   ///< value of axis: no split pays
+    static constexpr std::uint32_t kUndecided = 4;  ///< value of axis: not looked at yet
+};
+
+/// Whether a reference that spans [lo, hi] along the split's axis goes left.
+HEAPWOOD_INLINE bool goes_left(float lo, float hi, float position, Side side) {
+    return lo < position || (side == Side::left && hi <= position);
+}
+
+/// Whether it goes right. Every reference goes somewhere; only one that has an extent on both
+/// sides goes both ways.
+HEAPWOOD_INLINE bool goes_right(float lo, float hi, float position, Side side) {
+    return hi > position || (side == Side::right && lo >= position);
+}
+
+/// The two halves of a cell.
+HEAPWOOD_INLINE Box lower_cell(Box cell, unsigned axis, float position) {
+    set_component(cell.hi, axis, position);
+    return cell;
+}
+HEAPWOOD_INLINE Box upper_cell(Box cell, unsigned axis, float position) {
+    set_component(cell.lo, axis, position);
+    return cell;
+}
+
+/// The areas of slabs of one cell. Half the area of a slab of width w across an axis is
+/// `base + w * rim`. Where the cell's area is 0 (all of it on a line) lengths replace areas.
+class CellMeasure {
+public:
+    HEAPWOOD_FN CellMeasure(const Box& cell, const CostModel& model) : cell_(cell), model_(model) {
+        const float x = extent(cell.lo.x, cell.hi.x);
+        const float y = extent(cell.lo.y, cell.hi.y);
+        const float z = extent(cell.lo.z, cell.hi.z);
+        base_ = {y * z, x * z, x * y};
+        rim_ = {y + z, x + z, x + y};
+        float total = base_.x + x * rim_.x;
+        if (total == 0) {
+            base_ = rim_;
+            rim_ = {1, 1, 1};
+            total = base_.x + x;
+        }
+        inverse_ = 1 / total;
+    }
+
+    /// Expected cost of splitting the cell, bonus included.
+    HEAPWOOD_INLINE float cost(unsigned axis, float position, std::uint32_t left,
+                               std::uint32_t right) const {
+        const float base = component(base_, axis);
+        const float rim = component(rim_, axis);
+        const float below = base + extent(component(cell_.lo, axis), position) * rim;
+        const float above = base + extent(position, component(cell_.hi, axis)) * rim;
+        const float weighted = below * static_cast<float>(left) + above * static_cast<float>(right);
+        const float full = model_.traversal + model_.intersection * (weighted * inverse_);
+        return left == 0 || right == 0 ? full * model_.empty_bonus : full;
+    }
+
+private:
+    /// Both ends are scaled before the subtraction, which could overflow otherwise.
+    HEAPWOOD_INLINE float extent(float lo, float hi) const {
+        return hi * model_.scale - lo * model_.scale;
+    }
+
+    const Box& cell_;
+    const CostModel& model_;
+    glm::vec3 base_;
+    glm::vec3 rim_;
+    float inverse_;
+};
+
+/// The cheapest split a lane has seen; `better_of_warp` makes it the warp's.
+struct BestSplit {
+    std::uint32_t cost_bits = 0xffffffffU;  ///< costs are not negative: bits order like values
+    std::uint32_t kind = 0xffffffffU;       ///< axis, then side
+    std::uint32_t place = 0xffffffffU;      ///< position, as an integer of the same order
+    std::uint32_t left = 0;
+    std::uint32_t right = 0;
+
+    HEAPWOOD_INLINE void offer(float cost, unsigned axis, Side side, float position,
+                               std::uint32_t n_left, std::uint32_t n_right) {
+        const std::uint32_t bits = platform::float_bits(cost);
+        const std::uint32_t new_kind = axis << 1 | static_cast<std::uint32_t>(side);
+        const std::uint32_t new_place = ordered(position);
+        const bool better =
+            bits < cost_bits ||
+            (bits == cost_bits && (new_kind < kind || (new_kind == kind && new_place < place)));
+        if (better) {
+            cost_bits = bits;
+            kind = new_kind;
+            place = new_place;
+            left = n_left;
+            right = n_right;
+        }
+    }
+
+    /// An integer that orders like the (not NaN) float.
+    HEAPWOOD_INLINE static std::uint32_t ordered(float v) {
+        const std::uint32_t bits = platform::float_bits(v);
+        return bits & 0x80000000U ? ~bits : bits | 0x80000000U;
+    }
+    HEAPWOOD_INLINE static float unordered(std::uint32_t v) {
+        return platform::bits_float(v & 0x80000000U ? v & 0x7fffffffU : ~v);
+    }
+};
+
+/// Collective: the cheapest split over all lanes, or the decision to make a leaf if it is not
+/// cheaper than testing all n references.
+template <class W>
+HEAPWOOD_INLINE Split choose(const W& warp, const BestSplit& mine, std::uint32_t n,
+                             const CostModel& model) {
+    const std::uint32_t cost = warp.min(mine.cost_bits);
+    Split split;
+    const float leaf_cost = model.intersection * static_cast<float>(n);
+    if (!(platform::bits_float(cost) < leaf_cost)) {
+        split.axis = Split::kMakeLeaf;
+        return split;
+    }
+    bool mine_wins = mine.cost_bits == cost;
+    const std::uint32_t kind = warp.min(mine_wins ? mine.kind : 0xffffffffU);
+    mine_wins = mine_wins && mine.kind == kind;
+    const std::uint32_t place = warp.min(mine_wins ? mine.place : 0xffffffffU);
+    mine_wins = mine_wins && mine.place == place;
+    // Several lanes may hold the same plane; they hold the same counts, so any will do.
+    const std::uint32_t winners = warp.ballot(mine_wins);
+    const unsigned winner = platform::popcount((winners & (0U - winners)) - 1U);
+    split.axis = kind >> 1;
+    split.side = static_cast<Side>(kind & 1U);
+    split.position = BestSplit::unordered(place);
+    split.left = warp.shuffle(mine.left, winner);
+    split.right = warp.shuffle(mine.right, winner);
+    return split;
+}
+
+}  // namespace heapwood::kdtree

@@ -1,0 +1,140 @@
+/// @file
+/// Split search over 32 bins an axis (min-max binning after Shevtsov et al. 2007), for nodes of
+/// many references.
+///
+/// The bins divide the node's cell evenly. Each reference is counted in the bin of its lower and
+/// of its upper end, so that the counts on both sides of each of the 31 planes are exact: which
+/// bin an end is in is decided by comparing it with the planes themselves, so rounding in the
+/// guess cannot make counts and partition disagree.
+#pragma once
+
+#include <cstdint>
+
+#include "allocators/platform/atomic.cuh"
+#include "kdtree/sah.cuh"
+
+namespace heapwood::kdtree {
+
+inline constexpr unsigned kBins = 32;
+
+/// How many references begin and end in each bin of each axis.
+struct Bins {
+    std::uint32_t begin[3][kBins];
+    std::uint32_t end[3][kBins];
+
+    static constexpr unsigned kWords = 2 * 3 * kBins;
+    HEAPWOOD_INLINE std::uint32_t* words() { return &begin[0][0]; }
+};
+static_assert(sizeof(Bins) == Bins::kWords * sizeof(std::uint32_t));
+
+/// Where the bins of a cell are. Plane b of an axis, 0 < b < 32, is at lo + b * step.
+struct BinFrame {
+    glm::vec3 lo;
+    glm::vec3 step;
+    glm::vec3 inverse;  ///< of the step
+
+    HEAPWOOD_FN static BinFrame of(const Box& cell) {
+        BinFrame f;
+        f.lo = cell.lo;
+        // Divided before the subtraction, which could overflow.
+        const float n = 1.0F / kBins;
+        f.step = {cell.hi.x * n - cell.lo.x * n, cell.hi.y * n - cell.lo.y * n,
+                  cell.hi.z * n - cell.lo.z * n};
+        f.inverse = {1 / f.step.x, 1 / f.step.y, 1 / f.step.z};
+        return f;
+    }
+
+    HEAPWOOD_INLINE float plane(unsigned axis, unsigned b) const {
+        return plane(component(lo, axis), component(step, axis), b);
+    }
+    HEAPWOOD_INLINE static float plane(float lo, float step, unsigned b) {
+        return lo + static_cast<float>(b) * step;
+    }
+
+    /// How many planes are at or below x.
+    HEAPWOOD_INLINE static unsigned planes_to(float lo, float step, float inverse, float x) {
+        unsigned b = guess(lo, inverse, x);
+        while (b > 0 && x < plane(lo, step, b)) --b;
+        while (b + 1 < kBins && plane(lo, step, b + 1) <= x) ++b;
+        return b;
+    }
+    /// How many planes are below x.
+    HEAPWOOD_INLINE static unsigned planes_below(float lo, float step, float inverse, float x) {
+        unsigned b = guess(lo, inverse, x);
+        while (b > 0 && x <= plane(lo, step, b)) --b;
+        while (b + 1 < kBins && plane(lo, step, b + 1) < x) ++b;
+        return b;
+    }
+
+private:
+    HEAPWOOD_INLINE static unsigned guess(float lo, float inverse, float x) {
+        const float g = (x - lo) * inverse;
+        // Clamped before the conversion; a NaN of a flat axis ends at the last bin.
+        return static_cast<unsigned>(g < 0 ? 0.0F : g < kBins - 1 ? g : float{kBins - 1});
+    }
+};
+
+/// Counts a reference's box in `bins`, which the other lanes of the warp count in at the same time.
+template <class W>
+HEAPWOOD_INLINE void count_in_bins(Bins& bins, const BinFrame& frame, const Box& box) {
+    const auto increment = [](std::uint32_t& counter) {
+        if constexpr (W::width == 1) {
+            ++counter;
+        } else {
+            platform::AtomicRef(counter).count_relaxed(1);
+        }
+    };
+    const auto along = [&](unsigned axis, float lo, float step, float inverse, float from,
+                           float to) {
+        const unsigned begin = BinFrame::planes_to(lo, step, inverse, from);
+        const unsigned end = BinFrame::planes_below(lo, step, inverse, to);
+        increment(bins.begin[axis][begin]);
+        // What lies in a plane goes right of it (Side::right): it ends where it begins.
+        increment(bins.end[axis][end < begin ? begin : end]);
+    };
+    along(0, frame.lo.x, frame.step.x, frame.inverse.x, box.lo.x, box.hi.x);
+    along(1, frame.lo.y, frame.step.y, frame.inverse.y, box.lo.y, box.hi.y);
+    along(2, frame.lo.z, frame.step.z, frame.inverse.z, box.lo.z, box.hi.z);
+}
+
+/// Collective: sets all counts of `bins` to 0.
+template <class W>
+HEAPWOOD_INLINE void clear_bins(const W& warp, Bins& bins) {
+    for (unsigned i = warp.lane(); i < Bins::kWords; i += W::width) bins.words()[i] = 0;
+}
+
+/// Collective: the best of the bins' planes for a cell that holds n references, or a leaf.
+///
+/// The cell may be smaller than the frame (empty space has been cut off since the counting);
+/// planes outside it are passed over. Planes with nothing on one side are candidates as well.
+template <class W>
+HEAPWOOD_FN Split split_binned(const W& warp, const Bins& bins, const BinFrame& frame,
+                               const Box& cell, std::uint32_t n, const CostModel& model) {
+    const CellMeasure measure(cell, model);
+    BestSplit best;
+    for (unsigned axis = 0; axis < 3; ++axis) {
+        const float lo = component(cell.lo, axis);
+        const float hi = component(cell.hi, axis);
+        std::uint32_t begun_before = 0;
+        std::uint32_t ended_before = 0;
+        for (unsigned base = 0; base < kBins; base += W::width) {
+            const unsigned b = base + warp.lane();
+            const std::uint32_t begin = bins.begin[axis][b];
+            const std::uint32_t end = bins.end[axis][b];
+            const std::uint32_t begun = begun_before + warp.inclusive_sum(begin);
+            const std::uint32_t ended = ended_before + warp.inclusive_sum(end);
+            const float position = frame.plane(axis, b);
+            if (b > 0 && lo < position && position < hi) {
+                const std::uint32_t left = begun - begin;
+                const std::uint32_t right = n - (ended - end);
+                best.offer(measure.cost(axis, position, left, right), axis, Side::right, position,
+                           left, right);
+            }
+            begun_before = warp.shuffle(begun, W::width - 1);
+            ended_before = warp.shuffle(ended, W::width - 1);
+        }
+    }
+    return choose(warp, best, n, model);
+}
+
+}  // namespace heapwood::kdtree

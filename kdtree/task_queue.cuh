@@ -1,0 +1,122 @@
+/// @file
+/// Hands tasks from warps that have too many to warps that have none.
+///
+/// Two counters number the tickets: an idle warp takes the next ticket of `head` and waits at its
+/// slot; a warp with work to give takes tickets of `tail`, but never more than there are warps
+/// waiting (head - tail), and fills their slots. So a slot is only filled for somebody, nobody
+/// scans, each waiting warp polls an address of its own, and with as many slots as warps the
+/// queue cannot overflow.
+///
+/// Memory order: whatever a giver wrote before `give` happens before what the taker does after
+/// `poll` returned true; the slot's sequence number is released by the one and acquired by the
+/// other. The sequence of the slot of ticket t is 2 * (t / slots) while it is free for t, one more
+/// when filled; the taker's release of the next even number, after it has copied the task, is
+/// acquired by the giver of the slot's next ticket.
+#pragma once
+
+#include <cstdint>
+
+#include "allocators/platform/atomic.cuh"
+#include "allocators/platform/macros.cuh"
+
+namespace heapwood::kdtree {
+
+/// A counter on cache lines of its own: neighbours under contention would share their fate.
+struct alignas(128) Counter {
+    std::uint32_t value;
+
+    HEAPWOOD_INLINE platform::AtomicRef<std::uint32_t> ref() {
+        return platform::AtomicRef<std::uint32_t>(value);
+    }
+};
+
+/// A slot of the queue, for one task.
+template <class Task>
+struct alignas(128) TaskSlot {
+    std::uint32_t sequence;
+    Task task;
+};
+
+/// The shared state: all zero at the start. `slot_bits`: log2 of the number of slots, which is at
+/// least the number of warps.
+template <class Task>
+class TaskQueue {
+public:
+    HEAPWOOD_FN TaskQueue(TaskSlot<Task>* slots, std::uint32_t slot_bits, Counter* head,
+                          Counter* tail)
+        : slots_(slots), slot_bits_(slot_bits), head_(head), tail_(tail) {}
+
+    /// About how many warps wait. May be called by any lane.
+    HEAPWOOD_INLINE std::uint32_t waiting() const {
+        const auto difference =
+            static_cast<std::int32_t>(head_->ref().load_relaxed() - tail_->ref().load_relaxed());
+        return difference > 0 ? static_cast<std::uint32_t>(difference) : 0;
+    }
+
+    /// Collective: gives `task` (the same in every lane) to at most `wanted` waiting warps.
+    /// @return how many there were. `account(k)` is called by one lane, before any of the k can
+    /// start on the task.
+    template <class W, class Account>
+    HEAPWOOD_FN std::uint32_t give(const W& warp, const Task& task, std::uint32_t wanted,
+                                   Account account) const {
+        std::uint32_t first = 0;
+        std::uint32_t taken = 0;
+        if (warp.lane() == 0) {
+            first = tail_->ref().load_relaxed();
+            for (;;) {
+                const auto idle = static_cast<std::int32_t>(head_->ref().load_relaxed() - first);
+                if (idle <= 0) {
+                    taken = 0;
+                    break;
+                }
+                taken = static_cast<std::uint32_t>(idle) < wanted ? static_cast<std::uint32_t>(idle)
+                                                                  : wanted;
+                if (tail_->ref().cas_relaxed(first, first + taken)) break;
+            }
+            if (taken > 0) account(taken);
+        }
+        // Orders all lanes' writes of what the task refers to before the releases below.
+        warp.sync();
+        first = warp.shuffle(first, 0);
+        taken = warp.shuffle(taken, 0);
+        for (std::uint32_t i = warp.lane(); i < taken; i += W::width) {
+            TaskSlot<Task>& slot = slot_of(first + i);
+            const platform::AtomicRef sequence(slot.sequence);
+            // The previous taker of the slot is a running warp that is about to finish its copy.
+            for (unsigned n = 0; sequence.load_acquire() != free_for(first + i); ++n) {
+                W::back_off(n);
+            }
+            slot.task = task;
+            sequence.store_release(free_for(first + i) + 1);
+        }
+        return taken;
+    }
+
+    /// A ticket to wait with. One lane calls it for the warp.
+    HEAPWOOD_INLINE std::uint32_t take_ticket() const { return head_->ref().add_relaxed(1); }
+
+    /// Whether the slot of the ticket is filled. One lane calls it; then all, after a sync, may
+    /// read `task_of(ticket)`, and one lane calls `release` after another sync.
+    HEAPWOOD_INLINE bool poll(std::uint32_t ticket) const {
+        return platform::AtomicRef(slot_of(ticket).sequence).load_acquire() == free_for(ticket) + 1;
+    }
+    HEAPWOOD_INLINE const Task& task_of(std::uint32_t ticket) const { return slot_of(ticket).task; }
+    HEAPWOOD_INLINE void release(std::uint32_t ticket) const {
+        platform::AtomicRef(slot_of(ticket).sequence).store_release(free_for(ticket) + 2);
+    }
+
+private:
+    HEAPWOOD_INLINE TaskSlot<Task>& slot_of(std::uint32_t ticket) const {
+        return slots_[ticket & ((1U << slot_bits_) - 1U)];
+    }
+    HEAPWOOD_INLINE std::uint32_t free_for(std::uint32_t ticket) const {
+        return 2U * (ticket >> slot_bits_);
+    }
+
+    TaskSlot<Task>* slots_;
+    std::uint32_t slot_bits_;
+    Counter* head_;
+    Counter* tail_;
+};
+
+}  // namespace heapwood::kdtree

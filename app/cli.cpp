@@ -1,0 +1,260 @@
+#include "app/cli.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <cmath>
+#include <functional>
+#include <iostream>
+#include <limits>
+#include <map>
+
+#include "app/text.h"
+#include "app/version.h"
+#include "kdtree/tree.h"
+
+namespace heapwood::app {
+namespace {
+
+/// A whole number written in digits alone. CLI11's own conversion takes -1 for a huge number and
+/// 010 for eight.
+CLI::Validator whole(std::uint64_t least, std::uint64_t most) {
+    const auto check = [least, most](const std::string& text) -> std::string {
+        std::uint64_t value = 0;
+        const char* end = text.data() + text.size();
+        const auto [stop, error] = std::from_chars(text.data(), end, value);
+        // A leading zero would be read as octal afterwards.
+        const bool plain = error == std::errc() && stop == end && (text == "0" || text[0] != '0');
+        if (plain && value >= least && value <= most) return "";
+        return "'" + text + "' is not a whole number from " + std::to_string(least) + " to " +
+               std::to_string(most);
+    };
+    return {check, "", "whole"};
+}
+
+/// A finite number from `least`, or above it if `open`, up to `most`.
+CLI::Validator real(float least, float most, bool open) {
+    const auto check = [=](const std::string& text) -> std::string {
+        float value = 0;
+        const char* end = text.data() + text.size();
+        const auto [stop, error] = std::from_chars(text.data(), end, value);
+        const bool plain = error == std::errc() && stop == end && std::isfinite(value);
+        if (plain && (open ? value > least : value >= least) && value <= most) return "";
+        return "'" + text + "' is not a number " + (open ? "above " : "from ") + shortest(least) +
+               (most < std::numeric_limits<float>::max() ? " up to " + shortest(most) : "");
+    };
+    return {check, "", "real"};
+}
+
+constexpr float kAnyReal = std::numeric_limits<float>::max();
+constexpr std::uint64_t kAny32 = std::numeric_limits<std::uint32_t>::max();
+
+/// HEAPWOOD_WARM_UP for --warm-up.
+void name_environment(CLI::App& verb) {
+    for (CLI::Option* option : verb.get_options()) {
+        if (option->get_lnames().empty()) continue;
+        std::string name = option->get_lnames().front();
+        if (name == "help" || name == "version") continue;
+        std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) {
+            return c == '-' ? '_' : static_cast<char>(std::toupper(c));
+        });
+        option->envname("HEAPWOOD_" + name);
+    }
+}
+
+/// What every verb and the program itself take.
+struct Volume {
+    bool quiet = false;
+    int verbose = 0;
+
+    void add_to(CLI::App& verb) {
+        auto* q = verb.add_flag("-q,--quiet", quiet, "Say nothing but results and errors");
+        verb.add_flag("-v,--verbose", verbose, "Say more")->excludes(q);
+    }
+    int level() const { return quiet ? -1 : verbose; }
+};
+
+void add_output(CLI::App& verb, OutputOptions& output) {
+    verb.add_option("--json", output.json,
+                    "Write the results as JSON to this file; '-': to standard output, alone")
+        ->type_name("FILE")
+        ->group("Output");
+    auto* csv = verb.add_flag("--csv", output.csv, "Print the results as CSV")->group("Output");
+    verb.add_flag("--markdown", output.markdown, "Print the results as Markdown tables")
+        ->group("Output")
+        ->excludes(csv);
+    // Two documents in one stream would be neither.
+    verb.callback([&output] {
+        if (output.json == "-" && (output.csv || output.markdown)) {
+            throw CLI::ExcludesError("--json -", output.csv ? "--csv" : "--markdown");
+        }
+    });
+}
+
+/// The parameters of the tree, one option a field.
+void add_config(CLI::App& verb, kdtree::BuildConfig& c) {
+    const auto add = [&verb](const char* name, auto& value, const char* what,
+                             const CLI::Validator& check) {
+        verb.add_option(name, value, what)
+            ->check(check)
+            ->capture_default_str()
+            ->type_name("N")
+            ->group("Tree");
+    };
+    add("--traversal-cost", c.traversal_cost, "Ct of the SAH: cost of visiting an inner node",
+        real(0, kAnyReal, false));
+    add("--intersection-cost", c.intersection_cost, "Ci of the SAH: cost of one triangle test",
+        real(0, kAnyReal, true));
+    add("--empty-bonus", c.empty_bonus,
+        "Factor on the cost of a split that leaves one child empty; 1: no bonus", real(0, 1, true));
+    add("--leaf-limit", c.leaf_limit, "Nodes of at most this many references become leaves",
+        whole(0, kdtree::Node::kLimit - 1));
+    add("--depth-base", c.depth_base, "Greatest depth: base + factor * log2(triangles), at most 60",
+        real(0, kdtree::kMaxDepth, false));
+    add("--depth-factor", c.depth_factor, "See --depth-base", real(0, kdtree::kMaxDepth, false));
+    add("--exact-limit", c.exact_limit,
+        "Nodes of at most this many references choose among all planes, others among 32 bins",
+        whole(0, 64));
+    add("--large-limit", c.large_limit, "Nodes above this many references are shared by many warps",
+        whole(1, kAny32));
+    add("--chunk", c.chunk, "How many references of such a node a warp takes at a time",
+        whole(32, kAny32));
+    add("--max-nodes", c.max_nodes, "Capacity of the node array; 0: estimated, grows if needed",
+        whole(0, kdtree::Node::kLimit));
+    add("--max-references", c.max_references,
+        "Capacity of the leaves' reference array; 0: estimated, grows if needed", whole(0, kAny32));
+    verb.add_flag("--clip,!--no-clip", c.clip,
+                  "Clip triangles at split planes rather than cut their boxes (on by default)")
+        ->group("Tree");
+}
+
+void add_run(CLI::App& verb, BuildOptions& o) {
+    verb.add_option("SCENE", o.scene,
+                    "An OBJ file (.obj, .obj.xz, .obj.gz) or gen:NAME:TRIANGLES[:SEED]")
+        ->required()
+        ->type_name("");
+    verb.add_option("-a,--allocator", o.allocators,
+                    "Allocators of the children's arrays, separated by commas; all: every one")
+        ->delimiter(',')
+        ->allow_extra_args(false)
+        ->capture_default_str()
+        ->type_name("NAME");
+    verb.add_option("-d,--device", o.device, "auto: a GPU if there is one, else the CPU")
+        ->transform(CLI::CheckedTransformer(
+                        std::map<std::string, DeviceChoice>{{"auto", DeviceChoice::automatic},
+                                                            {"gpu", DeviceChoice::gpu},
+                                                            {"cpu", DeviceChoice::cpu}})
+                        .description(""))
+        ->default_str("auto")
+        ->type_name("auto|gpu|cpu");
+    verb.add_option_function<std::string>(
+            "-p,--pool",
+            [&o](const std::string& text) {
+                try {
+                    o.pool = PoolSize::parse(text);
+                } catch (const UsageError& error) {
+                    throw CLI::ValidationError("--pool", error.what());
+                }
+            },
+            "Memory for the allocator: 20x the root node's array, or bytes: 512MiB")
+        ->default_str(o.pool.text())
+        ->type_name("SIZE");
+    const auto count = [&verb](const char* name, unsigned& value, const char* what,
+                               std::uint64_t least, std::uint64_t most) {
+        verb.add_option(name, value, what)
+            ->check(whole(least, most))
+            ->capture_default_str()
+            ->type_name("N");
+    };
+    count("--repeat", o.repeat, "Timed runs", 1, 1000000);
+    count("--warm-up", o.warm_up, "Untimed runs before them", 0, 1000000);
+    count("--threads", o.threads, "CPU only: threads; 0: one for each hardware thread", 0, 1024);
+    verb.add_flag("--verify", o.verify, "Check the tree against the scene (exit code 5 if wrong)");
+    verb.add_flag("--statistics,!--no-statistics", o.statistics,
+                  "Count the allocations in one more run (on by default)");
+}
+
+constexpr const char* kProgramHelp = R"(Examples:
+  heapwood build scenes/models/knot.obj
+  heapwood list
+
+Every option can be given by an environment variable (Env:...); the command line wins.
+Exit codes: 0 done, 1 internal or CUDA error, 2 wrong usage, 3 bad input file, 4 out of memory or
+pool, 5 verification failed, 77 no such device.)";
+
+constexpr const char* kBuildHelp = R"(Examples:
+  heapwood build bunny.obj --verify
+  heapwood build sponza.obj.xz --allocator atomicmalloc,cmalloc --pool 20x
+  heapwood build gen:city:100000:7 --device cpu --threads 8 --json report.json)";
+
+constexpr const char* kListHelp = R"(Examples:
+  heapwood list
+  heapwood list --json -)";
+
+/// CLI11 answers a mistyped verb with "A subcommand is required"; say which was meant.
+std::string verb_hint(const CLI::App& app, int argc, const char* const* argv) {
+    std::vector<std::string> verbs;
+    for (const CLI::App* verb : app.get_subcommands(std::function<bool(const CLI::App*)>())) {
+        verbs.push_back(verb->get_name());
+    }
+    for (int i = 1; i < argc; ++i) {
+        const std::string word = argv[i];
+        if (word.empty() || word.front() == '-') continue;
+        if (std::find(verbs.begin(), verbs.end(), word) != verbs.end()) return "";
+        return "'" + word + "' is none of the verbs " + joined(verbs, ", ") +
+               did_you_mean(word, verbs);
+    }
+    return "";
+}
+
+}  // namespace
+
+CommandLine parse(int argc, const char* const* argv) {
+    CLI::App app("Builds kd-trees inside one kernel, with an allocator of your choice.",
+                 "heapwood");
+    app.set_version_flag("-V,--version", version_line());
+    app.require_subcommand(1);
+    app.footer(kProgramHelp);
+
+    Volume volume;
+    volume.add_to(app);
+    name_environment(app);
+
+    BuildOptions build;
+    build.arguments.assign(argv, argv + argc);
+    CLI::App& build_verb = *app.add_subcommand("build", "Build a scene's kd-tree and report on it");
+    build_verb.footer(kBuildHelp);
+    add_run(build_verb, build);
+    add_config(build_verb, build.config);
+    add_output(build_verb, build.output);
+
+    ListOptions list;
+    CLI::App& list_verb = *app.add_subcommand("list", "List allocators, generators and devices");
+    list_verb.footer(kListHelp);
+    add_output(list_verb, list.output);
+
+    for (CLI::App* verb : {&build_verb, &list_verb}) {
+        volume.add_to(*verb);
+        name_environment(*verb);
+    }
+
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::ParseError& error) {
+        if (error.get_exit_code() == 0) {
+            app.exit(error, std::cout, std::cerr);
+            return {.verb = Exit{ExitCode::done}};
+        }
+        const std::string hint = verb_hint(app, argc, argv);
+        std::cerr << "heapwood: error: " << (hint.empty() ? error.what() : hint)
+                  << "\nRun heapwood with --help for more information.\n";
+        return {.verb = Exit{ExitCode::usage}};
+    }
+    CommandLine line{.verb = Exit{}, .verbosity = volume.level()};
+    if (build_verb.parsed()) line.verb = std::move(build);
+    if (list_verb.parsed()) line.verb = std::move(list);
+    return line;
+}
+
+}  // namespace heapwood::app

@@ -1,0 +1,62 @@
+/// @file
+/// The command line as data: what a user asked for, before anything is done about it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "app/exit_code.h"
+#include "app/pool_size.h"
+#include "kdtree/config.h"
+
+namespace heapwood::app {
+
+/// Where results go, and as what. Without any of them: tables on standard output.
+struct OutputOptions {
+    std::string json;  ///< file, or "-" for standard output alone; empty: none
+    bool csv = false;
+    bool markdown = false;
+};
+
+/// Where to build.
+enum class DeviceChoice { automatic, gpu, cpu };
+
+/// `heapwood build`.
+struct BuildOptions {
+    std::vector<std::string> arguments;  ///< the whole command line, for the report
+    std::string scene;
+    std::vector<std::string> allocators{"cmalloc"};  ///< names, or "all"
+    DeviceChoice device = DeviceChoice::automatic;
+    PoolSize pool;
+    unsigned repeat = 5;
+    unsigned warm_up = 1;
+    unsigned threads = 0;
+    bool verify = false;
+    bool statistics = true;
+    kdtree::BuildConfig config;
+    OutputOptions output;
+};
+
+/// `heapwood list`.
+struct ListOptions {
+    OutputOptions output;
+};
+
+/// Nothing is left to do: help or version was shown (done), or an error was reported (usage).
+struct Exit {
+    ExitCode code = ExitCode::done;
+};
+
+/// A command line that was understood.
+struct CommandLine {
+    std::variant<Exit, BuildOptions, ListOptions> verb;
+    int verbosity = 0;  ///< -1 quiet, 0 normal, 1 and more verbose
+};
+
+/// Reads the command line and the HEAPWOOD_* environment; the command line wins. Answers help,
+/// --version and mistakes itself.
+CommandLine parse(int argc, const char* const* argv);
+
+}  // namespace heapwood::app

@@ -1,0 +1,143 @@
+/// @file
+/// The verb `list`.
+#include <unistd.h>
+
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "app/backends/backend.h"
+#include "app/commands/commands.h"
+#include "app/console.h"
+#include "app/machine.h"
+#include "app/output.h"
+#include "app/printers/table.h"
+#include "app/text.h"
+#include "kdtree/device.h"
+#include "scenes/generators.h"
+
+namespace heapwood::app {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr int kSchema = 1;
+
+/// The allocators' traits, each name once: all backends of an allocator share them.
+std::vector<allocators::Traits> all_traits() {
+    std::vector<allocators::Traits> all;
+    for (const Backend* backend : backends()) {
+        const std::string_view name = backend->traits.name;
+        const bool seen = std::any_of(all.begin(), all.end(),
+                                      [name](const auto& traits) { return traits.name == name; });
+        if (!seen) all.push_back(backend->traits);
+    }
+    return all;
+}
+
+/// "cpu", "gpu": for which machines the allocator's builder is compiled in.
+std::vector<std::string> machines_of(const char* allocator) {
+    std::vector<std::string> machines;
+    if (find_backend(allocator, false) != nullptr) machines.emplace_back("cpu");
+    if (find_backend(allocator, true) != nullptr) machines.emplace_back("gpu");
+    return machines;
+}
+
+/// The CPU, and the GPU if there is one.
+std::vector<Machine> machines() {
+    std::vector<Machine> all{cpu()};
+    if (kdtree::device_available()) all.push_back(gpu());
+    return all;
+}
+
+std::string yes(bool value) {
+    return value ? "yes" : "no";
+}
+
+std::vector<Table> tables() {
+    Table allocators{.title = "Allocators",
+                     .columns = {{"name"},
+                                 {"title"},
+                                 {"frees"},
+                                 {"full"},
+                                 {"header B", true},
+                                 {"smallest pool", true},
+                                 {"built for"},
+                                 {"source"}},
+                     .rows = {}};
+    for (const allocators::Traits& t : all_traits()) {
+        allocators.rows.push_back({t.name, t.title + std::string(t.full ? "" : "*"),
+                                   yes(t.frees_individually), yes(t.full),
+                                   std::to_string(t.header_bytes), bytes_text(t.smallest_pool),
+                                   joined(machines_of(t.name), ","), t.source});
+    }
+    Table generators{.title = "Generators (gen:NAME:TRIANGLES[:SEED])",
+                     .columns = {{"name"}, {"description"}},
+                     .rows = {}};
+    for (const scenes::GeneratorInfo& g : scenes::generators()) {
+        generators.rows.push_back({std::string(g.name), std::string(g.description)});
+    }
+    Table devices{.title = "Devices", .columns = {{"device"}, {"description"}}, .rows = {}};
+    for (const Machine& m : machines()) devices.rows.push_back({m.gpu ? "gpu" : "cpu", m.text()});
+    if (!kdtree::device_available()) {
+        devices.rows.push_back({"gpu", "none: " + kdtree::device_absence()});
+    }
+    return {allocators, generators, devices};
+}
+
+std::string as_json() {
+    Json allocators = Json::array();
+    for (const allocators::Traits& t : all_traits()) {
+        allocators.push_back({{"name", t.name},
+                              {"title", t.title},
+                              {"source", t.source},
+                              {"frees_individually", t.frees_individually},
+                              {"full", t.full},
+                              {"walkable", t.walkable},
+                              {"header_bytes", t.header_bytes},
+                              {"smallest_pool_bytes", t.smallest_pool},
+                              {"devices", machines_of(t.name)}});
+    }
+    Json generators = Json::array();
+    for (const scenes::GeneratorInfo& g : scenes::generators()) {
+        generators.push_back({{"name", g.name}, {"description", g.description}});
+    }
+    Json devices = Json::array();
+    for (const Machine& m : machines()) {
+        devices.push_back({{"device", m.gpu ? "gpu" : "cpu"},
+                           {"name", m.name},
+                           {"units", m.units},
+                           {"driver", m.gpu ? Json(m.driver) : Json()},
+                           {"runtime", m.gpu ? Json(m.runtime) : Json()},
+                           {"memory_bytes", m.memory}});
+    }
+    const Json json{{"schema", kSchema},
+                    {"allocators", allocators},
+                    {"generators", generators},
+                    {"devices", devices}};
+    return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace
+
+ExitCode list(const ListOptions& options) {
+    if (!options.output.json.empty()) {
+        Output(options.output.json).write(as_json());
+        if (options.output.json == "-") return ExitCode::done;
+    }
+    const std::vector<Table> all = tables();
+    std::string text;
+    for (const Table& table : all) {
+        if (options.output.csv) {
+            // One table a file: the allocators, which are what a program asks for.
+            text = as_csv(all.front());
+            break;
+        }
+        text += (options.output.markdown ? as_markdown(table)
+                                         : as_text(table, colour_allowed(STDOUT_FILENO))) +
+                "\n";
+    }
+    write_to_stdout(text);
+    return ExitCode::done;
+}
+
+}  // namespace heapwood::app

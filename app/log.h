@@ -1,0 +1,21 @@
+/// @file
+/// Everything the program says beside its results: to standard error, by level.
+#pragma once
+
+#include <string>
+
+namespace heapwood::app::log {
+
+/// Verbosity -1: errors only; 0: also warnings and notes; 1 and more: also details.
+void set_up(int verbosity);
+
+/// Something went wrong: the exit code says so too.
+void error(const std::string& message);
+/// Something is probably not as wanted.
+void warning(const std::string& message);
+/// What a user wants to know beside the results.
+void note(const std::string& message);
+/// What helps to understand a run.
+void detail(const std::string& message);
+
+}  // namespace heapwood::app::log

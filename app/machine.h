@@ -1,0 +1,29 @@
+/// @file
+/// The machine a build runs on, for the report and for deciding how large a pool may get.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace heapwood::app {
+
+/// A GPU, or the CPU.
+struct Machine {
+    bool gpu = false;
+    std::string name;          ///< as its maker calls it
+    unsigned units = 0;        ///< multiprocessors, or hardware threads
+    std::string driver;        ///< CUDA version the driver speaks; empty on a CPU
+    std::string runtime;       ///< CUDA version of the program; empty on a CPU
+    std::uint64_t memory = 0;  ///< bytes: of the GPU, or what the system can still give
+
+    /// In one line.
+    std::string text() const;
+};
+
+/// The CPU this runs on.
+Machine cpu();
+
+/// The GPU. @throws NoDevice if there is none, with the reason.
+Machine gpu();
+
+}  // namespace heapwood::app

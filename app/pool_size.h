@@ -1,0 +1,31 @@
+/// @file
+/// The size of a pool as users write it: 20x (times the root node's primitive array) or 512MiB.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace heapwood::app {
+
+/// A pool's size, absolute or relative to the scene.
+struct PoolSize {
+    double multiple = 200;    ///< of the root node's primitive array; counts if `bytes` is 0
+    std::uint64_t bytes = 0;  ///< absolute size, or 0
+
+    /// From `NUMBERx`, `NUMBERKiB`, `NUMBERMiB`, `NUMBERGiB` or `INTEGERB`; digits and one point,
+    /// no sign, no exponent, no blanks. @throws UsageError that says what is wrong with the text.
+    static PoolSize parse(std::string_view text);
+
+    /// The size for a scene whose root array has `root_bytes` bytes.
+    /// @throws UsageError if it exceeds what an address can hold.
+    std::uint64_t bytes_for(std::uint64_t root_bytes) const;
+
+    /// Twice as much.
+    PoolSize doubled() const;
+
+    /// As `parse` reads it.
+    std::string text() const;
+};
+
+}  // namespace heapwood::app

@@ -1,0 +1,127 @@
+#include <utility>
+
+#include "app/printers/printers.h"
+#include "app/printers/table.h"
+#include "app/text.h"
+#include "app/version.h"
+
+namespace heapwood::app {
+namespace {
+
+/// A cell, in quotes where RFC 4180 wants them.
+std::string quoted(const std::string& text) {
+    if (text.find_first_of(",\"\r\n") == text.npos) return text;
+    std::string result = "\"";
+    for (const char c : text) {
+        if (c == '"') result += '"';
+        result += c;
+    }
+    return result + "\"";
+}
+
+std::string text(std::uint64_t value) {
+    return std::to_string(value);
+}
+
+std::string text(double value) {
+    return shortest(value);
+}
+
+/// A row under construction, as (heading, cell) so that the two cannot go out of step.
+using Row = std::vector<std::pair<std::string, std::string>>;
+
+Row row(const Report& report, const Result& r) {
+    Row cells{{"scene", report.scene_path},
+              {"triangles", text(report.triangles)},
+              {"scene_digest", hex(report.scene_digest)},
+              {"device", report.machine.gpu ? "gpu" : "cpu"},
+              {"device_name", report.machine.name},
+              {"version", version().version},
+              {"git", version().git},
+              {"allocator", r.allocator.name},
+              {"arrays", "every"},
+              {"outcome", name(r.outcome)},
+              {"message", r.message},
+              {"pool_bytes", text(r.pool_bytes)},
+              {"pool_multiple", text(r.pool_multiple)}};
+    // Appends the cell, or an empty one if there is no figure.
+    const auto add = [&cells](const char* heading, bool known, const auto& value) {
+        cells.emplace_back(heading, known ? text(value) : std::string());
+    };
+    const bool ran = !r.samples.empty();
+    const bool gpu = ran && report.machine.gpu;
+    const Spread ms = ran ? spread(r.samples) : Spread{};
+    const std::optional<double> factor = slowdown(report, r);
+    add("ms_median", ran, ms.median);
+    add("ms_min", ran, ms.min);
+    add("ms_max", ran, ms.max);
+    add("slowdown", factor.has_value(), factor.value_or(0));
+    add("upload_ms", gpu, r.upload_ms);
+    add("pool_ms", ran, r.pool_ms);
+    add("overhead_bytes", ran, r.overhead_bytes);
+    add("warps", ran, std::uint64_t{r.warps});
+    add("registers", gpu, std::uint64_t{r.registers});
+    add("spill_bytes", gpu, std::uint64_t{r.spill_bytes});
+
+    const bool tree = r.tree.has_value();
+    const TreeFacts facts = r.tree.value_or(TreeFacts{});
+    const kdtree::Quality& q = facts.quality;
+    add("nodes", tree, q.nodes);
+    add("leaves", tree, q.leaves);
+    add("empty_leaves", tree, q.empty_leaves);
+    add("references", tree, q.references);
+    add("references_per_triangle", tree, q.references_per_triangle);
+    add("max_depth", tree, std::uint64_t{q.max_depth});
+    add("largest_leaf", tree, std::uint64_t{q.largest_leaf});
+    add("I", tree, q.I);
+    add("L", tree, q.L);
+    add("P", tree, q.P);
+    add("sah", tree, facts.sah);
+    add("sah_1_1_5", tree, facts.sah_1_1_5);
+    cells.emplace_back("digest", tree ? hex(facts.digest) : "");
+
+    const bool counted = r.allocations.has_value();
+    const allocators::Statistics s = r.allocations.value_or(allocators::Statistics{});
+    add("requests", counted, s.requests);
+    add("frees", counted, s.frees);
+    add("failed", counted, s.failed);
+    add("mean_bytes", counted, s.mean_bytes);
+    add("deviation_bytes", counted, s.deviation_bytes);
+    add("peak_live_bytes", counted, s.peak_live_bytes);
+    add("internal_fragmentation", counted && s.internal_fragmentation >= 0,
+        s.internal_fragmentation);
+    add("external_fragmentation", r.external_fragmentation.has_value(),
+        r.external_fragmentation.value_or(0));
+    return cells;
+}
+
+}  // namespace
+
+std::string as_csv(const Table& table) {
+    std::string lines;
+    const auto append = [&lines](bool first, const std::string& cell) {
+        lines += (first ? "" : ",") + quoted(cell);
+    };
+    for (std::size_t i = 0; i < table.columns.size(); ++i) append(i == 0, table.columns[i].title);
+    lines += "\n";
+    for (const auto& cells : table.rows) {
+        for (std::size_t i = 0; i < cells.size(); ++i) append(i == 0, cells[i]);
+        lines += "\n";
+    }
+    return lines;
+}
+
+std::string as_csv(const Report& report) {
+    Table table;
+    for (const Result& result : report.results) {
+        table.columns.clear();
+        table.rows.emplace_back();
+        for (const auto& [heading, cell] : row(report, result)) {
+            table.columns.push_back({heading});
+            table.rows.back().push_back(cell);
+        }
+    }
+    return as_csv(table);
+}
+
+}  // namespace heapwood::app

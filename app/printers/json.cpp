@@ -1,0 +1,165 @@
+#include <charconv>
+#include <nlohmann/json.hpp>
+
+#include "app/printers/printers.h"
+#include "app/text.h"
+#include "app/version.h"
+
+namespace heapwood::app {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// The version of tests/app/report.schema.json; a reader may rely on it.
+constexpr int kSchema = 1;
+
+/// The double nearest to the float's shortest decimal, so that 0.8F is written as 0.8.
+double neat(float value) {
+    const std::string decimal = shortest(value);
+    double result = 0;
+    std::from_chars(decimal.data(), decimal.data() + decimal.size(), result);
+    return result;
+}
+
+Json vector_json(const glm::vec3& v) {
+    return Json::array({neat(v.x), neat(v.y), neat(v.z)});
+}
+
+/// A figure, or null where it is unknown.
+Json known(bool is_known, const Json& value) {
+    return is_known ? value : Json();
+}
+
+Json configuration_json(const kdtree::BuildConfig& c) {
+    return {{"traversal_cost", neat(c.traversal_cost)},
+            {"intersection_cost", neat(c.intersection_cost)},
+            {"empty_bonus", neat(c.empty_bonus)},
+            {"leaf_limit", c.leaf_limit},
+            {"depth_base", neat(c.depth_base)},
+            {"depth_factor", neat(c.depth_factor)},
+            {"exact_limit", c.exact_limit},
+            {"large_limit", c.large_limit},
+            {"chunk", c.chunk},
+            {"clip", c.clip},
+            {"max_nodes", c.max_nodes},
+            {"max_references", c.max_references}};
+}
+
+Json provenance_json(const Report& report) {
+    const Version& v = version();
+    const Machine& m = report.machine;
+    return {{"arguments", report.arguments},
+            {"version", v.version},
+            {"git", v.git},
+            {"build_type", v.build_type},
+            {"compiler", v.compiler},
+            {"cuda", known(*v.cuda != '\0', v.cuda)},
+            {"device", m.name},
+            {"device_units", m.units},
+            {"driver", known(m.gpu, m.driver)},
+            {"runtime", known(m.gpu, m.runtime)},
+            {"scene_digest", hex(report.scene_digest)},
+            {"configuration", configuration_json(report.configuration)},
+            {"repeat", report.run.repeat},
+            {"warm_up", report.run.warm_up},
+            {"date", report.date}};
+}
+
+Json scene_json(const Report& report) {
+    return {
+        {"path", report.scene_path},
+        {"triangles", report.triangles},
+        {"vertices", report.vertices},
+        {"degenerate", report.degenerate},
+        {"bounds", {{"lo", vector_json(report.bounds.lo)}, {"hi", vector_json(report.bounds.hi)}}}};
+}
+
+Json build_json(const Report& report, const Result& r) {
+    const bool ran = !r.samples.empty();
+    const bool gpu = ran && report.machine.gpu;
+    Json ms;
+    if (ran) {
+        const Spread s = spread(r.samples);
+        ms = {{"median", s.median}, {"min", s.min}, {"max", s.max}, {"samples", r.samples}};
+    }
+    const std::optional<double> factor = slowdown(report, r);
+    return {{"allocator", r.allocator.name},
+            {"full_allocator", r.allocator.full},
+            {"device", report.machine.gpu ? "gpu" : "cpu"},
+            {"arrays", "every"},
+            {"pool_bytes", r.pool_bytes},
+            {"pool_multiple", r.pool_multiple},
+            {"overhead_bytes", known(ran, r.overhead_bytes)},
+            {"leaked_bytes", known(ran, r.leaked_bytes)},
+            {"ms", ms},
+            {"slowdown", known(factor.has_value(), factor.value_or(0))},
+            {"upload_ms", known(gpu, r.upload_ms)},
+            {"pool_ms", known(ran, r.pool_ms)},
+            {"warps", known(ran, r.warps)}};
+}
+
+Json tree_json(const TreeFacts& tree) {
+    const kdtree::Quality& q = tree.quality;
+    return {{"nodes", q.nodes},
+            {"leaves", q.leaves},
+            {"empty_leaves", q.empty_leaves},
+            {"references", q.references},
+            {"references_per_triangle", q.references_per_triangle},
+            {"max_depth", q.max_depth},
+            {"largest_leaf", q.largest_leaf},
+            {"I", q.I},
+            {"L", q.L},
+            {"P", q.P},
+            {"sah", tree.sah},
+            {"sah_1_1_5", tree.sah_1_1_5},
+            {"digest", hex(tree.digest)},
+            {"verified", tree.verified}};
+}
+
+Json allocations_json(const allocators::Statistics& s) {
+    Json histogram = Json::array();
+    for (std::size_t i = 0; i < s.histogram.size(); ++i) {
+        if (s.histogram[i] == 0) continue;
+        const std::uint64_t from = std::uint64_t{1} << i;
+        histogram.push_back(
+            {{"from_bytes", from}, {"to_bytes", from + (from - 1)}, {"requests", s.histogram[i]}});
+    }
+    return {{"requests", s.requests},
+            {"frees", s.frees},
+            {"failed", s.failed},
+            {"mean_bytes", s.mean_bytes},
+            {"deviation_bytes", s.deviation_bytes},
+            {"peak_live_bytes", s.peak_live_bytes},
+            {"histogram", histogram}};
+}
+
+Json result_json(const Report& report, const Result& r) {
+    const double internal = r.allocations ? r.allocations->internal_fragmentation : -1;
+    const bool gpu = !r.samples.empty() && report.machine.gpu;
+    return {
+        {"outcome", name(r.outcome)},
+        {"message", known(!r.message.empty(), r.message)},
+        {"build", build_json(report, r)},
+        {"tree", r.tree ? tree_json(*r.tree) : Json()},
+        {"allocations", r.allocations ? allocations_json(*r.allocations) : Json()},
+        {"fragmentation",
+         {{"internal", known(internal >= 0, internal)},
+          {"external",
+           known(r.external_fragmentation.has_value(), r.external_fragmentation.value_or(0))}}},
+        {"registers", gpu ? Json{{"build", r.registers}, {"spill_bytes", r.spill_bytes}} : Json()}};
+}
+
+}  // namespace
+
+std::string as_json(const Report& report) {
+    Json results = Json::array();
+    for (const Result& result : report.results) results.push_back(result_json(report, result));
+    const Json json{{"schema", kSchema},
+                    {"provenance", provenance_json(report)},
+                    {"scene", scene_json(report)},
+                    {"results", results}};
+    // A path need not be UTF-8; JSON must.
+    return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace heapwood::app

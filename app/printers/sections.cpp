@@ -1,0 +1,179 @@
+#include "app/printers/sections.h"
+
+#include "app/printers/printers.h"
+#include "app/text.h"
+
+namespace heapwood::app {
+namespace {
+
+std::string vector_text(const glm::vec3& v) {
+    return "(" + shortest(v.x) + ", " + shortest(v.y) + ", " + shortest(v.z) + ")";
+}
+
+std::string milliseconds(double ms) {
+    return fixed(ms, 3);
+}
+
+/// A fraction as a percentage, where it is known.
+std::string percent(std::optional<double> fraction) {
+    return fraction ? fixed(100 * *fraction, 1) + " %" : kNoValue;
+}
+
+/// With the papers' asterisk where memory returns only as a whole.
+std::string title(const Result& result) {
+    return std::string(result.allocator.name) + (result.allocator.full ? "" : "*");
+}
+
+Table scene_table(const Report& report) {
+    const kdtree::BuildConfig& c = report.configuration;
+    Table table{.title = "Scene", .columns = {{""}, {""}}, .rows = {}};
+    table.rows = {
+        {"scene", report.scene_path},
+        {"N_tris", grouped(report.triangles) + " (" + grouped(report.degenerate) +
+                       " of zero area), " + grouped(report.vertices) + " vertices"},
+        {"bounds", vector_text(report.bounds.lo) + " to " + vector_text(report.bounds.hi)},
+        {"device", report.machine.text()},
+        {"arrays", "every (each child's array comes from the allocator), clipping " +
+                       std::string(c.clip ? "on" : "off")}};
+    return table;
+}
+
+Table tree_table(const Report& report, const Result& result) {
+    const TreeFacts& tree = *result.tree;
+    const kdtree::Quality& q = tree.quality;
+    const kdtree::BuildConfig& c = report.configuration;
+    const std::string own =
+        "SAH(" + shortest(c.traversal_cost) + ", " + shortest(c.intersection_cost) + ")";
+    Table table{.title = trees_agree(report) ? std::string("Tree")
+                                             : "Tree of " + std::string(result.allocator.name),
+                .columns = {{""}, {"", true}, {""}},
+                .rows = {}};
+    table.rows = {{"nodes", grouped(q.nodes), ""},
+                  {"leaves", grouped(q.leaves), grouped(q.empty_leaves) + " of them empty"},
+                  {"N_ref", fixed(q.references_per_triangle, 3),
+                   "references from leaves per triangle, " + grouped(q.references) + " in all"},
+                  {"depth", grouped(q.max_depth), "of the deepest leaf"},
+                  {"largest leaf", grouped(q.largest_leaf), "references"},
+                  {"I", fixed(q.I, 3), "inner nodes that a random ray visits"},
+                  {"L", fixed(q.L, 3), "leaves that it visits"},
+                  {"P", fixed(q.P, 3), "triangles that it tests"},
+                  {"SAH(1, 1.5)", fixed(tree.sah_1_1_5, 3), "I + 1.5 P"}};
+    if (own != "SAH(1, 1.5)") {
+        table.rows.push_back({own, fixed(tree.sah, 3), "by the build's own costs"});
+    }
+    table.rows.push_back({"digest", hex(tree.digest), tree.verified ? "verified" : "not verified"});
+    return table;
+}
+
+Table time_table(const Report& report) {
+    Table table{.title = "Build",
+                .columns = {{"allocator"},
+                            {"T_build ms", true},
+                            {"min", true},
+                            {"max", true},
+                            {"slowdown", true},
+                            {"upload ms", true},
+                            {"pool ms", true},
+                            {report.machine.gpu ? "warps" : "threads", true},
+                            {"registers", true},
+                            {"spills", true},
+                            {"outcome"}},
+                .rows = {}};
+    for (const Result& r : report.results) {
+        std::vector<std::string> row(table.columns.size(), kNoValue);
+        row.front() = title(r);
+        row.back() = name(r.outcome);
+        if (!r.samples.empty()) {
+            const Spread ms = spread(r.samples);
+            const std::optional<double> factor = slowdown(report, r);
+            row[1] = milliseconds(ms.median);
+            row[2] = milliseconds(ms.min);
+            row[3] = milliseconds(ms.max);
+            row[4] = factor ? fixed(*factor, 2) + "x" : kNoValue;
+            row[5] = report.machine.gpu ? milliseconds(r.upload_ms) : kNoValue;
+            row[6] = milliseconds(r.pool_ms);
+            row[7] = grouped(r.warps);
+            if (report.machine.gpu) {
+                row[8] = grouped(r.registers);
+                row[9] = bytes_text(r.spill_bytes);
+            }
+        }
+        table.rows.push_back(row);
+    }
+    return table;
+}
+
+Table allocation_table(const Report& report) {
+    Table table{.title = "Allocations",
+                .columns = {{"allocator"},
+                            {"pool", true},
+                            {"multiple", true},
+                            {"side tables", true},
+                            {"N_alloc", true},
+                            {"mean B", true},
+                            {"deviation B", true},
+                            {"peak live", true},
+                            {"internal", true},
+                            {"external", true}},
+                .rows = {}};
+    for (const Result& r : report.results) {
+        std::vector<std::string> row(table.columns.size(), kNoValue);
+        row[0] = title(r);
+        row[1] = bytes_text(r.pool_bytes);
+        row[2] = shortest(std::stod(fixed(r.pool_multiple, 2))) + "x";
+        if (!r.samples.empty()) row[3] = bytes_text(r.overhead_bytes);
+        if (r.allocations) {
+            const allocators::Statistics& s = *r.allocations;
+            row[4] = grouped(s.requests);
+            row[5] = fixed(s.mean_bytes, 1);
+            row[6] = fixed(s.deviation_bytes, 1);
+            row[7] = bytes_text(s.peak_live_bytes);
+            row[8] = s.internal_fragmentation < 0 ? kNoValue : percent(s.internal_fragmentation);
+        }
+        row[9] = percent(r.external_fragmentation);
+        table.rows.push_back(row);
+    }
+    return table;
+}
+
+}  // namespace
+
+std::vector<Table> sections(const Report& report) {
+    std::vector<Table> all{scene_table(report)};
+    for (const Result& result : report.results) {
+        if (!result.tree) continue;
+        all.push_back(tree_table(report, result));
+        // One tree stands for all, unless they differ: then everyone has to see how.
+        if (trees_agree(report)) break;
+    }
+    all.push_back(time_table(report));
+    all.push_back(allocation_table(report));
+    return all;
+}
+
+std::vector<std::string> remarks(const Report& report) {
+    std::vector<std::string> all;
+    bool asterisk = false;
+    for (const Result& result : report.results) {
+        asterisk = asterisk || !result.allocator.full;
+        if (result.outcome != Outcome::done) {
+            all.push_back(std::string(result.allocator.name) + ": " + result.message);
+        }
+    }
+    if (!trees_agree(report)) {
+        all.emplace_back(
+            "THE TREES DIFFER. They must be equal bit for bit for every allocator: "
+            "one of them handed out memory twice or lost it.");
+    }
+    if (asterisk) all.emplace_back("* no full allocator: memory returns only with the whole pool.");
+    return all;
+}
+
+std::string as_text(const Report& report, bool colour) {
+    std::string text;
+    for (const Table& table : sections(report)) text += as_text(table, colour) + "\n";
+    for (const std::string& remark : remarks(report)) text += remark + "\n";
+    return text;
+}
+
+}  // namespace heapwood::app

@@ -1,0 +1,19 @@
+/// @file
+/// What a person reads of a report: the tables that the terminal and Markdown show.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "app/printers/table.h"
+#include "app/report.h"
+
+namespace heapwood::app {
+
+/// Scene and machine, the tree, times, and allocations.
+std::vector<Table> sections(const Report& report);
+
+/// Sentences below the tables: failures, and what a mark in the tables means.
+std::vector<std::string> remarks(const Report& report);
+
+}  // namespace heapwood::app

@@ -1,0 +1,109 @@
+/// @file
+/// What `build` found out: plain data, for any printer.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "allocators/allocator.cuh"
+#include "allocators/statistics.h"
+#include "app/exit_code.h"
+#include "app/machine.h"
+#include "kdtree/builder.h"
+#include "kdtree/config.h"
+#include "kdtree/quality.h"
+#include "scenes/scene.h"
+
+namespace heapwood::app {
+
+/// How one allocator's build ended.
+enum class Outcome {
+    done,
+    pool_exhausted,
+    nodes_exhausted,
+    references_exhausted,
+    out_of_memory,        ///< the machine's memory, not the pool
+    verification_failed,  ///< of the tree, or of the pool that should be empty again
+    failed,               ///< any other error
+};
+
+/// Its name in JSON and CSV: "done", "pool_exhausted", ...
+const char* name(Outcome outcome);
+
+/// The program's exit code for it.
+ExitCode exit_code(Outcome outcome);
+
+/// Smallest, middle and largest of the samples.
+struct Spread {
+    double median = 0;
+    double min = 0;
+    double max = 0;
+};
+
+/// Of at least one sample; the median of an even number is the mean of the middle two.
+Spread spread(std::vector<double> samples);
+
+/// A finished tree.
+struct TreeFacts {
+    kdtree::Quality quality;
+    double sah = 0;        ///< by the build's own Ct and Ci
+    double sah_1_1_5 = 0;  ///< by Ct = 1, Ci = 1.5
+    std::uint64_t digest = 0;
+    bool verified = false;  ///< `verify` was asked for and found nothing wrong
+};
+
+/// One allocator's build.
+struct Result {
+    allocators::Traits allocator{};
+    Outcome outcome = Outcome::done;
+    std::string message;           ///< why, if not done
+    std::uint64_t pool_bytes = 0;  ///< as asked for
+    double pool_multiple = 0;      ///< of the root node's array
+    std::vector<double> samples;   ///< milliseconds of the timed runs
+    double upload_ms = 0;
+    double pool_ms = 0;
+    std::uint64_t overhead_bytes = 0;
+    std::uint64_t leaked_bytes = 0;
+    unsigned warps = 0;  ///< resident warps, or threads
+    unsigned registers = 0;
+    unsigned spill_bytes = 0;
+    std::optional<TreeFacts> tree;
+    std::optional<allocators::Statistics> allocations;  ///< unless --no-statistics
+    std::optional<double> external_fragmentation;
+};
+
+/// Everything one call of `build` found out.
+struct Report {
+    std::vector<std::string> arguments;
+    std::string date;  ///< UTC, ISO 8601
+    Machine machine;
+    kdtree::BuildConfig configuration;
+    kdtree::RunOptions run;
+    std::string scene_path;
+    std::uint64_t triangles = 0;
+    std::uint64_t vertices = 0;
+    std::uint64_t degenerate = 0;
+    scenes::Bounds bounds;
+    std::uint64_t scene_digest = 0;
+    std::uint64_t root_bytes = 0;  ///< the unit of pool_multiple
+    std::vector<Result> results;   ///< in the order of the allocators' names
+};
+
+/// Fills in what is known of the scene.
+void describe(Report& report, const scenes::Scene& scene);
+
+/// 64-bit FNV-1a over the bits of positions and indices, 32 at a time.
+std::uint64_t digest(const scenes::Scene& scene);
+
+/// The present time, UTC, ISO 8601.
+std::string now();
+
+/// Median time of a result over that of atomicmalloc in the same report, if both have one.
+std::optional<double> slowdown(const Report& report, const Result& result);
+
+/// Whether all trees of the report are the same one.
+bool trees_agree(const Report& report);
+
+}  // namespace heapwood::app

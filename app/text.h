@@ -1,0 +1,37 @@
+/// @file
+/// Numbers and words as people read them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace heapwood::app {
+
+/// The shortest decimal that reads back as the same number: 0.8, 200, 1.5.
+std::string shortest(double value);
+std::string shortest(float value);
+
+/// With `decimals` digits after the point.
+std::string fixed(double value, int decimals);
+
+/// Digits in groups of three: 66,454.
+std::string grouped(std::uint64_t value);
+
+/// With a binary unit: 0 B, 17 B, 1.5 KiB, 12.3 MiB.
+std::string bytes_text(std::uint64_t bytes);
+
+/// 16 hexadecimal digits.
+std::string hex(std::uint64_t value);
+
+/// The words with a separator between them.
+std::string joined(const std::vector<std::string>& words, std::string_view separator);
+
+/// "; did you mean 'NAME'?" for the candidate nearest to `word`, or nothing if none is near.
+std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates);
+
+/// How many characters a terminal shows for UTF-8 text without wide characters.
+std::size_t display_width(std::string_view utf8);
+
+}  // namespace heapwood::app

@@ -9,25 +9,31 @@ set(CMAKE_CXX_EXTENSIONS OFF)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 
 find_program(HEAPWOOD_CCACHE ccache)
-if(HEAPWOOD_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+if(HEAPWOOD_CCACHE AND PROJECT_IS_TOP_LEVEL AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
     set(CMAKE_CXX_COMPILER_LAUNCHER ${HEAPWOOD_CCACHE})
     set(CMAKE_CUDA_COMPILER_LAUNCHER ${HEAPWOOD_CCACHE})
 endif()
 
-# Warnings are for our own targets, never for a consumer's.
+# For our own targets, never for a consumer's: link it as $<BUILD_INTERFACE:heapwood_flags>.
+# Clang's -Wconversion takes in -Wsign-conversion, g++'s does not.
 add_library(heapwood_flags INTERFACE)
 target_compile_options(heapwood_flags INTERFACE
     $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wshadow -Wconversion -ffp-contract=off>
+    $<$<COMPILE_LANG_AND_ID:CXX,Clang,AppleClang>:-Wno-sign-conversion>
     $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra,-ffp-contract=off -fmad=false --expt-relaxed-constexpr>)
 if(HEAPWOOD_WERROR)
     target_compile_options(heapwood_flags INTERFACE
         $<$<COMPILE_LANGUAGE:CXX>:-Werror> $<$<COMPILE_LANGUAGE:CUDA>:-Werror=all-warnings>)
 endif()
+
+if(HEAPWOOD_SANITIZE STREQUAL "thread")
+    set(sanitizers thread)
+elseif(HEAPWOOD_SANITIZE STREQUAL "address")
+    set(sanitizers address,undefined)
+elseif(HEAPWOOD_SANITIZE)
+    message(FATAL_ERROR "HEAPWOOD_SANITIZE=${HEAPWOOD_SANITIZE}: must be thread, address or empty")
+endif()
 if(HEAPWOOD_SANITIZE)
-    set(sanitizers ${HEAPWOOD_SANITIZE})
-    if(HEAPWOOD_SANITIZE STREQUAL "address")
-        set(sanitizers address,undefined)
-    endif()
     target_compile_options(heapwood_flags INTERFACE
         -fsanitize=${sanitizers} -fno-sanitize-recover=all -fno-omit-frame-pointer -g)
     target_link_options(heapwood_flags INTERFACE -fsanitize=${sanitizers})

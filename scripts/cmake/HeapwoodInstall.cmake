@@ -1,1 +1,47 @@
-# Filled by the installation rules.
+# Installation: libraries and headers for find_package(heapwood).
+#
+# Headers keep their folders under include/heapwood, and are found by two paths: a consumer writes
+# <heapwood/allocators/cmalloc.cuh>, they call one another "allocators/cmalloc.cuh". The link
+# makes the consumer's spelling work in a build tree too.
+set(libraries heapwood_allocators heapwood_scenes heapwood_kdtree)
+file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/include)
+file(CREATE_LINK ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR}/include/heapwood SYMBOLIC)
+foreach(library IN LISTS libraries)
+    target_include_directories(${library} INTERFACE
+        $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/include> $<INSTALL_INTERFACE:include>)
+endforeach()
+
+set(installable ${PROJECT_IS_TOP_LEVEL})
+if(glm_FETCHED)
+    message(STATUS "GLM was fetched: nothing to install, for the package would need it (libglm-dev)")
+    set(installable OFF)
+endif()
+option(HEAPWOOD_INSTALL "Install the libraries" ${installable})
+if(NOT HEAPWOOD_INSTALL)
+    return()
+endif()
+
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+set(package_directory ${CMAKE_INSTALL_LIBDIR}/cmake/heapwood)
+
+install(TARGETS ${libraries} EXPORT heapwoodTargets)
+install(EXPORT heapwoodTargets NAMESPACE heapwood:: DESTINATION ${package_directory})
+install(DIRECTORY allocators scenes kdtree DESTINATION include/heapwood
+    FILES_MATCHING PATTERN "*.h" PATTERN "*.cuh" PATTERN "models" EXCLUDE)
+
+# What a consumer needs in turn. Static libraries hand their private dependencies on.
+set(dependencies Threads glm)
+get_target_property(linked heapwood_scenes LINK_LIBRARIES)
+foreach(package LibLZMA ZLIB)
+    if(linked MATCHES ${package}::)
+        list(APPEND dependencies ${package})
+    endif()
+endforeach()
+configure_package_config_file(scripts/cmake/heapwoodConfig.cmake.in
+    ${PROJECT_BINARY_DIR}/heapwoodConfig.cmake INSTALL_DESTINATION ${package_directory})
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/heapwoodConfigVersion.cmake
+    COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/heapwoodConfig.cmake
+    ${PROJECT_BINARY_DIR}/heapwoodConfigVersion.cmake scripts/cmake/HeapwoodCuda20.cmake
+    DESTINATION ${package_directory})

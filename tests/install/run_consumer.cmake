@@ -1,0 +1,33 @@
+# Installs heapwood from BUILD_DIR into a folder of WORK_DIR, then configures, builds and runs the
+# consumer project there. Run by ctest: cmake -D... -P run_consumer.cmake
+#
+# BUILD_DIR, WORK_DIR, SOURCE_DIR (of the consumer), CONFIG, GENERATOR, CXX_COMPILER; CUDA (ON or
+# OFF), CUDA_COMPILER, CUDA_ARCHITECTURES (with commas).
+function(run)
+    execute_process(COMMAND ${ARGN} RESULT_VARIABLE status OUTPUT_VARIABLE output
+        ERROR_VARIABLE output)
+    if(NOT status EQUAL 0)
+        list(JOIN ARGN " " command)
+        message(FATAL_ERROR "${command}\nended with ${status}:\n${output}")
+    endif()
+    message(STATUS "${output}")
+endfunction()
+
+file(REMOVE_RECURSE ${WORK_DIR})
+run(${CMAKE_COMMAND} --install ${BUILD_DIR} --prefix ${WORK_DIR}/prefix --config ${CONFIG})
+# What the consumer sees must not come from the source tree.
+file(COPY ${SOURCE_DIR}/ DESTINATION ${WORK_DIR}/source)
+set(cuda_options -DCONSUMER_CUDA=${CUDA})
+if(CUDA)
+    string(REPLACE "," "\\;" architectures "${CUDA_ARCHITECTURES}")
+    list(APPEND cuda_options -DCMAKE_CUDA_COMPILER=${CUDA_COMPILER}
+        -DCMAKE_CUDA_ARCHITECTURES=${architectures})
+endif()
+run(${CMAKE_COMMAND} -S ${WORK_DIR}/source -B ${WORK_DIR}/build -G ${GENERATOR}
+    -DCMAKE_BUILD_TYPE=${CONFIG} -DCMAKE_PREFIX_PATH=${WORK_DIR}/prefix
+    -DCMAKE_CXX_COMPILER=${CXX_COMPILER} ${cuda_options})
+run(${CMAKE_COMMAND} --build ${WORK_DIR}/build --config ${CONFIG})
+run(${WORK_DIR}/build/consumer_cpu)
+if(CUDA)
+    run(${WORK_DIR}/build/consumer_gpu)
+endif()

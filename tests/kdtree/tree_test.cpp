@@ -100,7 +100,6 @@ TEST(Canonical, SingleLeaf) {
 
 TEST(Canonical, ForgetsHowTheNodesWereNumbered) {
     tests::Dice dice;
-    SCOPED_TRACE("seed " + std::to_string(dice.seed()));
     for (unsigned i = 0; i < 200; ++i) {
         const Tree tree = i == 0 ? seven_nodes() : random_tree(dice.below(60), dice);
         const Tree moved = scrambled(tree, dice);

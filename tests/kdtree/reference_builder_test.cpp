@@ -1,0 +1,115 @@
+/// @file
+/// The oracle for split choices finds wrong ones.
+#include "reference_builder.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "dice.h"
+#include "small_scenes.h"
+
+namespace heapwood::kdtree::tests {
+namespace {
+
+TEST(ReferenceBuilder, CutsOffEmptySpaceByHand) {
+    // Five copies of a small triangle in a corner of a cell that one far away makes large.
+    std::vector<glm::vec3> corners;
+    for (int i = 0; i < 5; ++i) corners.insert(corners.end(), {{0, 0, 0}, {1, 0, 0}, {0, 1, 1}});
+    corners.insert(corners.end(), {{9, 9, 9}, {10, 9, 9}, {9, 10, 10}});
+    const Tree tree = reference_tree(scene_of(corners), BuildConfig{});
+    // A leaf costs 1.5 * 6 = 9. The cut at the cluster's end leaves slabs of area 240 and 560 of
+    // 600: 1 + 1.5 * (5 * 240 + 1 * 560) / 600 = 5.4. The cut before the other triangle costs 8.6.
+    // All axes are alike, so the first wins.
+    ASSERT_FALSE(tree.nodes[0].is_leaf());
+    EXPECT_EQ(tree.nodes[0].axis(), 0U);
+    EXPECT_EQ(tree.nodes[0].split(), 1.0F);
+    EXPECT_EQ(tree.references.size(), 6U);
+}
+
+TEST(ReferenceBuilder, FlatCellForAWallByHand) {
+    // Six triangles in the face z = 0 of a cube of area 96, one at the opposite face. The flat cell
+    // has area 32: 1 + 1.5 * (6 * 32 + 1 * 96) / 96 = 5.5; a leaf costs 10.5.
+    std::vector<glm::vec3> corners;
+    for (int i = 0; i < 6; ++i) corners.insert(corners.end(), {{0, 0, 0}, {4, 0, 0}, {0, 4, 0}});
+    corners.insert(corners.end(), {{0, 0, 4}, {4, 0, 4}, {0, 4, 4}});
+    const Tree tree = reference_tree(scene_of(corners), BuildConfig{});
+    ASSERT_FALSE(tree.nodes[0].is_leaf());
+    EXPECT_EQ(tree.nodes[0].axis(), 2U);
+    EXPECT_EQ(tree.nodes[0].split(), 0.0F);
+    EXPECT_TRUE(tree.nodes[1].is_leaf());
+    EXPECT_EQ(tree.nodes[1].count(), 6U);
+}
+
+TEST(ReferenceBuilder, IsItsOwnProof) {
+    Dice dice;
+    for (const std::string& kind : scene_kinds()) {
+        for (const unsigned count : {1U, 5U, 64U, 200U}) {
+            const auto scene = random_scene(kind, count, dice());
+            const Tree tree = reference_tree(scene, BuildConfig{});
+            const auto wrong = wrong_choice(scene, tree, BuildConfig{});
+            EXPECT_EQ(wrong, std::nullopt) << scene.path << ": " << *wrong;
+        }
+    }
+}
+
+TEST(ReferenceBuilder, OtherRulesAreNoticed) {
+    Dice dice;
+    for (const std::string kind : {"soup", "grid", "boxes", "slivers"}) {
+        const auto scene = random_scene(kind, 60, dice());
+        const Tree tree = reference_tree(scene, BuildConfig{});
+        const auto differs = [&](auto change) {
+            BuildConfig other;
+            change(other);
+            const Tree changed = reference_tree(scene, other);
+            if (digest(changed) == digest(tree)) return;
+            EXPECT_TRUE(wrong_choice(scene, changed, BuildConfig{})) << scene.path;
+            EXPECT_TRUE(wrong_choice(scene, tree, other)) << scene.path;
+        };
+        differs([](BuildConfig& c) { c.leaf_limit = 8; });
+        differs([](BuildConfig& c) { c.leaf_limit = 1; });
+        differs([](BuildConfig& c) { c.depth_base = -3; });
+        differs([](BuildConfig& c) { c.traversal_cost = 3; });
+        differs([](BuildConfig& c) { c.traversal_cost = 0.2F; });
+        differs([](BuildConfig& c) { c.empty_bonus = 0.3F; });
+    }
+}
+
+TEST(ReferenceBuilder, MovedPlanesAndReferencesAreNoticed) {
+    Dice dice;
+    for (unsigned i = 0; i < 200; ++i) {
+        const auto scene = random_scene("soup", 60, dice());
+        Tree tree = reference_tree(scene, BuildConfig{});
+        if (tree.nodes.size() < 3) continue;
+        const unsigned at = dice.below(tree.nodes.size());
+        Node& node = tree.nodes[at];
+        if (node.is_leaf()) {
+            if (node.count() == 0) continue;
+            tree.references[node.first() + dice.below(node.count())] ^= 1;
+        } else {
+            node.payload += 4;
+        }
+        EXPECT_TRUE(wrong_choice(scene, tree, BuildConfig{})) << scene.path << " node " << at;
+    }
+}
+
+TEST(ReferenceBuilder, LargeNodesMayTakeAnyPlaneButMustDivideByIt) {
+    Dice dice;
+    const auto scene = random_scene("soup", 60, dice());
+    BuildConfig config;
+    config.exact_limit = 40;
+    Tree tree = reference_tree(scene, config);
+    ASSERT_EQ(wrong_choice(scene, tree, config), std::nullopt);
+    // The next float keeps every reference where it was, but is no candidate.
+    const Node root = tree.nodes[0];
+    Tree moved = tree;
+    moved.nodes[0] = Node::inner(root.axis(), std::nextafter(root.split(), 10.0F), root.child());
+    const auto exactly = wrong_choice(scene, moved, BuildConfig{});
+    ASSERT_TRUE(exactly);
+    EXPECT_NE(exactly->find("node 0"), std::string::npos) << *exactly;
+    moved.nodes[0] = Node::inner(root.axis(), root.split() + 1, root.child());
+    EXPECT_TRUE(wrong_choice(scene, moved, config));
+}
+
+}  // namespace
+}  // namespace heapwood::kdtree::tests

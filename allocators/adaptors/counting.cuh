@@ -1,0 +1,161 @@
+/// @file
+/// Counting: wraps any allocator and keeps the statistics of what is asked of it.
+///
+/// Every count is an integer, so that the result does not depend on the order of threads: sizes
+/// and their squares are summed exactly, the waste of a block as a fraction in units of 2^-32,
+/// rounded down. Exact for up to 2^32 requests of less than 2^48 bytes each whose squares sum up
+/// to less than 2^96.
+///
+/// Concurrency: relaxed counters, read by the host after the kernel. They are many atomics a
+/// request: a timed run never carries this adaptor.
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+
+#include "allocators/allocator.cuh"
+#include "allocators/atomicmalloc.cuh"
+#include "allocators/heap.h"
+#include "allocators/platform/atomic.cuh"
+#include "allocators/platform/bits.cuh"
+#include "allocators/statistics.h"
+
+namespace heapwood::allocators {
+
+namespace detail {
+
+/// What Counting counts. Counters that every request touches lie in cache lines of their own.
+struct Counters {
+    alignas(128) std::uint64_t requests;
+    alignas(128) std::uint64_t frees;
+    alignas(128) std::uint64_t failed;
+    alignas(128) std::uint64_t bytes;         ///< sum of the sizes asked for and given
+    alignas(128) std::uint64_t squares_low;   ///< sum of the lower 32 bits of their squares
+    alignas(128) std::uint64_t squares_high;  ///< sum of the bits above, in units of 2^32
+    alignas(128) std::uint64_t live;          ///< bytes
+    alignas(128) std::uint64_t peak;          ///< largest value of `live`
+    alignas(128) std::uint64_t granted;       ///< blocks whose size in the pool is known
+    alignas(128) std::uint64_t waste;         ///< their sum of waste / size, in units of 2^-32
+    alignas(128) std::uint64_t histogram[64];
+};
+
+/// wasted / size in units of 2^-32, rounded down; wasted < size.
+HEAPWOOD_INLINE std::uint64_t fraction(std::uint64_t wasted, std::uint64_t size) {
+    const unsigned log2 = platform::floor_log2(size);
+    const unsigned shift = log2 > 31 ? log2 - 31 : 0;
+    return ((wasted >> shift) << 32) / (size >> shift);
+}
+
+}  // namespace detail
+
+/// An allocator that counts. Behaves as A in all else; reset() also sets the counters to 0.
+template <Allocator A>
+class Counting {
+public:
+    static constexpr Traits traits() { return A::traits(); }
+
+    class Ref {
+    public:
+        HEAPWOOD_FN void* allocate(const Context& context, std::size_t bytes) const {
+            add(counters_->requests, 1);
+            void* p = inner_.allocate(context, bytes);
+            if (p == nullptr) {
+                add(counters_->failed, 1);
+                return nullptr;
+            }
+            add(counters_->bytes, bytes);
+            add(counters_->histogram[platform::floor_log2(bytes)], 1);
+            const std::uint64_t high = static_cast<std::uint64_t>(bytes) >> 32;
+            const std::uint64_t low = static_cast<std::uint64_t>(bytes) & 0xffffffffU;
+            add(counters_->squares_low, low * low & 0xffffffffU);
+            add(counters_->squares_high, (low * low >> 32) + 2 * high * low + (high * high << 32));
+            if (const std::uint64_t size = inner_.granted_bytes(p, bytes); size != 0) {
+                add(counters_->granted, 1);
+                add(counters_->waste, detail::fraction(size - bytes, size));
+            }
+            const platform::AtomicRef live(counters_->live);
+            platform::AtomicRef(counters_->peak).max_relaxed(live.add_relaxed(bytes) + bytes);
+            return p;
+        }
+        HEAPWOOD_FN void deallocate(const Context& context, void* p, std::size_t bytes) const {
+            if (p == nullptr) return;
+            add(counters_->frees, 1);
+            // Before the block can be given to another, or `live` would count it twice.
+            platform::AtomicRef(counters_->live).sub_relaxed(bytes);
+            inner_.deallocate(context, p, bytes);
+        }
+        HEAPWOOD_FN std::uint64_t granted_bytes(const void* p, std::size_t bytes) const {
+            return inner_.granted_bytes(p, bytes);
+        }
+
+    private:
+        friend class Counting;
+
+        HEAPWOOD_INLINE static void add(std::uint64_t& counter, std::uint64_t v) {
+            platform::AtomicRef(counter).count_relaxed(v);
+        }
+
+        typename A::Ref inner_;
+        detail::Counters* counters_;
+    };
+
+    explicit Counting(const PoolConfig& config)
+        : inner_(config), counters_(config.place, sizeof(detail::Counters)) {
+        counters_.zero();
+    }
+
+    Ref ref() const {
+        Ref r;
+        r.inner_ = inner_.ref();
+        r.counters_ = counters_.as<detail::Counters>();
+        return r;
+    }
+    void reset() {
+        inner_.reset();
+        counters_.zero();
+    }
+    std::uint64_t pool_bytes() const { return inner_.pool_bytes(); }
+    std::uint64_t overhead_bytes() const { return inner_.overhead_bytes(); }
+    template <class Visitor>
+    void for_each_region(Visitor&& visit) const {
+        inner_.for_each_region(visit);
+    }
+    A& inner() { return inner_; }
+
+    /// The requests since construction or the last reset(). `requests` are all of them, `failed`
+    /// those answered with nullptr, for whatever reason; mean, deviation and histogram are of the
+    /// sizes asked for in all others. Only while no kernel runs.
+    Statistics statistics() const {
+        detail::Counters c;
+        counters_.read(0, &c, sizeof(c));
+        Statistics s;
+        s.requests = c.requests;
+        s.frees = c.frees;
+        s.failed = c.failed;
+        s.peak_live_bytes = c.peak;
+        for (unsigned i = 0; i < 64; ++i) s.histogram[i] = c.histogram[i];
+        if (const std::uint64_t n = c.requests - c.failed; n > 0) {
+            const auto count = static_cast<long double>(n);
+            const auto sum = static_cast<long double>(c.bytes);
+            const long double squares = static_cast<long double>(c.squares_high) * 0x1p32L +
+                                        static_cast<long double>(c.squares_low);
+            s.mean_bytes = static_cast<double>(sum / count);
+            const long double variance = (squares - sum / count * sum) / count;
+            s.deviation_bytes = variance > 0 ? static_cast<double>(std::sqrt(variance)) : 0;
+        }
+        if (c.granted > 0) {
+            s.internal_fragmentation =
+                static_cast<double>(c.waste) * 0x1p-32 / static_cast<double>(c.granted);
+        }
+        return s;
+    }
+
+private:
+    A inner_;
+    Heap counters_;
+};
+
+static_assert(Allocator<Counting<AtomicMalloc>>);
+
+}  // namespace heapwood::allocators

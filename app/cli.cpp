@@ -8,7 +8,6 @@
 #include <functional>
 #include <iostream>
 #include <limits>
-#include <map>
 
 #include "app/text.h"
 #include "app/version.h"
@@ -129,6 +128,13 @@ void add_config(CLI::App& verb, kdtree::BuildConfig& c) {
         ->group("Tree");
 }
 
+DeviceChoice device_choice(const std::string& text) {
+    if (text == "auto") return DeviceChoice::automatic;
+    if (text == "gpu") return DeviceChoice::gpu;
+    if (text == "cpu") return DeviceChoice::cpu;
+    throw CLI::ValidationError("--device", "'" + text + "' is none of auto, gpu, cpu");
+}
+
 void add_run(CLI::App& verb, BuildOptions& o) {
     verb.add_option("SCENE", o.scene,
                     "An OBJ file (.obj, .obj.xz, .obj.gz) or gen:NAME:TRIANGLES[:SEED]")
@@ -140,12 +146,9 @@ void add_run(CLI::App& verb, BuildOptions& o) {
         ->allow_extra_args(false)
         ->capture_default_str()
         ->type_name("NAME");
-    verb.add_option("-d,--device", o.device, "auto: a GPU if there is one, else the CPU")
-        ->transform(CLI::CheckedTransformer(
-                        std::map<std::string, DeviceChoice>{{"auto", DeviceChoice::automatic},
-                                                            {"gpu", DeviceChoice::gpu},
-                                                            {"cpu", DeviceChoice::cpu}})
-                        .description(""))
+    verb.add_option_function<std::string>(
+            "-d,--device", [&o](const std::string& text) { o.device = device_choice(text); },
+            "auto: a GPU if there is one, else the CPU")
         ->default_str("auto")
         ->type_name("auto|gpu|cpu");
     verb.add_option_function<std::string>(
@@ -158,7 +161,7 @@ void add_run(CLI::App& verb, BuildOptions& o) {
                 }
             },
             "Memory for the allocator: 20x the root node's array, or bytes: 512MiB")
-        ->default_str(o.pool.text())
+        ->default_str(PoolSize().text())
         ->type_name("SIZE");
     const auto count = [&verb](const char* name, unsigned& value, const char* what,
                                std::uint64_t least, std::uint64_t most) {
@@ -176,7 +179,7 @@ void add_run(CLI::App& verb, BuildOptions& o) {
 }
 
 constexpr const char* kProgramHelp = R"(Examples:
-  heapwood build scenes/models/knot.obj
+  heapwood build scenes/models/trefoil.obj
   heapwood list
 
 Every option can be given by an environment variable (Env:...); the command line wins.

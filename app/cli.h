@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -29,7 +30,8 @@ struct BuildOptions {
     std::string scene;
     std::vector<std::string> allocators{"cmalloc"};  ///< names, or "all"
     DeviceChoice device = DeviceChoice::automatic;
-    PoolSize pool;
+    /// Unset: 200x, or the allocator's smallest pool if that is more.
+    std::optional<PoolSize> pool;
     unsigned repeat = 5;
     unsigned warm_up = 1;
     unsigned threads = 0;

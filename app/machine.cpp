@@ -63,7 +63,8 @@ Machine cpu() {
 }
 
 Machine gpu() {
-    if (!kdtree::device_available()) throw NoDevice(kdtree::device_absence());
+    if (!kdtree::device_available())
+        throw NoDevice("no GPU to build on: " + kdtree::device_absence());
     const kdtree::DeviceInfo info = kdtree::device_info();
     return {.gpu = true,
             .name = info.name,

@@ -29,9 +29,7 @@ std::string device_absence() {
     if (status == cudaSuccess && devices > 0) return "";
     // A failed query must not be found again by the next call's error check.
     static_cast<void>(cudaGetLastError());
-    const std::string reason =
-        status == cudaSuccess ? "the CUDA driver lists none" : cudaGetErrorString(status);
-    return "no usable GPU: " + reason;
+    return status == cudaSuccess ? "the CUDA driver lists none" : cudaGetErrorString(status);
 }
 
 bool device_available() {

@@ -126,16 +126,19 @@ Result build_with(const Backend& backend, const BuildOptions& options, const sce
     Result result;
     result.allocator = backend.traits;
     kdtree::RunOptions run = report.run;
-    run.pool_bytes = options.pool.bytes_for(report.root_bytes);
+    const PoolSize pool = options.pool.value_or(PoolSize());
+    run.pool_bytes = pool.bytes_for(report.root_bytes);
+    // The default suits every scene, however small.
+    if (!options.pool) run.pool_bytes = std::max(run.pool_bytes, backend.traits.smallest_pool);
     result.pool_bytes = run.pool_bytes;
     const auto fail = [&result](Outcome how, const std::string& why) {
         result.outcome = how;
         result.message = why;
     };
     const auto pool_failed = [&](const std::string& why) {
-        fail(Outcome::pool_exhausted, why + "; " +
-                                          pool_trial(backend, scene, options.config, run,
-                                                     options.pool, report.machine.memory));
+        fail(Outcome::pool_exhausted,
+             why + "; " +
+                 pool_trial(backend, scene, options.config, run, pool, report.machine.memory));
     };
     const auto attempt = [&] {
         if (run.pool_bytes < backend.traits.smallest_pool) {

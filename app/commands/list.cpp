@@ -10,6 +10,7 @@
 #include "app/console.h"
 #include "app/machine.h"
 #include "app/output.h"
+#include "app/printers/sections.h"
 #include "app/printers/table.h"
 #include "app/text.h"
 #include "kdtree/device.h"
@@ -135,6 +136,10 @@ ExitCode list(const ListOptions& options) {
         text += (options.output.markdown ? as_markdown(table)
                                          : as_text(table, colour_allowed(STDOUT_FILENO))) +
                 "\n";
+    }
+    if (!options.output.csv) {
+        // Unescaped, Markdown would take the asterisk for an item of a list.
+        text += (options.output.markdown ? "\\" : "") + std::string(kAsteriskRemark) + "\n";
     }
     write_to_stdout(text);
     return ExitCode::done;

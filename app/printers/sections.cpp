@@ -165,7 +165,7 @@ std::vector<std::string> remarks(const Report& report) {
             "THE TREES DIFFER. They must be equal bit for bit for every allocator: "
             "one of them handed out memory twice or lost it.");
     }
-    if (asterisk) all.emplace_back("* no full allocator: memory returns only with the whole pool.");
+    if (asterisk) all.emplace_back(kAsteriskRemark);
     return all;
 }
 

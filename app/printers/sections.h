@@ -10,6 +10,10 @@
 
 namespace heapwood::app {
 
+/// What the asterisk behind an allocator's name means.
+inline constexpr const char* kAsteriskRemark =
+    "* no full allocator: memory returns only with the whole pool.";
+
 /// Scene and machine, the tree, times, and allocations.
 std::vector<Table> sections(const Report& report);
 

@@ -1,0 +1,144 @@
+# shellcheck shell=bash
+# Sourced by scripts/heapwood and scripts/test: finds what is missing and installs it if it may.
+# Sets $root, the repository. Everything it says goes to stderr.
+
+root=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd)
+me=${0##*/}
+
+say() { printf '%s: %s\n' "$me" "$*" >&2; }
+die() {
+    say "$@"
+    exit 1
+}
+
+# CUDA's usual place, which is on few people's PATH.
+if ! command -v nvcc >/dev/null && [ -x "${CUDA_HOME:-/usr/local/cuda}/bin/nvcc" ]; then
+    PATH=$PATH:${CUDA_HOME:-/usr/local/cuda}/bin
+fi
+if [ -x "$root/.venv/bin/cmake" ]; then
+    PATH=$root/.venv/bin:$PATH
+fi
+
+has_nvcc() { command -v nvcc >/dev/null; }
+has_gpu() { [ -e /dev/nvidia0 ] || [ -e /dev/dxg ]; }
+
+# Says in one line why the CPU is used, if it is.
+say_device() {
+    if ! has_nvcc; then
+        say "no nvcc found: building for and running on the CPU"
+    elif ! has_gpu; then
+        say "no GPU found: running on the CPU"
+    fi
+}
+
+# Debian packages; used by those who source this.
+# shellcheck disable=SC2034
+app_packages=(build-essential cmake ninja-build libtinyobjloader-dev libcli11-dev libspdlog-dev
+    libfmt-dev libglm-dev nlohmann-json3-dev liblzma-dev zlib1g-dev)
+# shellcheck disable=SC2034
+test_packages=(libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev python3 xz-utils)
+
+# Those of the given Debian packages that are not installed.
+missing_packages() {
+    local package
+    for package in "$@"; do
+        case $package in # a compiler or CMake of the user's own will do
+            build-essential) command -v c++ >/dev/null && command -v make >/dev/null && continue ;;
+            cmake) command -v cmake >/dev/null && continue ;;
+            ninja-build) command -v ninja >/dev/null && continue ;;
+            python3) command -v python3 >/dev/null && continue ;;
+        esac
+        case $(LC_ALL=C dpkg-query -W -f '${db:Status-Status}\n' "$package" 2>/dev/null) in
+            *not-installed* | "") printf '%s\n' "$package" ;;
+        esac
+    done
+}
+
+# Whether we may run commands as root without a password; sets $as_root.
+may_install() {
+    if [ "$(id -u)" -eq 0 ]; then
+        as_root=
+    elif command -v sudo >/dev/null && sudo -n true 2>/dev/null; then
+        as_root=sudo
+    else
+        return 1
+    fi
+}
+
+# Whether the user agrees to $1: asked on a terminal, else by HEAPWOOD_YES, CI, or being root.
+agreed() {
+    [ "${HEAPWOOD_YES:-}" = 1 ] && return 0
+    [ "${CI:-}" = true ] && return 0
+    [ "$(id -u)" -eq 0 ] && return 0
+    [ -t 0 ] && [ -t 2 ] || return 1
+    local answer
+    printf '%s: %s? [Y/n] ' "$me" "$1" >&2
+    read -r answer
+    case $answer in n* | N*) return 1 ;; esac
+}
+
+# Installs those of the given Debian packages that are missing. HEAPWOOD_YES=0 goes on without:
+# CMake fetches the libraries then.
+ensure_packages() {
+    local missing wanted package
+    if ! command -v apt-get >/dev/null; then
+        for package in cmake ninja c++; do
+            command -v "$package" >/dev/null ||
+                die "$package is missing; install it with your system's package manager"
+        done
+        return 0
+    fi
+    mapfile -t missing < <(missing_packages "$@")
+    if [ ${#missing[@]} -eq 0 ] || [ "${HEAPWOOD_YES:-}" = 0 ]; then
+        return 0
+    fi
+    if ! may_install || ! agreed "install ${missing[*]} by apt-get"; then
+        say "these packages are missing; install them and call again:"
+        say "    sudo apt-get install ${missing[*]}"
+        die "(HEAPWOOD_YES=1 installs by itself, HEAPWOOD_YES=0 lets CMake fetch libraries)"
+    fi
+    say "installing ${missing[*]}"
+    $as_root apt-get update -qq >&2 || say "apt-get update failed; going on with the old lists"
+    wanted=()
+    for package in "${missing[@]}"; do
+        if LC_ALL=C apt-cache policy "$package" | grep -q 'Candidate: [^(]'; then
+            wanted+=("$package")
+        else
+            say "this system has no package $package: CMake will fetch it"
+            wanted+=(git ca-certificates)
+        fi
+    done
+    DEBIAN_FRONTEND=noninteractive $as_root apt-get install -qq -y --no-install-recommends \
+        "${wanted[@]}" >&2 || die "apt-get could not install ${wanted[*]}"
+}
+
+# CMake 3.24 or newer; Ubuntu 22.04's is older, PyPI's will do.
+ensure_cmake() {
+    local have
+    have=$(cmake --version | sed -n '1s/.* //p')
+    if [ "$(printf '%s\n' 3.24 "$have" | sort -V | head -n 1)" = 3.24 ]; then
+        return 0
+    fi
+    say "CMake $have is too old (3.24 is needed)"
+    if ! may_install || ! agreed "install a newer CMake into $root/.venv"; then
+        die "call: python3 -m venv .venv && .venv/bin/pip install cmake"
+    fi
+    ensure_packages python3 python3-venv
+    if ! python3 -m venv "$root/.venv" >&2 || ! "$root/.venv/bin/pip" install -q cmake >&2; then
+        die "could not install CMake into $root/.venv"
+    fi
+    PATH=$root/.venv/bin:$PATH
+}
+
+# One call at a time for a build folder, until unlock_build.
+lock_build() {
+    mkdir -p "$1"
+    if command -v flock >/dev/null; then
+        exec 9>"$1/.heapwood-lock"
+        flock -n 9 || {
+            say "waiting for another build in $1"
+            flock 9
+        }
+    fi
+}
+unlock_build() { exec 9>&-; }

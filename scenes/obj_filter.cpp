@@ -263,15 +263,16 @@ void ObjFilter::check_number(std::string_view text) const {
     }
     if (digits > 0 && at != end && (*at == 'e' || *at == 'E')) {
         ++at;
-        const bool negative = at != end && *at == '-';
         if (at != end && (*at == '+' || *at == '-')) ++at;
         const char* const exponent = at;
+        while (at != end && *at == '0') ++at;
+        const char* const significant = at;
         while (at != end && is_digit(*at)) ++at;
         if (at == exponent) digits = 0;
-        // tinyobjloader reads a number whose exponent no int can hold as 0.
+        // tinyobjloader keeps the exponent in an int, and checks too late that it fits.
         constexpr std::ptrdiff_t kIntDigits = 9;
-        if (at == end && !negative && at - exponent > kIntDigits) {
-            fail("number " + quoted(text) + " is too large; the largest is 3.4e38");
+        if (at == end && at - significant > kIntDigits) {
+            fail("number " + quoted(text) + " has an exponent of more than 9 digits");
         }
     }
     if (at == end && digits > 0) return;

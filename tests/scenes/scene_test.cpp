@@ -1,0 +1,143 @@
+/// @file
+/// finish(), our models, and published scenes where a folder of them is named.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "scenes/scene.h"
+
+namespace heapwood::scenes {
+namespace {
+
+const std::filesystem::path kScenes = HEAPWOOD_SCENES_SOURCE_DIR;
+
+TEST(Finish, TurnsMinusZeroIntoZero) {
+    Scene scene;
+    scene.positions = {{-0.0f, 1, -1}, {2, -0.0f, -0.0f}, {0, 5, -1e-45f}};
+    scene.triangles = {{0, 1, 2}};
+    finish(scene);
+    for (const glm::vec3& p : scene.positions) {
+        for (int axis = 0; axis != 3; ++axis) EXPECT_FALSE(p[axis] == 0 && std::signbit(p[axis]));
+    }
+    EXPECT_EQ(scene.positions[2].z, -1e-45f);
+    EXPECT_FALSE(std::signbit(scene.bounds.lo.x));
+}
+
+TEST(Finish, CountsZeroAreaAsSinglePrecisionSeesIt) {
+    Scene scene;
+    scene.positions = {{0, 0, 0},         {1, 1, 1},      {2, 2, 2},
+                       {3, 3, 3.000001f}, {1e-30f, 0, 0}, {0, 1e-30f, 0}};
+    scene.triangles = {{0, 1, 2}, {0, 1, 3}, {0, 0, 3}, {0, 4, 5}};
+    finish(scene);
+    EXPECT_EQ(scene.degenerate, 3u);  // the last one's area is below the smallest float
+    finish(scene);
+    EXPECT_EQ(scene.degenerate, 3u);
+}
+
+TEST(Finish, BoundsLeaveOutWhatNoTriangleUses) {
+    Scene scene;
+    scene.positions = {{100, 100, 100}, {1, -2, 3}, {4, 5, -6}, {0, 0, 0}};
+    scene.triangles = {{1, 2, 3}};
+    finish(scene);
+    EXPECT_EQ(scene.bounds.lo, glm::vec3(0, -2, -6));
+    EXPECT_EQ(scene.bounds.hi, glm::vec3(4, 5, 3));
+}
+
+TEST(Finish, BoundsOfNothingAreEmpty) {
+    Scene scene;
+    finish(scene);
+    EXPECT_GT(scene.bounds.lo.x, scene.bounds.hi.x);
+}
+
+struct Counts {
+    std::uint64_t triangles, vertices, zero_area;
+};
+
+void expect_counts(const Scene& scene, const Counts& expected) {
+    EXPECT_EQ(scene.triangles.size(), expected.triangles);
+    EXPECT_EQ(scene.positions.size(), expected.vertices);
+    EXPECT_EQ(scene.degenerate, expected.zero_area);
+}
+
+TEST(Models, Load) {
+    const std::map<std::string, Counts> models = {
+        {"cottage.obj", {300, 240, 0}},         {"gem.obj", {62, 33, 0}},
+        {"geodesic_sphere.obj", {320, 162, 0}}, {"spiral_staircase.obj", {268, 214, 2}},
+        {"stepped_pyramid.obj", {124, 96, 0}},  {"trefoil.obj", {1280, 640, 0}},
+    };
+    std::set<std::string> seen;
+    for (const auto& entry : std::filesystem::directory_iterator(kScenes / "models")) {
+        const std::string name = entry.path().filename().string();
+        SCOPED_TRACE(name);
+        ASSERT_TRUE(models.contains(name));
+        expect_counts(load(entry.path().string()), models.at(name));
+        std::ifstream file(entry.path());
+        EXPECT_EQ(file.get(), '#') << "begins with no comment on what it is";
+        seen.insert(name);
+    }
+    EXPECT_EQ(seen.size(), models.size());
+}
+
+TEST(Models, ClosedOnesAreClosedAndTurnOutwards) {
+    for (const std::string name : {"gem", "geodesic_sphere", "trefoil"}) {
+        SCOPED_TRACE(name);
+        const Scene scene = load((kScenes / "models" / (name + ".obj")).string());
+        std::map<std::pair<std::uint32_t, std::uint32_t>, int> directed;
+        double volume = 0;
+        for (const glm::uvec3& t : scene.triangles) {
+            for (int i = 0; i != 3; ++i) ++directed[{t[i], t[(i + 1) % 3]}];
+            const glm::vec3 a = scene.positions[t.x], b = scene.positions[t.y],
+                            c = scene.positions[t.z];
+            volume += a.x * (b.y * c.z - b.z * c.y) + a.y * (b.z * c.x - b.x * c.z) +
+                      a.z * (b.x * c.y - b.y * c.x);
+        }
+        EXPECT_GT(volume, 0);
+        for (const auto& [edge, count] : directed) {
+            ASSERT_EQ(count, 1);
+            const std::pair back{edge.second, edge.first};
+            ASSERT_TRUE(directed.contains(back));
+        }
+    }
+}
+
+/// The counts of scenes/catalogue.json by scene name.
+std::map<std::string, Counts> catalogue() {
+    std::ifstream file(kScenes / "catalogue.json");
+    std::map<std::string, Counts> counts;
+    for (const auto& scene : nlohmann::json::parse(file).at("scenes")) {
+        counts[scene.at("name")] = {scene.at("triangles"), scene.at("vertices"),
+                                    scene.at("zero_area")};
+    }
+    return counts;
+}
+
+TEST(PublishedScenes, HaveTheCountsOfTheCatalogue) {
+    const char* folder = std::getenv("HEAPWOOD_SCENES");
+    if (folder == nullptr) GTEST_SKIP() << "HEAPWOOD_SCENES names no folder of scenes";
+    const std::map<std::string, Counts> known = catalogue();
+    int loaded = 0;
+    for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+        const std::string name = entry.path().filename().string();
+        if (!name.ends_with(".obj") && !name.ends_with(".obj.xz") && !name.ends_with(".obj.gz")) {
+            continue;
+        }
+        SCOPED_TRACE(name);
+        const Scene scene = load(entry.path().string());
+        const auto counts = known.find(name.substr(0, name.find('.')));
+        if (counts != known.end()) expect_counts(scene, counts->second);
+        ++loaded;
+    }
+    EXPECT_GT(loaded, 0) << folder << " holds no .obj, .obj.xz or .obj.gz";
+}
+
+}  // namespace
+}  // namespace heapwood::scenes

@@ -11,22 +11,29 @@
 namespace heapwood::app::log {
 namespace {
 
+/// The program's only logger, made at its first use: to standard error, whatever happens first.
+spdlog::logger& logger() {
+    static spdlog::logger the_logger = [] {
+        auto sink = std::make_shared<spdlog::sinks::stderr_color_sink_mt>(
+            colour_allowed(STDERR_FILENO) ? spdlog::color_mode::always : spdlog::color_mode::never);
+        spdlog::logger made("heapwood", std::move(sink));
+        made.set_pattern("heapwood: %^%l%$: %v");
+        return made;
+    }();
+    return the_logger;
+}
+
 void say(spdlog::level::level_enum level, const std::string& message) {
     clear_progress();
-    spdlog::log(level, "{}", message);
+    logger().log(level, message);
 }
 
 }  // namespace
 
 void set_up(int verbosity) {
-    auto sink = std::make_shared<spdlog::sinks::stderr_color_sink_mt>(
-        colour_allowed(STDERR_FILENO) ? spdlog::color_mode::always : spdlog::color_mode::never);
-    auto logger = std::make_shared<spdlog::logger>("heapwood", std::move(sink));
-    logger->set_pattern("heapwood: %^%l%$: %v");
-    logger->set_level(verbosity < 0    ? spdlog::level::err
-                      : verbosity == 0 ? spdlog::level::info
-                                       : spdlog::level::debug);
-    spdlog::set_default_logger(std::move(logger));
+    logger().set_level(verbosity < 0    ? spdlog::level::err
+                       : verbosity == 0 ? spdlog::level::warn
+                                        : spdlog::level::debug);
 }
 
 void error(const std::string& message) {
@@ -35,10 +42,6 @@ void error(const std::string& message) {
 
 void warning(const std::string& message) {
     say(spdlog::level::warn, message);
-}
-
-void note(const std::string& message) {
-    say(spdlog::level::info, message);
 }
 
 void detail(const std::string& message) {

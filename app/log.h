@@ -6,15 +6,14 @@
 
 namespace heapwood::app::log {
 
-/// Verbosity -1: errors only; 0: also warnings and notes; 1 and more: also details.
+/// How much is said. -1: errors only; 0 (as without this call): also warnings and notes; 1 and
+/// more: also details.
 void set_up(int verbosity);
 
 /// Something went wrong: the exit code says so too.
 void error(const std::string& message);
 /// Something is probably not as wanted.
 void warning(const std::string& message);
-/// What a user wants to know beside the results.
-void note(const std::string& message);
 /// What helps to understand a run.
 void detail(const std::string& message);
 

@@ -41,20 +41,26 @@ Machine choose_machine(DeviceChoice choice) {
     return cpu();
 }
 
-/// The backends of these names, each once. @throws UsageError for an unknown name.
-std::vector<const Backend*> choose_backends(const std::vector<std::string>& names, bool gpu) {
-    std::vector<const Backend*> chosen;
+/// The available backends of these names on that machine, each once.
+/// @throws UsageError for an unknown name.
+std::vector<const Backend*> choose_backends(const std::vector<const Backend*>& available,
+                                            const std::vector<std::string>& names, bool gpu) {
+    std::vector<const Backend*> there;
     std::vector<std::string> known;
-    for (const Backend* backend : backends()) {
-        if (backend->gpu == gpu) known.emplace_back(backend->traits.name);
+    for (const Backend* backend : available) {
+        if (backend->gpu != gpu) continue;
+        there.push_back(backend);
+        known.emplace_back(backend->traits.name);
     }
+    std::vector<const Backend*> chosen;
     const bool all = std::find(names.begin(), names.end(), "all") != names.end();
     for (const std::string& name : all ? known : names) {
-        const Backend* backend = find_backend(name, gpu);
-        if (backend == nullptr) {
+        const auto found = std::find(known.begin(), known.end(), name);
+        if (found == known.end()) {
             throw UsageError("no allocator '" + name + "'; there are " + joined(known, ", ") +
                              did_you_mean(name, known));
         }
+        const Backend* backend = there[static_cast<std::size_t>(found - known.begin())];
         if (std::find(chosen.begin(), chosen.end(), backend) == chosen.end()) {
             chosen.push_back(backend);
         }
@@ -205,7 +211,7 @@ ExitCode verdict(const Report& report) {
 
 }  // namespace
 
-ExitCode build(const BuildOptions& options) {
+ExitCode build(const BuildOptions& options, const std::vector<const Backend*>& available) {
     check(options.config);
     Report report;
     report.arguments = options.arguments;
@@ -217,7 +223,7 @@ ExitCode build(const BuildOptions& options) {
                   .warm_up = options.warm_up,
                   .threads = options.threads,
                   .statistics = options.statistics};
-    const auto chosen = choose_backends(options.allocators, report.machine.gpu);
+    const auto chosen = choose_backends(available, options.allocators, report.machine.gpu);
     if (report.machine.gpu && options.threads > 0) {
         log::warning("--threads is for builds on the CPU and has no effect on a GPU");
     }

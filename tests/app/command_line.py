@@ -1,0 +1,63 @@
+"""Runs the built executable for the tests of this folder."""
+
+import contextlib
+import json
+import os
+import pathlib
+import subprocess
+import tempfile
+
+EXECUTABLE = os.environ.get("HEAPWOOD_TEST_EXECUTABLE", "heapwood")
+MODELS = pathlib.Path(__file__).resolve().parents[2] / "scenes" / "models"
+
+DONE, INTERNAL, USAGE, BAD_INPUT, OUT_OF_MEMORY, VERIFICATION, NO_DEVICE = 0, 1, 2, 3, 4, 5, 77
+
+
+def environment(**changes):
+    """This process's environment without the variables that change what the program does."""
+    clean = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith("HEAPWOOD_") and name not in ("NO_COLOR", "TERM")
+    }
+    return {**clean, **changes}
+
+
+def run(*arguments, env=None, **options):
+    """Runs heapwood; the result has returncode, stdout and stderr as text."""
+    return subprocess.run(
+        [EXECUTABLE, *map(str, arguments)],
+        env=environment(**(env or {})),
+        stdout=options.pop("stdout", subprocess.PIPE),
+        stderr=subprocess.PIPE,
+        encoding="utf-8",
+        errors="replace",
+        timeout=300,
+        check=False,
+        **options,
+    )
+
+
+def build(*arguments, **options):
+    """`heapwood build` on the CPU: these tests must not depend on a GPU."""
+    return run("build", "--device", "cpu", *arguments, **options)
+
+
+def report(*arguments, code=DONE):
+    """The JSON report of a build that must end with `code`."""
+    result = build(*arguments, "--json", "-")
+    if result.returncode != code:
+        raise AssertionError(f"exit code {result.returncode}, not {code}: {result.stderr}")
+    return json.loads(result.stdout)
+
+
+def allocators():
+    """The names of all allocators."""
+    return [entry["name"] for entry in json.loads(run("list", "--json", "-").stdout)["allocators"]]
+
+
+@contextlib.contextmanager
+def folder():
+    """A temporary folder as a Path."""
+    with tempfile.TemporaryDirectory() as name:
+        yield pathlib.Path(name)

@@ -1,0 +1,119 @@
+#include "app/printers/printers.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "app/printers/table.h"
+#include "sample_report.h"
+
+namespace heapwood::app {
+namespace {
+
+const Table kTable{.title = "Title",
+                   .columns = {{"name"}, {"n", true}, {"last"}},
+                   .rows = {{"a", "1", "x|y"}, {"–", "1000", ""}, {"long", "", "\"q\", r"}}};
+
+TEST(Printers, TextAligns) {
+    EXPECT_EQ(as_text(kTable, false),
+              "Title\n"
+              "name     n  last\n"
+              "a        1  x|y\n"
+              "–     1000\n"
+              "long        \"q\", r\n");
+}
+
+TEST(Printers, ColourOnlyAroundHeadings) {
+    const std::string text = as_text(kTable, true);
+    EXPECT_EQ(text.find("\x1b[1mTitle\x1b[0m\n\x1b[1mname     n  last\x1b[0m\na "), 0U) << text;
+    EXPECT_EQ(text.find('\x1b', text.find("\na ")), text.npos);
+}
+
+TEST(Printers, MarkdownEscapes) {
+    EXPECT_EQ(as_markdown(kTable),
+              "### Title\n\n"
+              "| name | n | last |\n"
+              "| --- | ---: | --- |\n"
+              "| a | 1 | x\\|y |\n"
+              "| – | 1000 |  |\n"
+              "| long |  | \"q\", r |\n");
+}
+
+TEST(Printers, CsvQuotes) {
+    EXPECT_EQ(as_csv(kTable),
+              "name,n,last\n"
+              "a,1,x|y\n"
+              "–,1000,\n"
+              "long,,\"\"\"q\"\", r\"\n");
+}
+
+TEST(Printers, CsvOfAReportHasARowPerAllocator) {
+    const std::string csv = as_csv(sample_report());
+    EXPECT_NE(csv.find("\n\"a,\"\"b\"\"|c.obj\",12345,"), csv.npos) << csv;
+    EXPECT_NE(csv.find(",atomicmalloc,every,done,,20000,200,2,1,6,1,,"), csv.npos) << csv;
+    EXPECT_NE(csv.find(",cmalloc,every,pool_exhausted,\"the pool\nran out\",0,0,,,,,"), csv.npos)
+        << csv;
+}
+
+TEST(Printers, JsonOfACpuReport) {
+    const auto json = nlohmann::json::parse(as_json(sample_report()));
+    const auto& done = json.at("results").at(0);
+    EXPECT_EQ(done.at("build").at("ms").at("median"), 2);
+    EXPECT_EQ(done.at("build").at("ms").at("samples"), nlohmann::json({6, 1, 2}));
+    EXPECT_EQ(done.at("tree").at("digest"), "0000000000000abc");
+    EXPECT_EQ(done.at("fragmentation").at("external"), 0.25);
+    EXPECT_TRUE(done.at("fragmentation").at("internal").is_null());
+    EXPECT_TRUE(done.at("registers").is_null());
+    EXPECT_TRUE(done.at("build").at("upload_ms").is_null());
+    EXPECT_TRUE(json.at("provenance").at("driver").is_null());
+    const auto& histogram = done.at("allocations").at("histogram");
+    ASSERT_EQ(histogram.size(), 2U);
+    EXPECT_EQ(histogram.at(0).at("from_bytes"), 16);
+    EXPECT_EQ(histogram.at(0).at("to_bytes"), 31);
+    EXPECT_EQ(histogram.at(1).at("to_bytes"), std::numeric_limits<std::uint64_t>::max());
+    const auto& failed = json.at("results").at(1);
+    EXPECT_EQ(failed.at("message"), "the pool\nran out");
+    for (const char* unknown : {"tree", "allocations", "registers"}) {
+        EXPECT_TRUE(failed.at(unknown).is_null()) << unknown;
+    }
+}
+
+TEST(Printers, JsonOfAGpuReport) {
+    const auto json = nlohmann::json::parse(as_json(sample_report(true)));
+    EXPECT_EQ(json.at("provenance").at("driver"), "13.0");
+    EXPECT_EQ(json.at("results").at(0).at("registers").at("build"), 77);
+    EXPECT_EQ(json.at("results").at(0).at("build").at("upload_ms"), 3.5);
+    EXPECT_TRUE(json.at("results").at(1).at("registers").is_null());
+}
+
+TEST(Printers, JsonSurvivesAPathThatIsNotUtf8) {
+    Report report = sample_report();
+    report.scene_path = "\xff\xfe.obj";
+    const auto json = nlohmann::json::parse(as_json(report));
+    const std::string path = json.at("scene").at("path");
+    EXPECT_EQ(path, "\xef\xbf\xbd\xef\xbf\xbd.obj");
+}
+
+TEST(Printers, TextShowsFailureAndAsterisk) {
+    const std::string text = as_text(sample_report(), false);
+    EXPECT_NE(text.find("atomicmalloc*"), text.npos);
+    EXPECT_NE(text.find("cmalloc: the pool"), text.npos);
+    EXPECT_NE(text.find("* no full allocator"), text.npos);
+    EXPECT_EQ(text.find("DIFFER"), text.npos);
+}
+
+TEST(Printers, TextIsLoudWhenTreesDiffer) {
+    Report report = sample_report();
+    report.results[1].tree = report.results[0].tree;
+    report.results[1].tree->digest = 0xDEF;
+    const std::string text = as_text(report, false);
+    EXPECT_NE(text.find("THE TREES DIFFER"), text.npos);
+    EXPECT_NE(text.find("0000000000000abc"), text.npos);
+    EXPECT_NE(text.find("0000000000000def"), text.npos);
+}
+
+}  // namespace
+}  // namespace heapwood::app

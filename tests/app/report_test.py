@@ -1,0 +1,165 @@
+"""The JSON report against its schema and against itself."""
+
+import copy
+import csv
+import io
+import json
+import pathlib
+import unittest
+
+import schema_check
+from command_line import MODELS, allocators, build, report
+
+SCHEMA = json.loads((pathlib.Path(__file__).parent / "report.schema.json").read_text())
+
+
+def at(json_value, path):
+    """The parent of a dotted path's end, and the last key."""
+    *parents, key = path.split(".")
+    for parent in parents:
+        json_value = json_value[int(parent) if parent.isdigit() else parent]
+    return json_value, key
+
+
+class Schema(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.names = allocators()
+        cls.report = report(MODELS / "cottage.obj", "--allocator", "all", "--repeat", 3, "--verify")
+
+    def test_reports_conform(self):
+        for found in (
+            self.report,
+            report(MODELS / "gem.obj", "--no-statistics", "--no-clip"),
+            report(MODELS / "gem.obj", "--pool", "1KiB", code=4),
+        ):
+            self.assertEqual(schema_check.violations(found, SCHEMA), [])
+
+    def test_the_check_can_fail(self):
+        changes = {
+            "schema": 2,
+            "provenance.date": "today",
+            "scene.triangles": 0,
+            "results": [],
+            "results.0.outcome": "fine",
+            "results.0.build.ms.samples": [],
+            "results.0.tree.digest": 17,
+            "results.0.fragmentation.internal": -1,
+            "results.0.tree.nodes": True,
+        }
+        for path, value in changes.items():
+            wrong = copy.deepcopy(self.report)
+            parent, key = at(wrong, path)
+            parent[key] = value
+            self.assertNotEqual(schema_check.violations(wrong, SCHEMA), [], path)
+            del parent[key]
+            self.assertNotEqual(schema_check.violations(wrong, SCHEMA), [], path)
+        self.assertNotEqual(schema_check.violations({**self.report, "more": 1}, SCHEMA), [])
+
+    def test_scene(self):
+        scene = self.report["scene"]
+        lines = (MODELS / "cottage.obj").read_text().replace("\\\n", " ").splitlines()
+        vertices = [tuple(map(float, line.split()[1:4])) for line in lines if line[:2] == "v "]
+        corners = [len(line.split()) - 1 for line in lines if line[:2] == "f "]
+        self.assertEqual(scene["vertices"], len(vertices))
+        self.assertEqual(scene["triangles"], sum(corners) - 2 * len(corners))
+        for i in range(3):
+            self.assertAlmostEqual(scene["bounds"]["lo"][i], min(v[i] for v in vertices), 4)
+            self.assertAlmostEqual(scene["bounds"]["hi"][i], max(v[i] for v in vertices), 4)
+
+    def test_builds(self):
+        self.assertEqual([r["build"]["allocator"] for r in self.report["results"]], self.names)
+        self.assertEqual(len({r["tree"]["digest"] for r in self.report["results"]}), 1)
+        for result in self.report["results"]:
+            ms = result["build"]["ms"]
+            self.assertEqual(len(ms["samples"]), 3)
+            self.assertEqual(ms["min"], min(ms["samples"]))
+            self.assertEqual(ms["max"], max(ms["samples"]))
+            self.assertEqual(ms["median"], sorted(ms["samples"])[1])
+            self.assertIsNone(result["registers"])
+            self.assertIsNone(result["build"]["upload_ms"])
+        reference = next(r for r in self.report["results"] if r["build"]["slowdown"] == 1)
+        self.assertEqual(reference["build"]["allocator"], "atomicmalloc")
+
+    def test_trees(self):
+        for result in self.report["results"]:
+            tree = result["tree"]
+            self.assertTrue(tree["verified"])
+            self.assertEqual(tree["nodes"], 2 * tree["leaves"] - 1)
+            self.assertAlmostEqual(tree["sah_1_1_5"], tree["I"] + 1.5 * tree["P"])
+            per_triangle = tree["references"] / self.report["scene"]["triangles"]
+            self.assertAlmostEqual(tree["references_per_triangle"], per_triangle)
+
+    def test_allocations(self):
+        for result in self.report["results"]:
+            counted = result["allocations"]
+            in_bins = sum(entry["requests"] for entry in counted["histogram"])
+            self.assertEqual(in_bins, counted["requests"])
+            self.assertEqual(counted["failed"], 0)
+            self.assertGreater(counted["peak_live_bytes"], 0)
+            self.assertEqual(result["build"]["leaked_bytes"] == 0,
+                             result["build"]["full_allocator"])
+            if result["build"]["full_allocator"]:
+                self.assertEqual(counted["requests"], counted["frees"])
+        by_name = {r["build"]["allocator"]: r["fragmentation"] for r in self.report["results"]}
+        self.assertIsNone(by_name["cudamalloc"]["external"], "unknown, never 0")
+        self.assertIsNotNone(by_name["cmalloc"]["internal"])
+        self.assertIsNotNone(by_name["cmalloc"]["external"])
+
+    def test_no_statistics(self):
+        result = report(MODELS / "gem.obj", "--no-statistics")["results"][0]
+        self.assertIsNone(result["allocations"])
+        self.assertIsNone(result["fragmentation"]["internal"])
+
+    def test_provenance(self):
+        provenance = self.report["provenance"]
+        self.assertEqual(provenance["arguments"][1:4], ["build", "--device", "cpu"])
+        self.assertEqual(provenance["configuration"]["empty_bonus"], 0.8)
+        changed = report(MODELS / "gem.obj", "--empty-bonus", "0.7", "--leaf-limit", 8, "--no-clip",
+                         "--traversal-cost", 2, "--pool", "40x")
+        configuration = changed["provenance"]["configuration"]
+        self.assertEqual(configuration["empty_bonus"], 0.7)
+        self.assertEqual(configuration["leaf_limit"], 8)
+        self.assertFalse(configuration["clip"])
+        result = changed["results"][0]
+        self.assertEqual(result["build"]["pool_multiple"], 40)
+        self.assertAlmostEqual(result["tree"]["sah"],
+                               2 * result["tree"]["I"] + 1.5 * result["tree"]["P"])
+
+    def test_scene_digest_is_of_the_geometry(self):
+        digests = [report(scene)["provenance"]["scene_digest"]
+                   for scene in ("gen:soup:50", "gen:soup:50:1", "gen:soup:50:2")]
+        self.assertEqual(digests[0], digests[1])
+        self.assertNotEqual(digests[0], digests[2])
+
+
+class OtherForms(unittest.TestCase):
+    def test_csv_agrees_with_json(self):
+        arguments = (MODELS / "gem.obj", "--allocator", "atomicmalloc,cudamalloc,cmalloc",
+                     "--threads", 1)
+        rows = list(csv.DictReader(io.StringIO(build(*arguments, "--csv").stdout)))
+        found = report(*arguments)
+        self.assertEqual(len(rows), 3)
+        for row, result in zip(rows, found["results"]):
+            self.assertEqual(row["allocator"], result["build"]["allocator"])
+            self.assertEqual(row["scene"], found["scene"]["path"])
+            for section, keys in (("tree", ("nodes", "references", "I", "L", "P", "digest")),
+                                  ("allocations", ("requests", "frees", "mean_bytes"))):
+                for key in keys:
+                    self.assertEqual(row[key], str(result[section][key]).removesuffix(".0"))
+            self.assertEqual(row["registers"], "")
+        self.assertEqual(rows[1]["external_fragmentation"], "")
+
+    def test_markdown_is_tables(self):
+        text = build(MODELS / "gem.obj", "--markdown").stdout
+        block = [line for line in text.split("### Build")[1].split("###")[0].splitlines() if line]
+        self.assertEqual(len({line.count("|") for line in block}), 1)
+        self.assertTrue(block[1].startswith("| ---"))
+
+    def test_slowdown_needs_its_reference(self):
+        alone = build(MODELS / "gem.obj", "--allocator", "cmalloc", "--csv").stdout
+        self.assertEqual(next(csv.DictReader(io.StringIO(alone)))["slowdown"], "")
+
+
+if __name__ == "__main__":
+    unittest.main()

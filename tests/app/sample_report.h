@@ -1,0 +1,48 @@
+/// @file
+/// A report with one finished and one failed build, whose figures a test can recognise.
+#pragma once
+
+#include "app/report.h"
+
+namespace heapwood::app {
+
+/// atomicmalloc done in 1, 2, 6 ms; cmalloc without memory.
+inline Report sample_report(bool gpu = false) {
+    Report report;
+    report.arguments = {"heapwood", "build"};
+    report.date = "2024-02-29T12:00:00Z";
+    report.machine = {.gpu = gpu,
+                      .name = "Machine",
+                      .units = 4,
+                      .driver = "13.0",
+                      .runtime = "12.9",
+                      .memory = 1000};
+    report.scene_path = "a,\"b\"|c.obj";
+    report.triangles = 12345;
+    report.root_bytes = 100;
+    Result done;
+    done.allocator.name = "atomicmalloc";
+    done.allocator.full = false;
+    done.samples = {6, 1, 2};
+    done.pool_bytes = 20000;
+    done.pool_multiple = 200;
+    done.registers = 77;
+    done.upload_ms = 3.5;
+    done.tree.emplace();
+    done.tree->digest = 0xABC;
+    done.tree->quality.nodes = 4321;
+    done.allocations.emplace();
+    done.allocations->requests = 5;
+    done.allocations->histogram[4] = 3;
+    done.allocations->histogram[63] = 2;
+    done.external_fragmentation = 0.25;
+    Result failed;
+    failed.allocator.name = "cmalloc";
+    failed.allocator.full = true;
+    failed.outcome = Outcome::pool_exhausted;
+    failed.message = "the pool\nran out";
+    report.results = {done, failed};
+    return report;
+}
+
+}  // namespace heapwood::app

@@ -1,0 +1,64 @@
+"""Colour and progress: on a terminal only, and no colour where NO_COLOR asks for none."""
+
+import os
+import pty
+import subprocess
+import unittest
+
+from command_line import EXECUTABLE, environment
+
+COLOUR = "\x1b[1m"
+ERASE = "\x1b[K"
+
+
+def on_terminal(*arguments, **env):
+    """What a terminal receives from heapwood, both streams together."""
+    master, slave = pty.openpty()
+    process = subprocess.Popen(
+        [EXECUTABLE, *arguments], stdout=slave, stderr=slave, stdin=subprocess.DEVNULL,
+        env=environment(**env),
+    )
+    os.close(slave)
+    received = b""
+    while True:
+        try:
+            chunk = os.read(master, 65536)
+        except OSError:  # how Linux says that the other side has closed
+            break
+        if not chunk:
+            break
+        received += chunk
+    os.close(master)
+    process.wait()
+    return received.decode()
+
+
+class Terminal(unittest.TestCase):
+    BUILD = ("build", "gen:sphere:500", "--device", "cpu", "--repeat", "1")
+
+    def test_colour_and_progress(self):
+        text = on_terminal(*self.BUILD, TERM="xterm")
+        self.assertIn(COLOUR, text)
+        self.assertIn("building with cmalloc (1 of 1)", text)
+        self.assertGreater(text.index("T_build"), text.rindex(ERASE), "progress ends erased")
+
+    def test_no_color(self):
+        text = on_terminal(*self.BUILD, TERM="xterm", NO_COLOR="1")
+        self.assertNotRegex(text, "\x1b\\[[0-9;]*m")
+        self.assertIn(COLOUR, on_terminal(*self.BUILD, TERM="xterm", NO_COLOR=""))
+
+    def test_errors_follow_no_color(self):
+        broken = ("build", "missing.obj")
+        self.assertRegex(on_terminal(*broken, TERM="xterm"), "\x1b\\[[0-9;]*m")
+        self.assertNotRegex(on_terminal(*broken, TERM="xterm", NO_COLOR="1"), "\x1b\\[[0-9;]*m")
+
+    def test_dumb_terminal(self):
+        self.assertNotIn("\x1b", on_terminal(*self.BUILD, TERM="dumb"))
+        self.assertNotIn("\x1b", on_terminal(*self.BUILD))
+
+    def test_quiet(self):
+        self.assertNotIn("building", on_terminal(*self.BUILD, "-q", TERM="xterm"))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,202 @@
+"""The command line: help, version, mistakes, the environment, and where output goes."""
+
+import json
+import pathlib
+import unittest
+
+from command_line import (
+    DONE, INTERNAL, MODELS, NO_DEVICE, OUT_OF_MEMORY, USAGE, allocators, build, folder, run,
+)
+
+SCENE = "gen:sphere:200"
+
+
+class Help(unittest.TestCase):
+    def test_every_help_shows_examples_that_parse(self):
+        for verb in ([], ["build"], ["list"]):
+            result = run(*verb, "--help")
+            self.assertEqual(result.returncode, DONE)
+            self.assertEqual(result.stderr, "")
+            examples = result.stdout.split("Examples:")[1].splitlines()
+            examples = [line.split() for line in examples if line.startswith("  heapwood ")]
+            self.assertTrue(examples)
+            for _, *arguments in examples:
+                # Appending an unknown option stops the program after it has read all the rest.
+                answer = run(*arguments, "--no-such-option")
+                self.assertEqual(answer.returncode, USAGE)
+                self.assertIn("--no-such-option", answer.stderr)
+                self.assertEqual(answer.stderr.count("\n"), 2, answer.stderr)
+
+    def test_the_scene_of_the_first_example_is_there(self):
+        scene = run("--help").stdout.split("heapwood build ")[1].split()[0]
+        self.assertTrue((MODELS.parents[1] / scene).is_file(), scene)
+
+    def test_version(self):
+        result = run("--version")
+        self.assertEqual(result.returncode, DONE)
+        self.assertRegex(result.stdout, r"^heapwood \d+\.\d+\.\d+ \(git \S+, .+\)\n$")
+
+
+class Mistakes(unittest.TestCase):
+    """Each with the words that the message must have; the exit code is 2, stdout stays empty."""
+
+    def check(self, words, *arguments, env=None):
+        with self.subTest(arguments=arguments, env=env):
+            result = run(*arguments, env=env)
+            self.assertEqual(result.returncode, USAGE, result.stderr)
+            self.assertEqual(result.stdout, "")
+            self.assertRegex(result.stderr, r"^heapwood: error: ")
+            for word in words:
+                self.assertIn(word, result.stderr)
+
+    def test_verbs(self):
+        self.check(["required"])
+        self.check(["'bild'", "build, list", "did you mean 'build'?"], "bild", SCENE)
+        self.check(["SCENE is required"], "build")
+        self.check(["not expected", "other"], "build", SCENE, "other")
+        self.check(["--nonsense"], "build", SCENE, "--nonsense")
+
+    def test_allocator(self):
+        names = allocators()
+        self.check([*names, "did you mean 'cmalloc'?"], "build", SCENE, "--allocator", "cmaloc")
+        self.check([*names, "'qwertyuiop'"], "build", SCENE, "-a", "cmalloc,qwertyuiop")
+
+    def test_pool(self):
+        for size in ("0x", "0MiB", "-1", "-1x", "abc", "20", "20X", "20 x", "1e3x", "nanx", "infx",
+                     "20MB", "1.3.4x", ".x", "x", "1.5B", "99999999999GiB", "0x10"):
+            self.check(["--pool", f"'{size}'", "20x", "512MiB"], "build", SCENE, f"--pool={size}")
+        self.check(["--pool"], "build", SCENE, "--pool", "")
+        self.check(["--pool"], "build", SCENE, "--pool=")
+        self.check(["--pool", "no machine"], "build", SCENE, "--pool", "99999999999999x")
+
+    def test_numbers(self):
+        for option in ("--repeat", "--threads", "--warm-up", "--leaf-limit", "--exact-limit",
+                       "--large-limit", "--chunk", "--max-nodes", "--max-references"):
+            for value in ("-1", "1.5", "many", "99999999999999999999", "010", "0x10"):
+                self.check([option, f"'{value}'"], "build", SCENE, f"{option}={value}")
+        for option in ("--traversal-cost", "--intersection-cost", "--empty-bonus", "--depth-base",
+                       "--depth-factor"):
+            for value in ("-1", "nan", "inf", "1e999", "much"):
+                self.check([option, f"'{value}'"], "build", SCENE, f"{option}={value}")
+        self.check(["--repeat"], "build", SCENE, "--repeat", "")
+        self.check(["--repeat"], "build", SCENE, "--repeat=")
+        self.check(["--repeat"], "build", SCENE, "--repeat", "0")
+        self.check(["--empty-bonus"], "build", SCENE, "--empty-bonus", "0")
+        self.check(["--empty-bonus"], "build", SCENE, "--empty-bonus", "1.01")
+        self.check(["large limit"], "build", SCENE, "--large-limit", "10", "--exact-limit", "20")
+
+    def test_contradictions(self):
+        self.check(["--csv", "--markdown"], "build", SCENE, "--csv", "--markdown")
+        self.check(["--json -", "--csv"], "build", SCENE, "--csv", "--json", "-")
+        self.check(["--json -", "--markdown"], "list", "--markdown", "--json", "-")
+        self.check(["--quiet", "--verbose"], "build", SCENE, "-q", "-v")
+        self.check(["'tpu'", "auto, gpu, cpu"], "build", SCENE, "--device", "tpu")
+
+    def test_json_target_is_checked_before_the_build(self):
+        # A scene that cannot be loaded shows that nothing was tried before the check.
+        self.check(["/no/such/folder/x.json"], "build", "missing.obj", "--json",
+                   "/no/such/folder/x.json")
+        with folder() as place:
+            self.check([str(place)], "build", "missing.obj", "--json", place)
+
+    def test_environment(self):
+        self.check(["--pool", "'0x'"], "build", SCENE, env={"HEAPWOOD_POOL": "0x"})
+        self.check(["'nosuch'"], "build", SCENE, env={"HEAPWOOD_ALLOCATOR": "cmalloc,nosuch"})
+
+
+class Environment(unittest.TestCase):
+    def test_is_obeyed_and_the_command_line_wins(self):
+        env = {"HEAPWOOD_ALLOCATOR": "atomicmalloc,cmalloc", "HEAPWOOD_CSV": "true",
+               "HEAPWOOD_DEVICE": "cpu", "HEAPWOOD_REPEAT": "1"}
+        rows = run("build", SCENE, env=env).stdout.splitlines()
+        self.assertEqual(len(rows), 3)
+        rows = run("build", SCENE, "--allocator", "cudamalloc", env=env).stdout.splitlines()
+        self.assertEqual(len(rows), 2)
+        self.assertIn(",cudamalloc,", rows[1])
+
+
+class Devices(unittest.TestCase):
+    def test_gpu_that_is_not_there(self):
+        # An empty list of visible devices hides a GPU from the CUDA runtime.
+        result = run("build", SCENE, "--device", "gpu", env={"CUDA_VISIBLE_DEVICES": ""})
+        self.assertEqual(result.returncode, NO_DEVICE, result.stderr)
+        self.assertIn("no GPU to build on: ", result.stderr)
+
+    def test_auto_falls_back_to_the_cpu_and_says_so(self):
+        result = run("build", SCENE, "-v", env={"CUDA_VISIBLE_DEVICES": ""})
+        self.assertEqual(result.returncode, DONE, result.stderr)
+        self.assertIn("CPU: ", result.stdout)
+        self.assertIn("building on the CPU: ", result.stderr)
+
+
+class Streams(unittest.TestCase):
+    def test_results_to_stdout_and_nothing_else_anywhere(self):
+        for options in ([], ["--csv"], ["--markdown"], ["--json", "-"]):
+            result = build(SCENE, "--repeat", 1, *options)
+            self.assertEqual(result.returncode, DONE)
+            self.assertEqual(result.stderr, "", "no progress and no notes into a file")
+            self.assertIn(SCENE, result.stdout)
+
+    def test_json_alone_on_stdout_even_when_an_allocator_fails(self):
+        result = build(SCENE, "--pool", "5KiB", "--json", "-")
+        self.assertEqual(result.returncode, OUT_OF_MEMORY)
+        self.assertEqual(json.loads(result.stdout)["results"][0]["outcome"], "pool_exhausted")
+        self.assertIn("heapwood: error: cmalloc: ", result.stderr)
+
+    def test_json_file_beside_the_table(self):
+        with folder() as place:
+            path = place / "report.json"
+            path.write_text("old")
+            result = build(SCENE, "--repeat", 1, "--json", path)
+            self.assertEqual(result.returncode, DONE)
+            self.assertIn("T_build", result.stdout)
+            self.assertEqual(json.loads(path.read_text())["schema"], 1)
+
+    def test_json_file_of_a_failed_call_is_as_before(self):
+        with folder() as place:
+            old = place / "old.json"
+            old.write_text("old")
+            build("missing.obj", "--json", old)
+            build("missing.obj", "--json", place / "new.json")
+            self.assertEqual([p.name for p in place.iterdir()], ["old.json"])
+            self.assertEqual(old.read_text(), "old")
+
+    def test_verbosity(self):
+        self.assertIn("debug", build(SCENE, "-v").stderr)
+        self.assertEqual(build(SCENE, "-q").stderr, "")
+        self.assertIn("error", build("missing.obj", "-q").stderr)
+        self.assertIn("{0}%v{", build("{0}%v{.obj").stderr, "messages are no formats")
+
+    @unittest.skipUnless(pathlib.Path("/dev/full").exists(), "needs a full device")
+    def test_lost_results_are_an_error(self):
+        with open("/dev/full", "w", encoding="utf-8") as full:
+            result = build(SCENE, stdout=full)
+        self.assertEqual(result.returncode, INTERNAL)
+        self.assertIn("could not be written", result.stderr)
+        self.assertEqual(build(SCENE, "--json", "/dev/full").returncode, INTERNAL)
+
+
+class List(unittest.TestCase):
+    def test_json_and_tables_agree(self):
+        listing = json.loads(run("list", "--json", "-").stdout)
+        for form in ([], ["--markdown"], ["--csv"]):
+            table = run("list", *form).stdout
+            for allocator in listing["allocators"]:
+                self.assertIn(allocator["name"], table)
+                self.assertIn(allocator["source"], table.replace('"', ""))
+        names = {entry["name"]: entry for entry in listing["allocators"]}
+        self.assertFalse(names["atomicmalloc"]["full"])
+        self.assertTrue(names["cmalloc"]["frees_individually"])
+        self.assertIn("cpu", names["cmalloc"]["devices"])
+        self.assertEqual(listing["devices"][0]["device"], "cpu")
+
+    def test_every_generator_builds(self):
+        listing = json.loads(run("list", "--json", "-").stdout)
+        self.assertGreaterEqual(len(listing["generators"]), 9)
+        for generator in listing["generators"]:
+            result = build(f"gen:{generator['name']}:300", "--repeat", 1, "--verify")
+            self.assertEqual(result.returncode, DONE, result.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -98,18 +98,25 @@ ensure_packages() {
         die "(HEAPWOOD_YES=1 installs by itself, HEAPWOOD_YES=0 lets CMake fetch libraries)"
     fi
     say "installing ${missing[*]}"
-    $as_root apt-get update -qq >&2 || say "apt-get update failed; going on with the old lists"
+    local log=$root/build/install.log
+    mkdir -p "$root/build"
+    $as_root apt-get update -qq >"$log" 2>&1 || say "apt-get update failed; using the old lists"
     wanted=()
     for package in "${missing[@]}"; do
-        if LC_ALL=C apt-cache policy "$package" | grep -q 'Candidate: [^(]'; then
+        if [[ $(LC_ALL=C apt-cache policy "$package") == *"Candidate: "[!\(]* ]]; then
             wanted+=("$package")
-        else
-            say "this system has no package $package: CMake will fetch it"
+        elif [[ $package == lib* || $package == nlohmann* ]]; then
+            say "there is no package $package here: CMake will fetch what it can"
             wanted+=(git ca-certificates)
+        else
+            die "there is no package $package here; see $log"
         fi
     done
-    DEBIAN_FRONTEND=noninteractive $as_root apt-get install -qq -y --no-install-recommends \
-        "${wanted[@]}" >&2 || die "apt-get could not install ${wanted[*]}"
+    if ! $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -qq -y \
+        --no-install-recommends "${wanted[@]}" >>"$log" 2>&1; then
+        tail -n 20 "$log" >&2
+        die "apt-get could not install ${wanted[*]}; see $log"
+    fi
 }
 
 # CMake 3.24 or newer; Ubuntu 22.04's is older, PyPI's will do.

@@ -55,7 +55,8 @@ TEST(ReferenceBuilder, IsItsOwnProof) {
 
 TEST(ReferenceBuilder, OtherRulesAreNoticed) {
     Dice dice;
-    for (const std::string kind : {"soup", "grid", "boxes", "slivers"}) {
+    // In general position: where costs are equal, which split is best is a matter of rounding.
+    for (const std::string kind : {"soup", "slivers", "far"}) {
         const auto scene = random_scene(kind, 60, dice());
         const Tree tree = reference_tree(scene, BuildConfig{});
         const auto differs = [&](auto change) {

@@ -340,6 +340,37 @@ TEST(Verify, ReportsMalformedTrees) {
     EXPECT_TRUE(verify(scene, good, depth - 1));
 }
 
+TEST(Verify, ManyThreadsReportTheFirstViolation) {
+    // Enough triangles for a thread on each of many cores; a tree of one plane, by boxes.
+    const auto scene = tests::random_scene("soup", 50'000, 3);
+    Parts good(Tree{{Node::inner(0, 0, 1), Node::leaf(0, 0), Node::leaf(0, 0)},
+                    {},
+                    {scene.bounds.lo, scene.bounds.hi}});
+    std::vector<std::uint32_t> straddling;
+    for (std::uint32_t t = 0; t < scene.triangles.size(); ++t) {
+        const auto c = corners(scene, t);
+        const auto [lo, hi] = std::minmax({c[0].x, c[1].x, c[2].x});
+        if (lo < 0) good.leaves[1].push_back(t);
+        if (hi > 0) good.leaves[2].push_back(t);
+        if (lo < 0 && hi > 0) straddling.push_back(t);
+    }
+    ASSERT_EQ(check(scene, good.tree()), std::nullopt);
+    ASSERT_GT(straddling.size(), 1000U);
+    Dice dice;
+    for (unsigned i = 0; i < 20; ++i) {
+        Parts bad = good;
+        std::uint32_t first = 0xFFFFFFFF;
+        for (unsigned j = 0; j < 3; ++j) {
+            const std::uint32_t t = straddling[dice.below(straddling.size())];
+            std::erase(bad.leaves[1 + dice.below(2)], t);
+            first = std::min(first, t);
+        }
+        const auto found = check(scene, bad.tree());
+        ASSERT_TRUE(found.has_value());
+        EXPECT_EQ(found->find("triangle " + std::to_string(first) + " is "), 0U) << *found;
+    }
+}
+
 TEST(Verify, ReportsReferencesOutside) {
     const auto scene =
         tests::scene_of({{0, 0, 0}, {1, 1, 0}, {0, 1, 1}, {3, 0, 0}, {4, 1, 0}, {3, 1, 1}});

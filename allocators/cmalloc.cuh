@@ -32,6 +32,9 @@ struct CMallocPolicy {
     }
     /// A power of two; 1024 are enough that two of the about 8000 warps of a large GPU seldom meet.
     static constexpr std::uint32_t kRefuges = 1024;
+    /// Some 40 ms on a GPU: a pool of one chunk is cut by one warp after the other, in a few
+    /// microseconds each, and the last of thousands must not give up before its turn.
+    static constexpr std::uint32_t kPatience = 1U << 16;
 
     static std::uint32_t home_hints(const PoolConfig&) { return 1; }
     HEAPWOOD_INLINE static std::uint32_t home(const Context&, std::uint32_t) { return 0; }

@@ -55,8 +55,8 @@
 ///
 /// **Progress.** No loop waits for another thread. A step either goes forward or follows a lost
 /// compare-and-swap, which somebody else has won, and is one of a bounded number. A full pool costs
-/// one traversal to the sentinel and two from chunk 0; kPatience bounds the search in a pool where
-/// others never let a traversal be conclusive.
+/// one traversal to the sentinel and two from chunk 0; Policy::kPatience bounds the search in a
+/// pool where others never let a traversal be conclusive.
 ///
 /// **Against the original**, beside the table: chunks that are too small are never marked, not even
 /// for a moment; merging goes on over more than one free successor; before the pool is called full,
@@ -85,10 +85,8 @@ inline constexpr std::uint32_t kMergesPerFree = 64;
 /// How many times a request that lost a chunk to another moves to another hint.
 inline constexpr std::uint32_t kMostMoves = 8;
 /// A search whose traversals are all inconclusive ends after this many of them, if it has made
-/// kPatience steps as well: a short list is traversed in no time, and whoever is changing it needs
-/// a few microseconds.
+/// Policy::kPatience steps as well.
 inline constexpr std::uint32_t kMostTraversals = 8;
-inline constexpr std::uint32_t kPatience = 1U << 16;
 
 /// Words between two hints, so that no two share a sector of the L2 cache.
 inline constexpr std::uint32_t kHintStride = 8;
@@ -98,6 +96,8 @@ inline constexpr std::uint32_t kHintStride = 8;
 /// - `home_hints(config)`: how many hints requests start from, at least 1;
 /// - `home(context, hints)`: which of them this caller's start from;
 /// - `kRefuges`: at most how many more hints there are for requests that lost a chunk;
+/// - `kPatience`: how many steps a request makes, at least, before it gives up a search of which
+///   nothing but what others are doing kept the outcome open;
 /// - `pause()`: called between any two steps that others may come between; does nothing, except
 ///   in tests, which stall there.
 template <class Policy>
@@ -143,7 +143,7 @@ public:
             at = next_of(w);
             if (at == 0) {
                 if (conclusive && traversals >= 2) return nullptr;
-                if (traversals >= kMostTraversals && steps >= kPatience) return nullptr;
+                if (traversals >= kMostTraversals && steps >= Policy::kPatience) return nullptr;
                 if (traversals > 0 && !conclusive) platform::back_off(traversals);
                 ++traversals;
                 conclusive = true;

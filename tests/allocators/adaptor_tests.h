@@ -1,0 +1,144 @@
+/// @file
+/// Tests of the adaptors around every allocator on every machine: the counts of Counting against
+/// what the threads noted down themselves, and the failures of Limiting one by one.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+#include "allocators/adaptors/counting.cuh"
+#include "allocators/adaptors/limiting.cuh"
+#include "tests/allocators/fixture.h"
+
+namespace heapwood::tests {
+
+/// The fixture, with its allocator in an adaptor.
+template <class S>
+using CountingTest =
+    AllocatorTest<Subject<allocators::Counting<typename S::Allocator>, typename S::Machine>>;
+template <class S>
+using LimitingTest =
+    AllocatorTest<Subject<allocators::Limiting<typename S::Allocator>, typename S::Machine>>;
+
+TYPED_TEST_SUITE_P(CountingTest);
+TYPED_TEST_SUITE_P(LimitingTest);
+
+TYPED_TEST_P(CountingTest, AgreesWithTheThreads) {
+    using T = TestFixture;
+    const std::uint64_t seed = test_seed();
+    auto a = T::make(T::kPool);
+    typename T::template Array<Block> slots(T::kThreads * T::kSlots);
+    typename T::template Array<Block> log(std::uint64_t{T::kThreads} * T::kRounds);
+    typename T::template Array<Tally> tally(T::kThreads);
+    T::Machine::run(T::kWarps, ChurnBody<typename T::Ref>{
+                                   a->ref(), slots.data(), T::kSlots, T::kRounds, T::kLargest, seed,
+                                   T::kMultiprocessors, tally.data(), log.data()});
+    const Tally sum = T::expect_sound(tally);
+    const allocators::Statistics s = a->statistics();
+    EXPECT_EQ(s.requests, sum.requests);
+    EXPECT_EQ(s.frees, sum.frees);
+    EXPECT_EQ(s.failed, sum.failed);
+    EXPECT_GE(s.peak_live_bytes, sum.live_bytes);
+    EXPECT_LE(s.peak_live_bytes, sum.peak_bytes);
+
+    std::array<std::uint64_t, 64> histogram{};
+    double bytes = 0;
+    double waste = 0;
+    std::vector<double> sizes;
+    bool all_known = true;
+    for (const Block& b : log) {
+        if (b.data == nullptr) continue;
+        unsigned bucket = 0;
+        while (b.bytes >> (bucket + 1) != 0) ++bucket;
+        ++histogram[bucket];
+        sizes.push_back(static_cast<double>(b.bytes));
+        bytes += sizes.back();
+        all_known = all_known && b.granted != 0;
+        waste += static_cast<double>(b.granted - b.bytes) / static_cast<double>(b.granted);
+    }
+    const auto count = static_cast<double>(sizes.size());
+    double squares = 0;
+    for (const double n : sizes) squares += (n - bytes / count) * (n - bytes / count);
+    EXPECT_EQ(s.histogram, histogram);
+    EXPECT_NEAR(s.mean_bytes, bytes / count, 1e-9 * s.mean_bytes);
+    EXPECT_NEAR(s.deviation_bytes, std::sqrt(squares / count), 1e-9 * s.deviation_bytes);
+    if (all_known) {
+        EXPECT_NEAR(s.internal_fragmentation, waste / count, 1e-8);
+    } else {
+        EXPECT_LT(s.internal_fragmentation, 0);
+    }
+}
+
+TYPED_TEST_P(CountingTest, CountsOneThreadExactly) {
+    using T = TestFixture;
+    auto a = T::make(T::kPool);
+    a->reset();
+    const auto first = T::request(*a, {100, 300, 0, T::kPool * 2});
+    T::release(*a, {first[0]});
+    const auto second = T::request(*a, {50});
+    T::release(*a, {first[1], second[0]});
+    const allocators::Statistics s = a->statistics();
+    EXPECT_EQ(s.requests, 5U);
+    EXPECT_EQ(s.failed, 2U);
+    EXPECT_EQ(s.frees, 3U);
+    EXPECT_EQ(s.peak_live_bytes, 400U);
+    EXPECT_DOUBLE_EQ(s.mean_bytes, 150);
+    // (50^2 + 150^2 + 100^2) / 3
+    EXPECT_DOUBLE_EQ(s.deviation_bytes, std::sqrt(35000.0 / 3));
+    EXPECT_EQ(s.histogram[5], 1U);
+    EXPECT_EQ(s.histogram[6], 1U);
+    EXPECT_EQ(s.histogram[8], 1U);
+    a->reset();
+    EXPECT_EQ(a->statistics().requests, 0U);
+    EXPECT_EQ(a->statistics().peak_live_bytes, 0U);
+}
+
+TYPED_TEST_P(LimitingTest, FailsAfterAsManyAsTold) {
+    using T = TestFixture;
+    auto a = T::make(T::kPool);
+    a->fail_after(5);
+    const auto blocks = T::request(*a, std::vector<std::uint64_t>(9, 64));
+    for (std::size_t i = 0; i < blocks.size(); ++i) EXPECT_EQ(blocks[i].data != nullptr, i < 5);
+    T::release(*a, blocks);
+
+    a->reset();
+    a->fail_after(T::kThreads + 3);
+    typename T::template Array<Block> slots(T::kThreads * T::kSlots);
+    typename T::template Array<Tally> tally(T::kThreads);
+    T::Machine::run(T::kWarps, ChurnBody<typename T::Ref>{
+                                   a->ref(), slots.data(), T::kSlots, T::kRounds, T::kLargest,
+                                   test_seed(), T::kMultiprocessors, tally.data(), nullptr});
+    const Tally sum = T::expect_sound(tally);
+    EXPECT_EQ(sum.requests - sum.failed, T::kThreads + 3);
+    T::release_shuffled(*a, {slots.begin(), slots.end()}, 1);
+}
+
+TYPED_TEST_P(LimitingTest, FailsOneInAsManyAsTold) {
+    using T = TestFixture;
+    const std::vector<std::uint64_t> sizes(2000, 16);
+    const auto failures = [&](std::uint64_t period, std::uint64_t seed) {
+        auto a = T::make(T::kPool);
+        a->fail_one_in(period, seed);
+        const auto blocks = T::request(*a, sizes);
+        T::release(*a, blocks);
+        std::vector<std::size_t> numbers;
+        for (std::size_t i = 0; i < blocks.size(); ++i) {
+            if (blocks[i].data == nullptr) numbers.push_back(i);
+        }
+        return numbers;
+    };
+    EXPECT_TRUE(failures(0, 1).empty());
+    EXPECT_EQ(failures(1, 1).size(), sizes.size());
+    const auto some = failures(10, 1);
+    // Five standard deviations of a binomial distribution.
+    EXPECT_NEAR(static_cast<double>(some.size()), 200, 5 * std::sqrt(2000 * 0.1 * 0.9));
+    EXPECT_EQ(failures(10, 1), some) << "the same seed fails the same requests";
+    EXPECT_NE(failures(10, 2), some);
+}
+
+REGISTER_TYPED_TEST_SUITE_P(CountingTest, AgreesWithTheThreads, CountsOneThreadExactly);
+REGISTER_TYPED_TEST_SUITE_P(LimitingTest, FailsAfterAsManyAsTold, FailsOneInAsManyAsTold);
+
+}  // namespace heapwood::tests

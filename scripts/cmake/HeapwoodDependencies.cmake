@@ -11,8 +11,13 @@ function(heapwood_dependency package repository tag)
         set(shallow OFF) # git cannot clone a bare commit shallowly
     endif()
     set(CMAKE_POLICY_VERSION_MINIMUM 3.5) # some ask for less, which CMake 4 refuses
+    set(CMAKE_POLICY_DEFAULT_CMP0077 NEW) # their options obey the variables set below
+    set(system "")
+    if(CMAKE_VERSION VERSION_GREATER_EQUAL 3.25)
+        set(system SYSTEM)
+    endif()
     FetchContent_Declare(${package} GIT_REPOSITORY https://github.com/${repository}.git
-        GIT_TAG ${tag} GIT_SHALLOW ${shallow} SYSTEM FIND_PACKAGE_ARGS ${ARGN})
+        GIT_TAG ${tag} GIT_SHALLOW ${shallow} ${system} FIND_PACKAGE_ARGS ${ARGN})
     FetchContent_MakeAvailable(${package})
     string(TOLOWER ${package} lower)
     if(DEFINED ${lower}_SOURCE_DIR AND NOT ${package}_FOUND)

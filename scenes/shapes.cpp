@@ -79,8 +79,9 @@ void make_city(Mesh& mesh, ShapeSize size) {
     const std::uint64_t boxes = (size.triangles + 9) / 12;
     const std::uint64_t n = root_up(boxes);
     const double half = 0.5 * kLot * static_cast<double>(n);
-    mesh.quad(mesh.vertex({-half, 0, -half}), mesh.vertex({-half, 0, half}),
-              mesh.vertex({half, 0, half}), mesh.vertex({half, 0, -half}));
+    const auto a = mesh.vertex({-half, 0, -half}), b = mesh.vertex({-half, 0, half});
+    const auto c = mesh.vertex({half, 0, half}), d = mesh.vertex({half, 0, -half});
+    mesh.quad(a, b, c, d);
     for (std::uint64_t box = 0; !mesh.full(); ++box) {
         Random random(size.seed, box);
         const double x = kLot * static_cast<double>(box % n) - half;
@@ -151,9 +152,12 @@ void make_slivers(Mesh& mesh, ShapeSize size) {
     for (std::uint64_t i = 0; i != size.triangles; ++i) {
         Random random(size.seed, i);
         const Point from = random.in_cube(-1, 1);
-        const Point to = from + random.range(0.2, 1.5) * random.direction();
-        const double width = kWidths[random.next() % 4] * random.range(0.5, 1);
-        const Point tip = from + random.unit() * (to - from) + width * random.direction();
+        const double length = random.range(0.2, 1.5);
+        const Point to = from + length * random.direction();
+        const double widest = kWidths[random.next() % 4];
+        const double width = widest * random.range(0.5, 1);
+        const double along_edge = random.unit();
+        const Point tip = from + along_edge * (to - from) + width * random.direction();
         const auto a = mesh.vertex(from), b = mesh.vertex(to), c = mesh.vertex(tip);
         mesh.triangle(a, b, c);
     }

@@ -1,5 +1,8 @@
 /// @file
 /// The shapes behind the generators. Each adds triangles until the mesh is full.
+///
+/// Random numbers are drawn, and vertices added, at most once in an expression: compilers differ in
+/// the order in which they evaluate operands and arguments (but not what is in braces).
 #pragma once
 
 #include <cstdint>

@@ -20,6 +20,8 @@ def environment(**changes):
         for name, value in os.environ.items()
         if not name.startswith("HEAPWOOD_") and name not in ("NO_COLOR", "TERM")
     }
+    # The address sanitizer otherwise ends the program where malloc would return nothing.
+    clean.setdefault("ASAN_OPTIONS", "allocator_may_return_null=1")
     return {**clean, **changes}
 
 

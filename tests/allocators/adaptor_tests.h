@@ -69,6 +69,7 @@ TYPED_TEST_P(CountingTest, AgreesWithTheThreads) {
     } else {
         EXPECT_LT(s.internal_fragmentation, 0);
     }
+    T::release_shuffled(*a, {slots.begin(), slots.end()}, seed);
 }
 
 TYPED_TEST_P(CountingTest, CountsOneThreadExactly) {

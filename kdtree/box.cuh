@@ -34,4 +34,18 @@ HEAPWOOD_INLINE float greater(float a, float b) {
     return a < b ? b : a;
 }
 
+/// A box that grows, from nothing, to contain other boxes.
+struct GrowingBox {
+    glm::vec3 lo{kLargest, kLargest, kLargest};
+    glm::vec3 hi{-kLargest, -kLargest, -kLargest};
+
+    HEAPWOOD_INLINE void add(const glm::vec3& other_lo, const glm::vec3& other_hi) {
+        lo = {lesser(lo.x, other_lo.x), lesser(lo.y, other_lo.y), lesser(lo.z, other_lo.z)};
+        hi = {greater(hi.x, other_hi.x), greater(hi.y, other_hi.y), greater(hi.z, other_hi.z)};
+    }
+
+private:
+    static constexpr float kLargest = 3.4028234663852886e38F;
+};
+
 }  // namespace heapwood::kdtree

@@ -71,18 +71,21 @@ BuildMemory::BuildMemory(allocators::Place place, const scenes::Scene& scene,
     problem_.exact_limit = config.exact_limit;
     problem_.large_limit = config.large_limit;
     problem_.chunk = config.chunk;
+    problem_.warps = warps;
     problem_.max_depth = max_depth(config, n);
     problem_.clip = config.clip;
 
     // Every level holds about 1.3 n references at its widest; large nodes thus number at most a
-    // few times n / large_limit. Past the capacity a large node is built by one warp.
-    problem_.job_capacity =
-        static_cast<std::uint32_t>(64 + 6 * n / std::max<std::uint32_t>(config.large_limit, 64));
+    // few times n / large_limit, and some medium nodes become jobs. Past the capacity a node is
+    // built by one warp.
+    problem_.job_capacity = static_cast<std::uint32_t>(
+        64 + 6 * n / std::max<std::uint32_t>(config.large_limit, 64) + n / 128);
     jobs_ = allocators::Heap(place, problem_.job_capacity * sizeof(Job));
     problem_.jobs = jobs_.as<Job>();
     stacks_ = allocators::Heap(place, std::uint64_t{warps} * kStackSize * sizeof(Task));
     problem_.stacks = stacks_.as<Task>();
-    problem_.slot_bits = static_cast<std::uint32_t>(std::bit_width(warps));
+    problem_.slot_bits =
+        static_cast<std::uint32_t>(std::bit_width(warps * (TaskQueue<Task>::kMostGiven + 1)));
     slots_ = allocators::Heap(place, sizeof(TaskSlot<Task>) << problem_.slot_bits);
     problem_.slots = slots_.as<TaskSlot<Task>>();
     state_ = allocators::Heap(place, sizeof(BuildState));
@@ -117,8 +120,9 @@ BuildState BuildMemory::state() const {
 
 Tree BuildMemory::tree() const {
     const BuildState s = state();
-    std::vector<Node> nodes(2 * s.nodes);
-    std::vector<std::uint32_t> references(s.references);
+    // A warp's last block may reach past the end of an array that the used part just fits.
+    std::vector<Node> nodes(std::min(2 * s.nodes, problem_.node_capacity));
+    std::vector<std::uint32_t> references(std::min(s.references, problem_.reference_capacity));
     nodes_.read(0, nodes.data(), nodes.size() * sizeof(Node));
     references_.read(0, references.data(), references.size() * sizeof(std::uint32_t));
     return canonical(nodes, references, problem_.bounds);

@@ -134,7 +134,11 @@ BuildResult drive(const Machine& machine, const scenes::Scene& scene, const Buil
     if (options.statistics) {
         allocators::Counting<A> allocator(pool);
         double ms = 0;
-        if (build_once(allocator, ms)) result.allocations = allocator.statistics();
+        if (build_once(allocator, ms)) {
+            result.allocations = allocator.statistics();
+        } else {
+            result.tree = {};
+        }
     }
     return result;
 }

@@ -22,6 +22,7 @@ struct Piece {
     std::uint32_t count;
     std::uint32_t node;  ///< its place in the node array
     Box cell;
+    Box tight;  ///< around the references; only for nodes above the exact limit
     std::uint32_t depth;
     Split split;
 };
@@ -36,6 +37,7 @@ struct alignas(128) Job {
     Piece piece;
     Reference* child_references[2];
     std::uint32_t child_node;  ///< left child; the right one follows
+    std::uint32_t chunk;       ///< references a warp takes at a time
     std::uint32_t chunks;
     bool makes_root;
     BinFrame frames[2];
@@ -76,7 +78,8 @@ struct Problem {
     std::uint32_t leaf_limit;
     std::uint32_t exact_limit;
     std::uint32_t large_limit;
-    std::uint32_t chunk;  ///< references of a large node that a warp takes at a time
+    std::uint32_t chunk;  ///< most references of a large node that a warp takes at a time
+    std::uint32_t warps;
     std::uint32_t max_depth;
     bool clip;
 

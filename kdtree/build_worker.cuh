@@ -70,6 +70,7 @@ private:
     static constexpr std::uint32_t kReferenceBlock = 256;
     /// A warp looks for idle warps after every this many small nodes.
     static constexpr std::uint32_t kSharePeriod = 8;
+    static constexpr std::uint32_t kSmallestChunk = 128;
     static constexpr unsigned kPerLane = (kExactMax + W::width - 1) / W::width;
 
     HEAPWOOD_INLINE bool leader() const { return warp_.lane() == 0; }
@@ -110,6 +111,7 @@ private:
             state_.outstanding.value = 1;
             if (job.piece.references == nullptr) record_failure(Status::pool_exhausted, bytes);
         }
+        idle_ = problem_.warps - 1;
         prepare(job);
         warp_.sync();
         // Release: the job, to every warp that acquires root_ready.
@@ -124,24 +126,29 @@ private:
             return true;
         }
         top_ = bottom_ = 0;
-        bool found = false;
         std::uint32_t ticket = 0;
         if (leader()) {
             if (credits_ > 0 && state_.outstanding.ref().sub_acq_rel(credits_) == credits_) {
                 state_.done.ref().store_release(1);
             }
             ticket = queue_.take_ticket();
-            for (unsigned n = 0;; ++n) {
-                found = queue_.poll(ticket);
-                // Everybody polls this one word, so not at every turn.
-                if (found || (n % 4 == 0 && state_.done.ref().load_acquire() != 0)) break;
-                W::back_off(n);
-            }
         }
         credits_ = 0;
-        found = warp_.any(found);
-        if (!found) return false;
         ticket = warp_.shuffle(ticket, 0);
+        // All lanes sleep together: lanes that wait at a barrier for one that sleeps would cut its
+        // sleep short.
+        for (unsigned n = 0;; ++n) {
+            bool found = false;
+            bool done = false;
+            if (leader()) {
+                found = queue_.poll(ticket);
+                // Everybody polls this one word, so not at every turn.
+                done = n % 4 == 0 && state_.done.ref().load_relaxed() != 0;
+            }
+            if (warp_.any(found)) break;
+            if (warp_.any(done)) return false;
+            W::back_off(n);
+        }
         warp_.sync();
         task = queue_.task_of(ticket);
         warp_.sync();
@@ -161,14 +168,9 @@ private:
     HEAPWOOD_FN void share() {
         if (--until_share_ > 0) return;
         until_share_ = kSharePeriod;
-        std::uint32_t idle = 0;
-        bool failed = false;
-        if (leader()) {
-            idle = queue_.waiting();
-            failed = has_failed();
-        }
-        aborted_ = warp_.any(failed);
-        idle = warp_.shuffle(idle, 0);
+        look_around();
+        std::uint32_t idle = idle_;
+        if (idle > 0) until_share_ = 1;
         while (idle > 0 && top_ - bottom_ > 1) {
             const Task task = stack_[bottom_];
             const bool counts = task.job == nullptr;
@@ -179,6 +181,18 @@ private:
             ++bottom_;
             --idle;
         }
+    }
+
+    /// Updates what this warp knows of the others: about how many idle, and whether the build has
+    /// failed.
+    HEAPWOOD_FN void look_around() {
+        bool failed = false;
+        if (leader()) {
+            idle_ = queue_.waiting();
+            failed = has_failed();
+        }
+        aborted_ = warp_.any(failed);
+        idle_ = warp_.shuffle(idle_, 0);
     }
 
     // ---------------------------------------------------------------- memory
@@ -192,19 +206,18 @@ private:
         const std::uint64_t bytes[2] = {bytes_of(split.left), bytes_of(split.right)};
         if constexpr (kJoint) {
             void* both = leader() ? allocator_.allocate(context_, bytes[0] + bytes[1]) : nullptr;
-            arrays[0] = static_cast<Reference*>(from_lane(both, 0));
+            arrays[0] = reinterpret_cast<Reference*>(
+                warp_.shuffle(std::uint64_t{reinterpret_cast<std::uintptr_t>(both)}, 0));
             arrays[1] = arrays[0] + split.left;
             if (arrays[0] != nullptr) return true;
-        } else if constexpr (W::width == 1) {
-            arrays[0] = static_cast<Reference*>(allocator_.allocate(context_, bytes[0]));
-            arrays[1] = static_cast<Reference*>(allocator_.allocate(context_, bytes[1]));
-            if (arrays[0] != nullptr && arrays[1] != nullptr) return true;
         } else {
-            const unsigned lane = warp_.lane();
-            void* mine =
-                lane < 2 ? allocator_.allocate(context_, lane == 0 ? bytes[0] : bytes[1]) : nullptr;
-            arrays[0] = static_cast<Reference*>(from_lane(mine, 0));
-            arrays[1] = static_cast<Reference*>(from_lane(mine, 1));
+            std::uint64_t addresses[2];
+            by_two_lanes(addresses, [&](unsigned side) {
+                return reinterpret_cast<std::uintptr_t>(
+                    allocator_.allocate(context_, side == 0 ? bytes[0] : bytes[1]));
+            });
+            arrays[0] = reinterpret_cast<Reference*>(addresses[0]);
+            arrays[1] = reinterpret_cast<Reference*>(addresses[1]);
             if (arrays[0] != nullptr && arrays[1] != nullptr) return true;
         }
         if (leader()) {
@@ -219,9 +232,18 @@ private:
         return false;
     }
 
-    HEAPWOOD_INLINE void* from_lane(void* p, unsigned lane) const {
-        return reinterpret_cast<void*>(
-            warp_.shuffle(static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(p)), lane));
+    /// Collective: results[i] = f(i) for i = 0 and 1, in every lane. On a GPU two lanes call f at
+    /// the same time, so that two slow operations take the time of one.
+    template <class F>
+    HEAPWOOD_INLINE void by_two_lanes(std::uint64_t (&results)[2], F f) const {
+        if constexpr (W::width == 1) {
+            results[0] = f(0);
+            results[1] = f(1);
+        } else {
+            const std::uint64_t mine = warp_.lane() < 2 ? f(warp_.lane()) : 0;
+            results[0] = warp_.shuffle(mine, 0);
+            results[1] = warp_.shuffle(mine, 1);
+        }
     }
 
     /// Collective: frees up to three arrays, after all lanes are done with them.
@@ -298,10 +320,15 @@ private:
     }
 
     /// Records the first failure. Any lane may call it.
-    HEAPWOOD_NOINLINE void record_failure(Status status, std::uint64_t bytes) {
+    HEAPWOOD_INLINE void record_failure(Status status, std::uint64_t bytes) {
+        record_failure(state_, status, bytes);
+    }
+    /// Static, for a call with `this` would force the whole worker from registers into memory.
+    HEAPWOOD_NOINLINE static void record_failure(BuildState& state, Status status,
+                                                 std::uint64_t bytes) {
         std::uint32_t none = static_cast<std::uint32_t>(Status::done);
-        if (state_.status.ref().cas_relaxed(none, static_cast<std::uint32_t>(status))) {
-            platform::AtomicRef(state_.failed_bytes).store_relaxed(bytes);
+        if (state.status.ref().cas_relaxed(none, static_cast<std::uint32_t>(status))) {
+            platform::AtomicRef(state.failed_bytes).store_relaxed(bytes);
         }
     }
     HEAPWOOD_INLINE bool has_failed() {
@@ -359,12 +386,14 @@ private:
     /// Chooses the split of a piece above the exact limit from its bins (empty space is cut off
     /// at once), and puts it where it will be worked on.
     HEAPWOOD_FN void decide_and_schedule(Piece& piece, const Bins& bins, const BinFrame& frame) {
+        piece.tight = bins.tight();
         for (;;) {
             if (must_be_leaf(piece.count, piece.depth)) {
                 piece.split.axis = Split::kMakeLeaf;
                 break;
             }
-            piece.split = split_binned(warp_, bins, frame, piece.cell, piece.count, problem_.model);
+            piece.split = split_binned(warp_, bins, frame, piece.cell, piece.tight, piece.count,
+                                       problem_.model);
             if (piece.split.axis == Split::kMakeLeaf) break;
             if (piece.split.left > 0 && piece.split.right > 0) break;
             cut_empty(piece, piece.split);
@@ -386,6 +415,7 @@ private:
         const Split split = piece.split;
         const bool bin[2] = {split.left > problem_.exact_limit, split.right > problem_.exact_limit};
         const std::uint32_t lower_lanes = (1U << warp_.lane()) - 1U;
+        GrowingBox around[2];
         for (std::uint32_t base = begin; base < end; base += W::width) {
             const std::uint32_t i = base + warp_.lane();
             Reference below{};
@@ -410,6 +440,8 @@ private:
             }
             used[0] += platform::popcount(lefts);
             used[1] += platform::popcount(rights);
+            if (left) around[0].add(below.lo, below.hi);
+            if (right) around[1].add(above.lo, above.hi);
             // Lanes count for one child each, then those that cut a reference for the other.
             const unsigned first = left ? 0 : 1;
             if (i < end && (first == 0 ? bin[0] : bin[1])) {
@@ -419,6 +451,24 @@ private:
             if (left && right && bin[1]) {
                 count_in_bins<W>(scratch_.bins[1], scratch_.frames[1], {above.lo, above.hi});
             }
+        }
+        if (bin[0]) store_tight(scratch_.bins[0], around[0]);
+        if (bin[1]) store_tight(scratch_.bins[1], around[1]);
+    }
+
+    /// Collective: makes the union of the lanes' boxes the box of the bins.
+    HEAPWOOD_FN void store_tight(Bins& bins, const GrowingBox& mine) {
+        const std::uint32_t lowest[3] = {warp_.min(platform::float_ordered_bits(mine.lo.x)),
+                                         warp_.min(platform::float_ordered_bits(mine.lo.y)),
+                                         warp_.min(platform::float_ordered_bits(mine.lo.z))};
+        const std::uint32_t highest[3] = {warp_.max(platform::float_ordered_bits(mine.hi.x)),
+                                          warp_.max(platform::float_ordered_bits(mine.hi.y)),
+                                          warp_.max(platform::float_ordered_bits(mine.hi.z))};
+        if (!leader()) return;
+        HEAPWOOD_UNROLL_ALL
+        for (unsigned axis = 0; axis < 3; ++axis) {
+            bins.lowest[axis] = lowest[axis];
+            bins.highest[axis] = highest[axis];
         }
     }
 
@@ -451,34 +501,66 @@ private:
         const std::uint32_t node = reserve_pair();
         if (leader()) write_node(piece.node, Node::inner(split.axis, split.position, node));
 
-        Piece children[2] = {child_of(piece, split, 0, arrays[0], node),
-                             child_of(piece, split, 1, arrays[1], node)};
         clear_bins(warp_, scratch_.bins[0]);
         clear_bins(warp_, scratch_.bins[1]);
         if (leader()) {
-            scratch_.frames[0] = BinFrame::of(children[0].cell);
-            scratch_.frames[1] = BinFrame::of(children[1].cell);
+            scratch_.frames[0] = BinFrame::of(lower_cell(piece.tight, split.axis, split.position));
+            scratch_.frames[1] = BinFrame::of(upper_cell(piece.tight, split.axis, split.position));
         }
         warp_.sync();
         std::uint32_t used[2] = {0, 0};
         partition(piece, 0, piece.count, arrays, used);
         release(piece.references, piece.count);
         warp_.sync();
-        for (unsigned side = 0; side < 2; ++side) {
-            schedule_child(children[side], scratch_.bins[side], scratch_.frames[side]);
-        }
+        schedule_children(piece, arrays, node, scratch_.bins, scratch_.frames);
         warp_.sync();
     }
 
-    HEAPWOOD_FN void schedule_child(Piece& child, const Bins& bins, const BinFrame& frame) {
-        if (child.count > problem_.exact_limit) {
-            decide_and_schedule(child, bins, frame);
+    HEAPWOOD_FN void schedule(Piece& piece, const Bins& bins, const BinFrame& frame) {
+        if (piece.count > problem_.exact_limit) {
+            decide_and_schedule(piece, bins, frame);
         } else {
-            push({nullptr, child});
+            push({nullptr, piece});
+        }
+    }
+
+    /// Schedules both children of a node that has been partitioned, the one with more references
+    /// first: on the longest way to a leaf nobody should wait. This warp goes on with it, too.
+    HEAPWOOD_FN void schedule_children(const Piece& piece, Reference* const (&arrays)[2],
+                                       std::uint32_t node, const Bins (&bins)[2],
+                                       const BinFrame (&frames)[2]) {
+        const unsigned first = piece.split.left > piece.split.right ? 0 : 1;
+        const std::uint32_t before = top_;
+        HEAPWOOD_UNROLL(1)
+        for (unsigned i = 0; i < 2; ++i) {
+            const unsigned side = i ^ first;
+            Piece child =
+                child_of(piece, piece.split, side, side == 0 ? arrays[0] : arrays[1], node);
+            if (aborted_) {
+                release(child.references, child.count);
+            } else {
+                schedule(child, bins[side], frames[side]);
+            }
+        }
+        if (top_ - before == 2) {
+            if (leader()) {
+                const Task second = stack_[before + 1];
+                stack_[before + 1] = stack_[before];
+                stack_[before] = second;
+            }
+            warp_.sync();
         }
     }
 
     // ---------------------------------------------------------------- large nodes
+
+    /// How many references of a job a warp takes at a time: few while there are idle warps to take
+    /// the others.
+    HEAPWOOD_INLINE std::uint32_t chunk_of(std::uint32_t count, std::uint32_t idle) const {
+        const std::uint32_t even =
+            platform::round_up<std::uint32_t>(count / (idle + 1) + 1, kSmallestChunk);
+        return even < problem_.chunk ? even : problem_.chunk;
+    }
 
     /// Collective: makes a job of a piece and invites idle warps. False: there is no job to be
     /// had (the piece goes on as a medium one), or no memory (aborted_ is set, the piece is freed).
@@ -502,22 +584,23 @@ private:
             job.child_node = node;
             job.makes_root = false;
             job.frames[0] =
-                BinFrame::of(lower_cell(piece.cell, piece.split.axis, piece.split.position));
+                BinFrame::of(lower_cell(piece.tight, piece.split.axis, piece.split.position));
             job.frames[1] =
-                BinFrame::of(upper_cell(piece.cell, piece.split.axis, piece.split.position));
+                BinFrame::of(upper_cell(piece.tight, piece.split.axis, piece.split.position));
             state_.outstanding.ref().add_relaxed(1);
         }
         prepare(job);
         warp_.sync();
-        invite(job, job.chunks);
         push({&job, Piece{}});
+        invite(job, job.chunks);
         return true;
     }
 
     /// Zeroes a job's counters and bins.
     HEAPWOOD_FN void prepare(Job& job) {
         if (leader()) {
-            job.chunks = platform::ceil_div(job.piece.count, problem_.chunk);
+            job.chunk = chunk_of(job.piece.count, idle_);
+            job.chunks = platform::ceil_div(job.piece.count, job.chunk);
             job.next_chunk.value = 0;
             job.used[0].value = 0;
             job.used[1].value = 0;
@@ -527,7 +610,7 @@ private:
         clear_bins(warp_, job.bins[1]);
     }
 
-    /// Offers a job to as many idle warps as it has chunks left for.
+    /// Offers a job to idle warps, as far as it has chunks left for them.
     HEAPWOOD_FN void invite(Job& job, std::uint32_t chunks_left) {
         if (chunks_left <= 1) return;
         queue_.give(warp_, Task{&job, Piece{}}, chunks_left - 1, [](std::uint32_t) {});
@@ -545,9 +628,12 @@ private:
             chunk = warp_.shuffle(chunk, 0);
             if (warp_.any(failed)) aborted_ = true;
             if (chunk >= job.chunks) return;
-            const std::uint32_t begin = chunk * problem_.chunk;
+            // Each helper brings others, so that their number grows by powers; and again at every
+            // chunk, for at the first there may have been nobody idle.
+            invite(job, job.chunks - chunk);
+            const std::uint32_t begin = chunk * job.chunk;
             const std::uint32_t rest = job.piece.count - begin;
-            const std::uint32_t end = begin + (rest < problem_.chunk ? rest : problem_.chunk);
+            const std::uint32_t end = begin + (rest < job.chunk ? rest : job.chunk);
             if (!aborted_) {
                 if (job.makes_root) {
                     make_references(job, begin, end);
@@ -565,7 +651,6 @@ private:
                 complete(job);
                 return;
             }
-            invite(job, job.chunks - chunk - 1);
         }
     }
 
@@ -574,11 +659,14 @@ private:
         clear_bins(warp_, scratch_.bins[0]);
         if (leader()) scratch_.frames[0] = job.frames[0];
         warp_.sync();
+        GrowingBox around;
         for (std::uint32_t i = begin + warp_.lane(); i < end; i += W::width) {
             const Reference r = whole_reference(load_wide(problem_.triangles + i), i);
             store_wide(job.piece.references + i, r);
+            around.add(r.lo, r.hi);
             if (bin) count_in_bins<W>(scratch_.bins[0], scratch_.frames[0], {r.lo, r.hi});
         }
+        store_tight(scratch_.bins[0], around);
         warp_.sync();
         if (bin) add_bins(job.bins[0], scratch_.bins[0]);
     }
@@ -593,11 +681,17 @@ private:
             used[0] += goes_left(lo, hi, split.position, split.side);
             used[1] += goes_right(lo, hi, split.position, split.side);
         }
-        for (unsigned side = 0; side < 2; ++side) {
-            const std::uint32_t sum = warp_.sum(used[side]);
-            if (leader()) used[side] = job.used[side].ref().add_relaxed(sum);
-            used[side] = warp_.shuffle(used[side], 0);
-        }
+        HEAPWOOD_UNROLL_ALL
+        used[0] = warp_.sum(used[0]);
+        used[1] = warp_.sum(used[1]);
+        std::uint64_t start[2];
+        by_two_lanes(start, [&](unsigned side) {
+            return (side == 0 ? job.used[0] : job.used[1])
+                .ref()
+                .add_relaxed(side == 0 ? used[0] : used[1]);
+        });
+        used[0] = static_cast<std::uint32_t>(start[0]);
+        used[1] = static_cast<std::uint32_t>(start[1]);
         clear_bins(warp_, scratch_.bins[0]);
         clear_bins(warp_, scratch_.bins[1]);
         if (leader()) {
@@ -612,11 +706,15 @@ private:
         if (split.right > problem_.exact_limit) add_bins(job.bins[1], scratch_.bins[1]);
     }
 
-    /// Adds this warp's counts to a job's.
+    /// Adds this warp's counts, and its box, to a job's.
     HEAPWOOD_FN void add_bins(Bins& to, Bins& from) {
         for (unsigned i = warp_.lane(); i < Bins::kWords; i += W::width) {
             const std::uint32_t n = from.words()[i];
             if (n > 0) platform::AtomicRef(to.words()[i]).count_relaxed(n);
+        }
+        for (unsigned axis = warp_.lane(); axis < 3; axis += W::width) {
+            platform::AtomicRef(to.lowest[axis]).min_relaxed(from.lowest[axis]);
+            platform::AtomicRef(to.highest[axis]).max_relaxed(from.highest[axis]);
         }
     }
 
@@ -626,10 +724,8 @@ private:
         ++credits_;
         until_share_ = 1;
         const Piece& piece = job.piece;
-        bool failed = false;
         // A warp that skipped its chunk had seen the failure, and released that with its part.
-        if (leader()) failed = has_failed();
-        if (warp_.any(failed)) aborted_ = true;
+        look_around();
         if (aborted_) {
             if (job.makes_root) {
                 release(piece.references, piece.count);
@@ -641,19 +737,11 @@ private:
         }
         if (job.makes_root) {
             Piece root = piece;
-            schedule_child(root, job.bins[0], job.frames[0]);
+            schedule(root, job.bins[0], job.frames[0]);
             return;
         }
         release(piece.references, piece.count);
-        for (unsigned side = 0; side < 2; ++side) {
-            Piece child =
-                child_of(piece, piece.split, side, job.child_references[side], job.child_node);
-            if (aborted_) {
-                release(child.references, child.count);
-            } else {
-                schedule_child(child, job.bins[side], job.frames[side]);
-            }
-        }
+        schedule_children(piece, job.child_references, job.child_node, job.bins, job.frames);
     }
 
     // ---------------------------------------------------------------- small nodes
@@ -662,19 +750,26 @@ private:
         const std::uint32_t n = piece.count;
         warp_.sync();  // the scratch memory's previous use is over in all lanes
         Reference mine[kPerLane];
+        bool flat = false;
+        HEAPWOOD_UNROLL_ALL
         for (unsigned k = 0; k < kPerLane; ++k) {
             const unsigned i = k * W::width + warp_.lane();
             if (i < n) {
                 mine[k] = load_wide(piece.references + i);
                 scratch_.extents.set(i, mine[k].lo, mine[k].hi);
+                flat = flat || mine[k].lo.x == mine[k].hi.x || mine[k].lo.y == mine[k].hi.y ||
+                       mine[k].lo.z == mine[k].hi.z;
             }
         }
+        if (leader()) scratch_.extents.set_none(n);
+        const bool any_flat = warp_.any(flat);
         warp_.sync();
         Split split;
         for (;;) {
             split.axis = Split::kMakeLeaf;
             if (!must_be_leaf(n, piece.depth)) {
-                split = split_exact(warp_, scratch_.extents, piece.cell, n, problem_.model);
+                split =
+                    split_exact(warp_, scratch_.extents, piece.cell, n, any_flat, problem_.model);
             }
             if (split.axis == Split::kMakeLeaf) {
                 write_leaf(piece);
@@ -696,6 +791,7 @@ private:
         const std::uint32_t counts[2] = {split.left, split.right};
         bool leaf[2];
         std::uint64_t first[2] = {0, 0};
+        HEAPWOOD_UNROLL_ALL
         for (unsigned side = 0; side < 2; ++side) {
             leaf[side] = must_be_leaf(counts[side], piece.depth + 1);
             if (!leaf[side]) continue;
@@ -707,6 +803,7 @@ private:
         }
         const std::uint32_t lower_lanes = (1U << warp_.lane()) - 1U;
         std::uint32_t used[2] = {0, 0};
+        HEAPWOOD_UNROLL_ALL
         for (unsigned k = 0; k < kPerLane && k * W::width < n; ++k) {
             const unsigned i = k * W::width + warp_.lane();
             bool left = false;
@@ -736,8 +833,12 @@ private:
         }
         release(piece.references, n, leaf[0] ? arrays[0] : nullptr, counts[0],
                 leaf[1] ? arrays[1] : nullptr, counts[1]);
-        for (unsigned side = 2; side-- > 0;) {
-            if (!leaf[side]) push({nullptr, child_of(piece, split, side, arrays[side], node)});
+        const unsigned last = counts[0] > counts[1] ? 0 : 1;
+        HEAPWOOD_UNROLL(1)
+        for (unsigned i = 0; i < 2; ++i) {
+            const unsigned side = i ^ last ^ 1U;
+            if (side == 0 ? leaf[0] : leaf[1]) continue;
+            push({nullptr, child_of(piece, split, side, side == 0 ? arrays[0] : arrays[1], node)});
         }
         warp_.sync();
     }
@@ -758,6 +859,7 @@ private:
     std::uint32_t pair_end_ = 0;
     std::uint64_t reference_ = 0;
     std::uint64_t reference_end_ = 0;
+    std::uint32_t idle_ = 0;  ///< about how many warps waited when this one last looked
     bool aborted_ = false;
 };
 

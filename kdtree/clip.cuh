@@ -2,51 +2,38 @@
 /// Cuts a reference at a split plane: boxes of the triangle's parts on either side.
 #pragma once
 
-#include "allocators/platform/bits.cuh"
+#include "allocators/platform/macros.cuh"
 #include "kdtree/reference.cuh"
 
 namespace heapwood::kdtree {
 
-/// The next float above v (v finite). Never returns -0, as no coordinate of ours is.
-HEAPWOOD_INLINE float next_up(float v) {
-    const std::uint32_t bits = platform::float_bits(v);
-    if (v == 0) return platform::bits_float(1);
-    return platform::bits_float(v > 0 ? bits + 1 : bits - 1) + 0.0F;
-}
-
-/// The next float below v.
-HEAPWOOD_INLINE float next_down(float v) {
-    return -next_up(-v) + 0.0F;
-}
-
-/// Bounds along one axis that grow.
+/// Bounds along one axis.
 struct Interval {
-    float lo = platform::bits_float(0x7f7fffffU);
-    float hi = platform::bits_float(0xff7fffffU);
+    float lo;
+    float hi;
 
-    HEAPWOOD_INLINE void add(float v) { add(v, v); }
-    HEAPWOOD_INLINE void add(float l, float h) {
-        lo = lesser(lo, l);
-        hi = greater(hi, h);
+    HEAPWOOD_INLINE Interval with(float v) const { return {lesser(lo, v), greater(hi, v)}; }
+    HEAPWOOD_INLINE Interval with(const Interval& i) const {
+        return {lesser(lo, i.lo), greater(hi, i.hi)};
     }
+    HEAPWOOD_INLINE Interval within(float l, float h) const {
+        return {greater(lo, l), lesser(hi, h)};
+    }
+    HEAPWOOD_INLINE bool empty() const { return hi < lo; }
 };
 
-/// Bounds of where an edge crosses the plane, along another axis.
+/// Bounds of where an edge from a to b crosses the plane, along one axis; t is the computed
+/// quotient of the distances to the plane along the plane's axis, between 0 and 1.
 ///
-/// The edge runs from (a_k, a) to (b_k, b), and a_k < s < b_k or the reverse. The computed
-/// a + t (b - a) is off by at most 13 units of 2^-24 of the larger end (three roundings in t, two
-/// in the product, one in the sum, each relative to |b - a| or to the result), for which 2^-20
-/// is an upper bound; the last step to the next float covers denormals. Both bounds stay between
-/// the ends, where the exact crossing is.
-HEAPWOOD_INLINE Interval crossing(float a_k, float a, float b_k, float b, float s) {
-    const float t = (s - a_k) / (b_k - a_k);
+/// The computed a + t (b - a) is off by at most 13 units of 2^-24 of the larger end: three
+/// roundings in t, two in the product, one in the sum, each relative to |b - a| or to the result;
+/// the last subtraction and addition make it 14. 2^-20 is 16 such units, and the smallest normal
+/// number covers what underflows. Both bounds stay between the ends, as the exact crossing does.
+HEAPWOOD_INLINE Interval crossing(float t, float a, float b) {
     const float v = a + t * (b - a);
     const float largest = greater(a < 0 ? -a : a, b < 0 ? -b : b);
-    const float slack = largest * 9.5367431640625e-7F;
-    Interval i;
-    i.lo = greater(lesser(a, b), next_down(v - slack));
-    i.hi = lesser(greater(a, b), next_up(v + slack));
-    return i;
+    const float slack = largest * 9.5367431640625e-7F + 1.17549435e-38F;
+    return Interval{v - slack, v + slack}.within(lesser(a, b), greater(a, b));
 }
 
 /// Boxes of a triangle's parts below and above a plane, within the box of a reference that the
@@ -63,62 +50,47 @@ HEAPWOOD_INLINE void clip(const Triangle& t, const Box& box, unsigned axis, floa
     const auto u = [axis](const glm::vec3& v) { return axis == 0 ? v.y : v.x; };
     const auto w = [axis](const glm::vec3& v) { return axis == 2 ? v.y : v.z; };
 
-    Interval below_k, below_u, below_w, above_k, above_u, above_w;
-    const auto corner = [&](const glm::vec3& v) {
-        if (k(v) <= position) {
-            below_k.add(k(v));
-            below_u.add(u(v));
-            below_w.add(w(v));
-        }
-        if (k(v) >= position) {
-            above_k.add(k(v));
-            above_u.add(u(v));
-            above_w.add(w(v));
-        }
-    };
-    const auto edge = [&](const glm::vec3& a, const glm::vec3& b) {
-        if ((k(a) < position && k(b) > position) || (k(a) > position && k(b) < position)) {
-            const Interval cu = crossing(k(a), u(a), k(b), u(b), position);
-            const Interval cw = crossing(k(a), w(a), k(b), w(b), position);
-            below_u.add(cu.lo, cu.hi);
-            above_u.add(cu.lo, cu.hi);
-            below_w.add(cw.lo, cw.hi);
-            above_w.add(cw.lo, cw.hi);
-        }
-    };
-    corner(t.a);
-    corner(t.b);
-    corner(t.c);
-    edge(t.a, t.b);
-    edge(t.b, t.c);
-    edge(t.c, t.a);
+    // One corner is alone on its side (corners in the plane count as above); its two edges cross.
+    const bool a_below = k(t.a) < position;
+    const bool b_below = k(t.b) < position;
+    const bool c_below = k(t.c) < position;
+    const bool a_alone = b_below == c_below;
+    const bool b_alone = !a_alone && a_below == c_below;
+    const glm::vec3& alone = a_alone ? t.a : b_alone ? t.b : t.c;
+    const glm::vec3& p = a_alone ? t.b : t.a;
+    const glm::vec3& q = a_alone || b_alone ? t.c : t.b;
+    const bool alone_below = a_alone ? a_below : b_alone ? b_below : c_below;
 
-    const auto within = [&](const Interval& ik, const Interval& iu, const Interval& iw, float lo,
-                            float hi, Box& out) {
-        const float k_lo = greater(lo, ik.lo);
-        const float k_hi = lesser(hi, ik.hi);
-        const float u_lo = greater(u(box.lo), iu.lo);
-        const float u_hi = lesser(u(box.hi), iu.hi);
-        const float w_lo = greater(w(box.lo), iw.lo);
-        const float w_hi = lesser(w(box.hi), iw.hi);
-        if (k_lo <= k_hi && u_lo <= u_hi && w_lo <= w_hi) {
-            out.lo = axis == 0   ? glm::vec3(k_lo, u_lo, w_lo)
-                     : axis == 1 ? glm::vec3(u_lo, k_lo, w_lo)
-                                 : glm::vec3(u_lo, w_lo, k_lo);
-            out.hi = axis == 0   ? glm::vec3(k_hi, u_hi, w_hi)
-                     : axis == 1 ? glm::vec3(u_hi, k_hi, w_hi)
-                                 : glm::vec3(u_hi, w_hi, k_hi);
-        } else {
-            out = box;
-            set_component(out.lo, axis, lo);
-            set_component(out.hi, axis, hi);
+    const float to_plane = position - k(alone);
+    const float t_p = to_plane / (k(p) - k(alone));
+    const float t_q = to_plane / (k(q) - k(alone));
+    const Interval cut_u = crossing(t_p, u(alone), u(p)).with(crossing(t_q, u(alone), u(q)));
+    const Interval cut_w = crossing(t_p, w(alone), w(p)).with(crossing(t_q, w(alone), w(q)));
+
+    // The parts' bounds, within the box.
+    const Interval tip_u = cut_u.with(u(alone)).within(u(box.lo), u(box.hi));
+    const Interval tip_w = cut_w.with(w(alone)).within(w(box.lo), w(box.hi));
+    const Interval base_u = cut_u.with(u(p)).with(u(q)).within(u(box.lo), u(box.hi));
+    const Interval base_w = cut_w.with(w(p)).with(w(q)).within(w(box.lo), w(box.hi));
+    const float lowest = alone_below ? k(alone) : lesser(k(p), k(q));
+    const float highest = alone_below ? greater(k(p), k(q)) : k(alone);
+    const Interval below_k{greater(lowest, k(box.lo)), position};
+    const Interval above_k{position, lesser(highest, k(box.hi))};
+
+    const auto assemble = [&](const Interval& ik, Interval iu, Interval iw, Box& out) {
+        if (iu.empty() || iw.empty()) {
+            iu = {u(box.lo), u(box.hi)};
+            iw = {w(box.lo), w(box.hi)};
         }
+        out.lo = axis == 0   ? glm::vec3(ik.lo, iu.lo, iw.lo)
+                 : axis == 1 ? glm::vec3(iu.lo, ik.lo, iw.lo)
+                             : glm::vec3(iu.lo, iw.lo, ik.lo);
+        out.hi = axis == 0   ? glm::vec3(ik.hi, iu.hi, iw.hi)
+                 : axis == 1 ? glm::vec3(iu.hi, ik.hi, iw.hi)
+                             : glm::vec3(iu.hi, iw.hi, ik.hi);
     };
-    // The triangle crosses the plane, so below it is bounded by the plane, and above likewise.
-    below_k.hi = position;
-    above_k.lo = position;
-    within(below_k, below_u, below_w, k(box.lo), position, below);
-    within(above_k, above_u, above_w, position, k(box.hi), above);
+    assemble(below_k, alone_below ? tip_u : base_u, alone_below ? tip_w : base_w, below);
+    assemble(above_k, alone_below ? base_u : tip_u, alone_below ? base_w : tip_w, above);
 }
 
 }  // namespace heapwood::kdtree

@@ -102,7 +102,7 @@ private:
     float inverse_;
 };
 
-/// The cheapest split a lane has seen; `better_of_warp` makes it the warp's.
+/// The cheapest split a lane has seen; `choose` makes it the warp's.
 struct BestSplit {
     std::uint32_t cost_bits = 0xffffffffU;  ///< costs are not negative: bits order like values
     std::uint32_t kind = 0xffffffffU;       ///< axis, then side
@@ -114,7 +114,7 @@ struct BestSplit {
                                std::uint32_t n_left, std::uint32_t n_right) {
         const std::uint32_t bits = platform::float_bits(cost);
         const std::uint32_t new_kind = axis << 1 | static_cast<std::uint32_t>(side);
-        const std::uint32_t new_place = ordered(position);
+        const std::uint32_t new_place = platform::float_ordered_bits(position);
         const bool better =
             bits < cost_bits ||
             (bits == cost_bits && (new_kind < kind || (new_kind == kind && new_place < place)));
@@ -125,15 +125,6 @@ struct BestSplit {
             left = n_left;
             right = n_right;
         }
-    }
-
-    /// An integer that orders like the (not NaN) float.
-    HEAPWOOD_INLINE static std::uint32_t ordered(float v) {
-        const std::uint32_t bits = platform::float_bits(v);
-        return bits & 0x80000000U ? ~bits : bits | 0x80000000U;
-    }
-    HEAPWOOD_INLINE static float unordered(std::uint32_t v) {
-        return platform::bits_float(v & 0x80000000U ? v & 0x7fffffffU : ~v);
     }
 };
 
@@ -159,7 +150,7 @@ HEAPWOOD_INLINE Split choose(const W& warp, const BestSplit& mine, std::uint32_t
     const unsigned winner = platform::popcount((winners & (0U - winners)) - 1U);
     split.axis = kind >> 1;
     split.side = static_cast<Side>(kind & 1U);
-    split.position = BestSplit::unordered(place);
+    split.position = platform::ordered_bits_float(place);
     split.left = warp.shuffle(mine.left, winner);
     split.right = warp.shuffle(mine.right, winner);
     return split;

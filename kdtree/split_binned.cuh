@@ -17,15 +17,26 @@ namespace heapwood::kdtree {
 
 inline constexpr unsigned kBins = 32;
 
-/// How many references begin and end in each bin of each axis.
+/// How many references begin and end in each bin of each axis, and the box around all of them
+/// (which has coordinates as integers of the same order, for atomic minima and maxima).
 struct Bins {
     std::uint32_t begin[3][kBins];
     std::uint32_t end[3][kBins];
+    std::uint32_t lowest[3];
+    std::uint32_t highest[3];
 
+    /// Words of the counts.
     static constexpr unsigned kWords = 2 * 3 * kBins;
     HEAPWOOD_INLINE std::uint32_t* words() { return &begin[0][0]; }
+
+    /// The box around all references.
+    HEAPWOOD_INLINE Box tight() const {
+        return {{platform::ordered_bits_float(lowest[0]), platform::ordered_bits_float(lowest[1]),
+                 platform::ordered_bits_float(lowest[2])},
+                {platform::ordered_bits_float(highest[0]), platform::ordered_bits_float(highest[1]),
+                 platform::ordered_bits_float(highest[2])}};
+    }
 };
-static_assert(sizeof(Bins) == Bins::kWords * sizeof(std::uint32_t));
 
 /// Where the bins of a cell are. Plane b of an axis, 0 < b < 32, is at lo + b * step.
 struct BinFrame {
@@ -97,21 +108,41 @@ HEAPWOOD_INLINE void count_in_bins(Bins& bins, const BinFrame& frame, const Box&
     along(2, frame.lo.z, frame.step.z, frame.inverse.z, box.lo.z, box.hi.z);
 }
 
-/// Collective: sets all counts of `bins` to 0.
+/// Collective: sets all counts of `bins` to 0, and the box to an empty one.
 template <class W>
 HEAPWOOD_INLINE void clear_bins(const W& warp, Bins& bins) {
     for (unsigned i = warp.lane(); i < Bins::kWords; i += W::width) bins.words()[i] = 0;
+    for (unsigned i = warp.lane(); i < 3; i += W::width) {
+        bins.lowest[i] = 0xffffffffU;
+        bins.highest[i] = 0;
+    }
 }
 
-/// Collective: the best of the bins' planes for a cell that holds n references, or a leaf.
+/// Collective: the best of the bins' planes, and of the planes that cut empty space off at the box
+/// `tight` around the references, for a cell that holds n references; or a leaf.
 ///
 /// The cell may be smaller than the frame (empty space has been cut off since the counting);
-/// planes outside it are passed over. Planes with nothing on one side are candidates as well.
+/// planes outside it are passed over.
 template <class W>
 HEAPWOOD_FN Split split_binned(const W& warp, const Bins& bins, const BinFrame& frame,
-                               const Box& cell, std::uint32_t n, const CostModel& model) {
+                               const Box& cell, const Box& tight, std::uint32_t n,
+                               const CostModel& model) {
     const CellMeasure measure(cell, model);
     BestSplit best;
+    for (unsigned c = warp.lane(); c < 6; c += W::width) {
+        const unsigned axis = c >> 1;
+        if ((c & 1U) == 0) {
+            const float position = component(tight.lo, axis);
+            if (component(cell.lo, axis) < position) {
+                best.offer(measure.cost(axis, position, 0, n), axis, Side::right, position, 0, n);
+            }
+        } else {
+            const float position = component(tight.hi, axis);
+            if (position < component(cell.hi, axis)) {
+                best.offer(measure.cost(axis, position, n, 0), axis, Side::left, position, n, 0);
+            }
+        }
+    }
     for (unsigned axis = 0; axis < 3; ++axis) {
         const float lo = component(cell.lo, axis);
         const float hi = component(cell.hi, axis);
@@ -127,8 +158,10 @@ HEAPWOOD_FN Split split_binned(const W& warp, const Bins& bins, const BinFrame& 
             if (b > 0 && lo < position && position < hi) {
                 const std::uint32_t left = begun - begin;
                 const std::uint32_t right = n - (ended - end);
-                best.offer(measure.cost(axis, position, left, right), axis, Side::right, position,
-                           left, right);
+                if (left > 0 && right > 0) {
+                    best.offer(measure.cost(axis, position, left, right), axis, Side::right,
+                               position, left, right);
+                }
             }
             begun_before = warp.shuffle(begun, W::width - 1);
             ended_before = warp.shuffle(ended, W::width - 1);

@@ -2,12 +2,13 @@
 /// Split search over all planes at which a reference begins or ends, for nodes of few references.
 ///
 /// Every lane takes candidate planes in turn and counts, over all references, how many begin
-/// below and how many end above: O(n^2) comparisons, but without sorting, branches or atomics,
-/// and independent of the references' order.
+/// below and how many end at or below: O(n^2) comparisons, but without sorting, branches or
+/// atomics, and independent of the references' order.
 #pragma once
 
 #include <cstdint>
 
+#include "allocators/platform/bits.cuh"
 #include "kdtree/sah.cuh"
 
 namespace heapwood::kdtree {
@@ -21,17 +22,24 @@ struct Extents {
         float lo;
         float hi;
     };
-    /// One more than needed, so that the three axes start in different banks of shared memory.
-    Ends ends[3][kExactMax + 1];
+    /// An even number, for references are read in pairs, and two more than needed, so that the
+    /// three axes start in different banks of shared memory.
+    alignas(16) Ends ends[3][kExactMax + 2];
 
     HEAPWOOD_INLINE void set(unsigned i, const glm::vec3& lo, const glm::vec3& hi) {
         ends[0][i] = {lo.x, hi.x};
         ends[1][i] = {lo.y, hi.y};
         ends[2][i] = {lo.z, hi.z};
     }
+    /// Makes reference i one that is never counted: it fills the last pair.
+    HEAPWOOD_INLINE void set_none(unsigned i) {
+        const float beyond = platform::bits_float(0x7f800000U);
+        for (auto& axis : ends) axis[i] = {beyond, beyond};
+    }
 };
 
-/// Collective: the best split of a cell that holds n references, or a leaf.
+/// Collective: the best split of a cell that holds n references, or a leaf. Entry n of `extents`
+/// is none. `any_flat`: some reference lies in a plane across an axis.
 ///
 /// Candidates are each reference's lower end, with what lies in the plane going right, and its
 /// upper end, with what lies in the plane going left, all within the closed cell: a plane on the
@@ -39,7 +47,7 @@ struct Extents {
 /// child everything, cell and references, is none.
 template <class W>
 HEAPWOOD_FN Split split_exact(const W& warp, const Extents& extents, const Box& cell,
-                              std::uint32_t n, const CostModel& model) {
+                              std::uint32_t n, bool any_flat, const CostModel& model) {
     const CellMeasure measure(cell, model);
     BestSplit best;
     const unsigned per_axis = 2 * n;
@@ -54,12 +62,24 @@ HEAPWOOD_FN Split split_exact(const W& warp, const Extents& extents, const Box& 
         if (!(lo < hi) || position < lo || position > hi) continue;
 
         const Side side = upper ? Side::left : Side::right;
-        std::uint32_t left = 0;
-        std::uint32_t right = 0;
-        for (unsigned j = 0; j < n; ++j) {
-            left += goes_left(ends[j].lo, ends[j].hi, position, side);
-            right += goes_right(ends[j].lo, ends[j].hi, position, side);
+        std::uint32_t begun = 0;
+        std::uint32_t ended = 0;
+        HEAPWOOD_UNROLL(4)
+        for (unsigned j = 0; j < n; j += 2) {
+            begun += ends[j].lo < position;
+            ended += ends[j].hi <= position;
+            begun += ends[j + 1].lo < position;
+            ended += ends[j + 1].hi <= position;
         }
+        // What lies in the plane has ended without having begun.
+        std::uint32_t in_plane = 0;
+        if (any_flat) {
+            for (unsigned j = 0; j < n; ++j) {
+                in_plane += ends[j].lo == position && ends[j].hi == position;
+            }
+        }
+        const std::uint32_t left = upper ? begun + in_plane : begun;
+        const std::uint32_t right = upper ? n - ended : n - ended + in_plane;
         if ((left == 0 && position == lo) || (right == 0 && position == hi)) continue;
         best.offer(measure.cost(axis, position, left, right), axis, side, position, left, right);
     }

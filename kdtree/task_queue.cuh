@@ -2,10 +2,10 @@
 /// Hands tasks from warps that have too many to warps that have none.
 ///
 /// Two counters number the tickets: an idle warp takes the next ticket of `head` and waits at its
-/// slot; a warp with work to give takes tickets of `tail`, but never more than there are warps
-/// waiting (head - tail), and fills their slots. So a slot is only filled for somebody, nobody
-/// scans, each waiting warp polls an address of its own, and with as many slots as warps the
-/// queue cannot overflow.
+/// slot; a warp with work to give sees that warps wait (head - tail), takes as many tickets of
+/// `tail`, and fills their slots. Nobody scans, and each waiting warp polls an address of its own.
+/// Tasks that wait for a warp are those that several givers meant for the same idle warps: at most
+/// kMostGiven for each warp, so that with kMostGiven + 1 slots for each the queue cannot overflow.
 ///
 /// Memory order: whatever a giver wrote before `give` happens before what the taker does after
 /// `poll` returned true; the slot's sequence number is released by the one and acquired by the
@@ -38,10 +38,13 @@ struct alignas(128) TaskSlot {
 };
 
 /// The shared state: all zero at the start. `slot_bits`: log2 of the number of slots, which is at
-/// least the number of warps.
+/// least kMostGiven + 1 times the number of warps.
 template <class Task>
 class TaskQueue {
 public:
+    /// Most tasks given at once.
+    static constexpr std::uint32_t kMostGiven = 16;
+
     HEAPWOOD_FN TaskQueue(TaskSlot<Task>* slots, std::uint32_t slot_bits, Counter* head,
                           Counter* tail)
         : slots_(slots), slot_bits_(slot_bits), head_(head), tail_(tail) {}
@@ -53,7 +56,8 @@ public:
         return difference > 0 ? static_cast<std::uint32_t>(difference) : 0;
     }
 
-    /// Collective: gives `task` (the same in every lane) to at most `wanted` waiting warps.
+    /// Collective: gives `task` (the same in every lane) to at most `wanted` waiting warps, and at
+    /// most kMostGiven.
     /// @return how many there were. `account(k)` is called by one lane, before any of the k can
     /// start on the task.
     template <class W, class Account>
@@ -62,18 +66,16 @@ public:
         std::uint32_t first = 0;
         std::uint32_t taken = 0;
         if (warp.lane() == 0) {
-            first = tail_->ref().load_relaxed();
-            for (;;) {
-                const auto idle = static_cast<std::int32_t>(head_->ref().load_relaxed() - first);
-                if (idle <= 0) {
-                    taken = 0;
-                    break;
-                }
-                taken = static_cast<std::uint32_t>(idle) < wanted ? static_cast<std::uint32_t>(idle)
-                                                                  : wanted;
-                if (tail_->ref().cas_relaxed(first, first + taken)) break;
+            taken = waiting();
+            taken = taken < wanted ? taken : wanted;
+            taken = taken < kMostGiven ? taken : kMostGiven;
+            if (taken > 0) {
+                account(taken);
+                // An addition rather than a compare-and-swap, of which only one of thousands of
+                // givers would succeed at a time. Several givers may thus see the same waiting
+                // warps; what they give too much waits in its slot for the next idle warp.
+                first = tail_->ref().add_relaxed(taken);
             }
-            if (taken > 0) account(taken);
         }
         // Orders all lanes' writes of what the task refers to before the releases below.
         warp.sync();
@@ -82,7 +84,7 @@ public:
         for (std::uint32_t i = warp.lane(); i < taken; i += W::width) {
             TaskSlot<Task>& slot = slot_of(first + i);
             const platform::AtomicRef sequence(slot.sequence);
-            // The previous taker of the slot is a running warp that is about to finish its copy.
+            // The slot's previous taker is a running warp that is about to finish its copy.
             for (unsigned n = 0; sequence.load_acquire() != free_for(first + i); ++n) {
                 W::back_off(n);
             }
@@ -97,8 +99,13 @@ public:
 
     /// Whether the slot of the ticket is filled. One lane calls it; then all, after a sync, may
     /// read `task_of(ticket)`, and one lane calls `release` after another sync.
+    ///
+    /// It looks with a relaxed load first: on a GPU each acquire empties the multiprocessor's
+    /// cache, which would slow down its warps that work.
     HEAPWOOD_INLINE bool poll(std::uint32_t ticket) const {
-        return platform::AtomicRef(slot_of(ticket).sequence).load_acquire() == free_for(ticket) + 1;
+        const platform::AtomicRef sequence(slot_of(ticket).sequence);
+        return sequence.load_relaxed() == free_for(ticket) + 1 &&
+               sequence.load_acquire() == free_for(ticket) + 1;
     }
     HEAPWOOD_INLINE const Task& task_of(std::uint32_t ticket) const { return slot_of(ticket).task; }
     HEAPWOOD_INLINE void release(std::uint32_t ticket) const {

@@ -104,7 +104,7 @@ struct Scratch {
     BinFrame frames[2];
     union {
         Bins bins[2];
-        Extents extents;
+        ExactSearch exact;
     };
 };
 

@@ -750,26 +750,21 @@ private:
         const std::uint32_t n = piece.count;
         warp_.sync();  // the scratch memory's previous use is over in all lanes
         Reference mine[kPerLane];
-        bool flat = false;
         HEAPWOOD_UNROLL_ALL
         for (unsigned k = 0; k < kPerLane; ++k) {
             const unsigned i = k * W::width + warp_.lane();
             if (i < n) {
                 mine[k] = load_wide(piece.references + i);
-                scratch_.extents.set(i, mine[k].lo, mine[k].hi);
-                flat = flat || mine[k].lo.x == mine[k].hi.x || mine[k].lo.y == mine[k].hi.y ||
-                       mine[k].lo.z == mine[k].hi.z;
+                scratch_.exact.set(i, mine[k].lo, mine[k].hi);
             }
         }
-        if (leader()) scratch_.extents.set_none(n);
-        const bool any_flat = warp_.any(flat);
         warp_.sync();
+        if (!must_be_leaf(n, piece.depth)) scratch_.exact.count(warp_, n);
         Split split;
         for (;;) {
             split.axis = Split::kMakeLeaf;
             if (!must_be_leaf(n, piece.depth)) {
-                split =
-                    split_exact(warp_, scratch_.extents, piece.cell, n, any_flat, problem_.model);
+                split = scratch_.exact.best(warp_, piece.cell, n, problem_.model);
             }
             if (split.axis == Split::kMakeLeaf) {
                 write_leaf(piece);

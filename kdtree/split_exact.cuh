@@ -16,74 +16,106 @@ namespace heapwood::kdtree {
 /// Most references a node may have for this search (BuildConfig::exact_limit's bound).
 inline constexpr unsigned kExactMax = 64;
 
-/// The ends of a node's references along each axis.
-struct Extents {
+/// The next float above v, and below it (v finite).
+HEAPWOOD_INLINE float next_up(float v) {
+    const std::uint32_t bits = platform::float_bits(v);
+    return platform::bits_float(v == 0 ? 1U : v > 0 ? bits + 1 : bits - 1);
+}
+HEAPWOOD_INLINE float next_down(float v) {
+    return -next_up(-v);
+}
+
+/// The ends of a node's references along each axis, and for every candidate plane how many
+/// references are on either side.
+///
+/// Candidate 2 n * axis + i, i < n, is the lower end of reference i (what lies in the plane goes
+/// right), n + i its upper end (what lies in the plane goes left). A reference that is flat across
+/// the axis is on one side only, whichever the candidate says; to that end its other end is moved
+/// by one float, so that two comparisons tell for any reference whether it is left and right.
+class ExactSearch {
+public:
+    /// Enters reference i of n. By one lane for each reference.
+    HEAPWOOD_INLINE void set(unsigned i, const glm::vec3& lo, const glm::vec3& hi) {
+        set(0, i, lo.x, hi.x);
+        set(1, i, lo.y, hi.y);
+        set(2, i, lo.z, hi.z);
+    }
+
+    /// Collective, after all n references have been set and a sync: counts for all candidates.
+    template <class W>
+    HEAPWOOD_FN void count(const W& warp, std::uint32_t n) {
+        for (unsigned c = warp.lane(); c < 6 * n; c += W::width) {
+            const Candidate candidate = candidate_of(c, n);
+            const Ends* ends = ends_[static_cast<unsigned>(candidate.side)][candidate.axis];
+            const float position = candidate.position;
+            std::uint32_t begun = 0;
+            std::uint32_t ended = 0;
+            HEAPWOOD_UNROLL(8)
+            for (unsigned j = 0; j < n; ++j) {
+                begun += ends[j].lo < position;
+                ended += ends[j].hi <= position;
+            }
+            counts_[c] = begun | (n - ended) << 16;
+        }
+    }
+
+    /// Collective, after count (each lane reads what it wrote): the best split of a cell that
+    /// holds these n references, or a leaf.
+    ///
+    /// All candidates within the closed cell count: a plane on the cell's face cuts off a flat
+    /// cell with the references in that face. A plane that would give one child everything, cell
+    /// and references, is none.
+    template <class W>
+    HEAPWOOD_FN Split best(const W& warp, const Box& cell, std::uint32_t n,
+                           const CostModel& model) const {
+        const CellMeasure measure(cell, model);
+        BestSplit best;
+        for (unsigned c = warp.lane(); c < 6 * n; c += W::width) {
+            const Candidate candidate = candidate_of(c, n);
+            const unsigned axis = candidate.axis;
+            const float position = candidate.position;
+            const float lo = component(cell.lo, axis);
+            const float hi = component(cell.hi, axis);
+            if (!(lo < hi) || position < lo || position > hi) continue;
+            const std::uint32_t left = counts_[c] & 0xffffU;
+            const std::uint32_t right = counts_[c] >> 16;
+            if ((left == 0 && position == lo) || (right == 0 && position == hi)) continue;
+            best.offer(measure.cost(axis, position, left, right), axis, candidate.side, position,
+                       left, right);
+        }
+        return choose(warp, best, n, model);
+    }
+
+private:
     struct Ends {
         float lo;
         float hi;
     };
-    /// An even number, for references are read in pairs, and two more than needed, so that the
-    /// three axes start in different banks of shared memory.
-    alignas(16) Ends ends[3][kExactMax + 2];
+    struct Candidate {
+        unsigned axis;
+        Side side;
+        float position;
+    };
 
-    HEAPWOOD_INLINE void set(unsigned i, const glm::vec3& lo, const glm::vec3& hi) {
-        ends[0][i] = {lo.x, hi.x};
-        ends[1][i] = {lo.y, hi.y};
-        ends[2][i] = {lo.z, hi.z};
+    HEAPWOOD_INLINE void set(unsigned axis, unsigned i, float lo, float hi) {
+        const bool flat = lo == hi;
+        ends_[static_cast<unsigned>(Side::right)][axis][i] = {lo, flat ? next_up(hi) : hi};
+        ends_[static_cast<unsigned>(Side::left)][axis][i] = {flat ? next_down(lo) : lo, hi};
     }
-    /// Makes reference i one that is never counted: it fills the last pair.
-    HEAPWOOD_INLINE void set_none(unsigned i) {
-        const float beyond = platform::bits_float(0x7f800000U);
-        for (auto& axis : ends) axis[i] = {beyond, beyond};
+
+    HEAPWOOD_INLINE Candidate candidate_of(unsigned c, unsigned n) const {
+        const unsigned axis = (c >= 2 * n ? 1U : 0U) + (c >= 4 * n ? 1U : 0U);
+        const unsigned within = c - axis * 2 * n;
+        if (within < n) {
+            return {axis, Side::right, ends_[static_cast<unsigned>(Side::right)][axis][within].lo};
+        }
+        return {axis, Side::left, ends_[static_cast<unsigned>(Side::left)][axis][within - n].hi};
     }
+
+    /// By side and axis. One more than needed, so that the axes start in different banks of
+    /// shared memory.
+    Ends ends_[2][3][kExactMax + 1];
+    std::uint32_t counts_[6 * kExactMax];  ///< left, and from bit 16 right
 };
-
-/// Collective: the best split of a cell that holds n references, or a leaf. Entry n of `extents`
-/// is none. `any_flat`: some reference lies in a plane across an axis.
-///
-/// Candidates are each reference's lower end, with what lies in the plane going right, and its
-/// upper end, with what lies in the plane going left, all within the closed cell: a plane on the
-/// cell's face cuts off a flat cell with the references in that face. A plane that would give one
-/// child everything, cell and references, is none.
-template <class W>
-HEAPWOOD_FN Split split_exact(const W& warp, const Extents& extents, const Box& cell,
-                              std::uint32_t n, bool any_flat, const CostModel& model) {
-    const CellMeasure measure(cell, model);
-    BestSplit best;
-    const unsigned per_axis = 2 * n;
-    for (unsigned c = warp.lane(); c < 3 * per_axis; c += W::width) {
-        const unsigned axis = (c >= per_axis ? 1U : 0U) + (c >= 2 * per_axis ? 1U : 0U);
-        const unsigned within = c - axis * per_axis;
-        const Extents::Ends* ends = extents.ends[axis];
-        const bool upper = within >= n;
-        const float position = upper ? ends[within - n].hi : ends[within].lo;
-        const float lo = component(cell.lo, axis);
-        const float hi = component(cell.hi, axis);
-        if (!(lo < hi) || position < lo || position > hi) continue;
-
-        const Side side = upper ? Side::left : Side::right;
-        std::uint32_t begun = 0;
-        std::uint32_t ended = 0;
-        HEAPWOOD_UNROLL(4)
-        for (unsigned j = 0; j < n; j += 2) {
-            begun += ends[j].lo < position;
-            ended += ends[j].hi <= position;
-            begun += ends[j + 1].lo < position;
-            ended += ends[j + 1].hi <= position;
-        }
-        // What lies in the plane has ended without having begun.
-        std::uint32_t in_plane = 0;
-        if (any_flat) {
-            for (unsigned j = 0; j < n; ++j) {
-                in_plane += ends[j].lo == position && ends[j].hi == position;
-            }
-        }
-        const std::uint32_t left = upper ? begun + in_plane : begun;
-        const std::uint32_t right = upper ? n - ended : n - ended + in_plane;
-        if ((left == 0 && position == lo) || (right == 0 && position == hi)) continue;
-        best.offer(measure.cost(axis, position, left, right), axis, side, position, left, right);
-    }
-    return choose(warp, best, n, model);
-}
 
 }  // namespace heapwood::kdtree

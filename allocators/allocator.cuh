@@ -57,6 +57,9 @@ struct RegionVisitor {
     void operator()(const Region&) const {}
 };
 
+// The versions of clang-format lay out concepts differently.
+// clang-format off
+
 /// The contract.
 ///
 /// Host object: `A(config)` makes the pool (throws std::invalid_argument below
@@ -87,5 +90,6 @@ concept Allocator =
         { ref.deallocate(c, p, n) } -> std::same_as<void>;
         { ref.granted_bytes(p, n) } -> std::same_as<std::uint64_t>;
     };
+// clang-format on
 
 }  // namespace heapwood::allocators

@@ -13,11 +13,11 @@ namespace heapwood::allocators {
 struct Statistics {
     std::uint64_t requests = 0;
     std::uint64_t frees = 0;
-    std::uint64_t failed = 0;    ///< requests answered with nullptr
-    double mean_bytes = 0;       ///< of the requested sizes
-    double deviation_bytes = 0;  ///< their standard deviation
-    std::uint64_t peak_live_bytes = 0;             ///< largest sum of live requested sizes
-    std::array<std::uint64_t, 64> histogram{};     ///< [i]: requests of 2^i to 2^(i+1)-1 bytes
+    std::uint64_t failed = 0;                   ///< requests answered with nullptr
+    double mean_bytes = 0;                      ///< of the requested sizes
+    double deviation_bytes = 0;                 ///< their standard deviation
+    std::uint64_t peak_live_bytes = 0;          ///< largest sum of live requested sizes
+    std::array<std::uint64_t, 64> histogram{};  ///< [i]: requests of 2^i to 2^(i+1)-1 bytes
     /// Mean over all successful requests of (granted - requested) / granted; negative: unknown.
     double internal_fragmentation = -1;
 };

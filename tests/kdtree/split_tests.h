@@ -1,0 +1,205 @@
+/// @file
+/// Both split searches against searches that are obvious, on any machine of
+/// tests/platform/machines.h.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+
+#include "kdtree/split_binned.cuh"
+#include "kdtree/split_exact.cuh"
+#include "split_cases.h"
+#include "tests/platform/machines.h"
+
+namespace heapwood::kdtree::tests {
+
+/// Counts the boxes of every node in bins and searches them. Lane 0 of the only warp reports.
+struct BinnedBody {
+    const SplitCase* nodes;
+    unsigned count;
+    const Box* boxes;
+    Bins* bins;
+    Split* splits;
+
+    template <class W>
+    HEAPWOOD_FN void operator()(const W& warp, unsigned w) const {
+        if (w != 0) return;
+        for (unsigned i = 0; i < count; ++i) {
+            const SplitCase& node = nodes[i];
+            const BinFrame frame = BinFrame::of(node.frame);
+            clear_bins(warp, bins[i]);
+            warp.sync();
+            for (unsigned j = warp.lane(); j < node.count; j += W::width) {
+                count_in_bins<W>(bins[i], frame, boxes[node.first + j]);
+            }
+            warp.sync();
+            const Split split =
+                split_binned(warp, bins[i], frame, node.cell, node.tight, node.count, node.model);
+            if (warp.lane() == 0) splits[i] = split;
+        }
+    }
+};
+
+/// Searches every node exactly.
+struct ExactBody {
+    const SplitCase* nodes;
+    unsigned count;
+    const Box* boxes;
+    ExactSearch* search;
+    Split* splits;
+
+    template <class W>
+    HEAPWOOD_FN void operator()(const W& warp, unsigned w) const {
+        if (w != 0) return;
+        for (unsigned i = 0; i < count; ++i) {
+            const SplitCase& node = nodes[i];
+            warp.sync();
+            for (unsigned j = warp.lane(); j < node.count; j += W::width) {
+                search->set(j, boxes[node.first + j].lo, boxes[node.first + j].hi);
+            }
+            warp.sync();
+            search->count(warp, node.count);
+            const Split split = search->best(warp, node.cell, node.count, node.model);
+            if (warp.lane() == 0) splits[i] = split;
+        }
+    }
+};
+
+template <class Machine>
+class SplitTest : public ::testing::Test {
+protected:
+    template <class T>
+    using Array = typename Machine::template Array<T>;
+
+#if defined(__SANITIZE_THREAD__)
+    static constexpr unsigned kCases = Machine::Warp::width == 1 ? 300 : 20;
+#else
+    static constexpr unsigned kCases = Machine::Warp::width == 1 ? 4000 : 200;
+#endif
+
+    void SetUp() override {
+        if (!Machine::available()) GTEST_SKIP() << Machine::name << ": no such device";
+    }
+
+    template <class T>
+    static Array<T> copy(const std::vector<T>& from) {
+        Array<T> to(from.size());
+        std::copy(from.begin(), from.end(), to.data());
+        return to;
+    }
+
+    static void expect_split(const Split& split, const std::optional<Split>& wanted, unsigned i) {
+        if (!wanted) {
+            ASSERT_EQ(split.axis, Split::kMakeLeaf) << "case " << i;
+            return;
+        }
+        ASSERT_EQ(split.axis, wanted->axis) << "case " << i;
+        ASSERT_EQ(split.position, wanted->position) << "case " << i;
+        ASSERT_EQ(split.side, wanted->side) << "case " << i;
+        ASSERT_EQ(split.left, wanted->left) << "case " << i;
+        ASSERT_EQ(split.right, wanted->right) << "case " << i;
+    }
+};
+
+TYPED_TEST_SUITE_P(SplitTest);
+
+TYPED_TEST_P(SplitTest, BinsCountAndFindTheBestPlane) {
+    using T = TestFixture;
+    Dice dice;
+    const SplitCases cases = random_split_cases(dice, T::kCases, 300);
+    auto nodes = T::copy(cases.nodes);
+    auto boxes = T::copy(cases.boxes);
+    typename T::template Array<Bins> bins(cases.nodes.size());
+    typename T::template Array<Split> splits(cases.nodes.size());
+    TypeParam::run(1,
+                   BinnedBody{nodes.data(), T::kCases, boxes.data(), bins.data(), splits.data()});
+
+    unsigned cuts = 0;
+    unsigned found = 0;
+    for (unsigned i = 0; i < T::kCases; ++i) {
+        const SplitCase& node = cases.nodes[i];
+        const BinFrame frame = BinFrame::of(node.frame);
+        NaiveSearch naive(node, cases.boxes.data());
+        for (unsigned axis = 0; axis < 3; ++axis) {
+            const float tight_lo = component(node.tight.lo, axis);
+            const float tight_hi = component(node.tight.hi, axis);
+            const float cell_lo = component(node.cell.lo, axis);
+            const float cell_hi = component(node.cell.hi, axis);
+            if (cell_lo < tight_lo) naive.offer(axis, tight_lo, Side::right);
+            if (tight_hi < cell_hi) naive.offer(axis, tight_hi, Side::left);
+            std::uint32_t left = 0;
+            std::uint32_t right = node.count;
+            for (unsigned b = 1; b < kBins; ++b) {
+                left += bins[i].begin[axis][b - 1];
+                right -= bins[i].end[axis][b - 1];
+                const float position = frame.plane(axis, b);
+                // Where the planes of a narrow frame coincide, the last one counts.
+                if (b + 1 < kBins && frame.plane(axis, b + 1) == position) continue;
+                const Sides n = count_sides(node, cases.boxes.data(), axis, position, Side::right);
+                if (cell_lo < position && position < cell_hi) {
+                    ASSERT_EQ(left, n.left) << "case " << i << " axis " << axis << " plane " << b;
+                    ASSERT_EQ(right, n.right) << "case " << i << " axis " << axis << " plane " << b;
+                    if (left > 0 && right > 0) naive.offer(axis, position, Side::right);
+                }
+            }
+            left += bins[i].begin[axis][kBins - 1];
+            right -= bins[i].end[axis][kBins - 1];
+            ASSERT_EQ(left, node.count) << "case " << i;
+            ASSERT_EQ(right, 0U) << "case " << i;
+        }
+        T::expect_split(splits[i], naive.best(), i);
+        if (this->HasFatalFailure()) return;
+        if (splits[i].axis < 3) {
+            ++found;
+            cuts += splits[i].left == 0 || splits[i].right == 0;
+        }
+    }
+    EXPECT_GT(cuts, T::kCases / 20);
+    EXPECT_GT(found, cuts + T::kCases / 20);
+}
+
+TYPED_TEST_P(SplitTest, ExactSearchFindsTheBestPlane) {
+    using T = TestFixture;
+    Dice dice;
+    const SplitCases cases = random_split_cases(dice, T::kCases, kExactMax);
+    auto nodes = T::copy(cases.nodes);
+    auto boxes = T::copy(cases.boxes);
+    typename T::template Array<ExactSearch> search(1);
+    typename T::template Array<Split> splits(cases.nodes.size());
+    TypeParam::run(1,
+                   ExactBody{nodes.data(), T::kCases, boxes.data(), search.data(), splits.data()});
+
+    unsigned planar_left = 0;
+    unsigned planar_right = 0;
+    for (unsigned i = 0; i < T::kCases; ++i) {
+        const SplitCase& node = cases.nodes[i];
+        NaiveSearch naive(node, cases.boxes.data());
+        for (unsigned axis = 0; axis < 3; ++axis) {
+            const float lo = component(node.cell.lo, axis);
+            const float hi = component(node.cell.hi, axis);
+            if (lo == hi) continue;
+            for (std::uint32_t j = node.first; j < node.first + node.count; ++j) {
+                const Box& box = cases.boxes[j];
+                for (const Side side : {Side::right, Side::left}) {
+                    const float position = component(side == Side::right ? box.lo : box.hi, axis);
+                    if (position < lo || position > hi) continue;
+                    const Sides n = count_sides(node, cases.boxes.data(), axis, position, side);
+                    // One child would be the node again.
+                    if (n.left == 0 && position == lo) continue;
+                    if (n.right == 0 && position == hi) continue;
+                    naive.offer(axis, position, side);
+                }
+            }
+        }
+        T::expect_split(splits[i], naive.best(), i);
+        if (this->HasFatalFailure()) return;
+        if (splits[i].axis < 3) ++(splits[i].side == Side::left ? planar_left : planar_right);
+    }
+    EXPECT_GT(planar_left, T::kCases / 20);
+    EXPECT_GT(planar_right, T::kCases / 20);
+}
+
+REGISTER_TYPED_TEST_SUITE_P(SplitTest, BinsCountAndFindTheBestPlane, ExactSearchFindsTheBestPlane);
+
+}  // namespace heapwood::kdtree::tests

@@ -9,6 +9,10 @@ namespace heapwood::kdtree {
 
 namespace {
 
+/// What a warp may lose of the last blocks it reserves; another schedule loses more than this one.
+constexpr std::uint64_t kLostNodes = 64;
+constexpr std::uint64_t kLostReferences = 256;
+
 /// A power of two that brings the largest coordinate below 2, so that areas neither overflow nor
 /// vanish; multiplying by it is exact.
 float area_scale(const scenes::Bounds& bounds) {
@@ -92,8 +96,9 @@ BuildMemory::BuildMemory(allocators::Place place, const scenes::Scene& scene,
     problem_.state = state_.as<BuildState>();
 
     make_outputs(
-        config.max_nodes != 0 ? config.max_nodes : 8 * n + 64 * slack_warps_ + 1024,
-        config.max_references != 0 ? config.max_references : 8 * n + 256 * slack_warps_ + 1024);
+        config.max_nodes != 0 ? config.max_nodes : 8 * n + kLostNodes * slack_warps_ + 1024,
+        config.max_references != 0 ? config.max_references
+                                   : 8 * n + kLostReferences * slack_warps_ + 1024);
 }
 
 void BuildMemory::make_outputs(std::uint64_t nodes, std::uint64_t references) {
@@ -136,8 +141,9 @@ void BuildMemory::enlarge(const BuildState& s) {
                                     "limit or lower the depth");
     }
     // The next schedule may lose other ends of blocks.
-    make_outputs(std::max(problem_.node_capacity, 2 * s.nodes + 64 * slack_warps_),
-                 std::max(problem_.reference_capacity, s.references + 256 * slack_warps_));
+    make_outputs(
+        std::max(problem_.node_capacity, 2 * s.nodes + kLostNodes * slack_warps_),
+        std::max(problem_.reference_capacity, s.references + kLostReferences * slack_warps_));
 }
 
 std::string explain(Status status, const Problem& problem, const BuildState& state,
@@ -150,11 +156,14 @@ std::string explain(Status status, const Problem& problem, const BuildState& sta
                    bytes_text(state.failed_bytes);
         case Status::nodes_exhausted:
             return "the node array holds " + std::to_string(problem.node_capacity) +
-                   " nodes, but " + std::to_string(2 * state.nodes) + " would have been needed";
+                   " nodes, but up to " +
+                   std::to_string(2 * state.nodes + kLostNodes * problem.warps) +
+                   " would have been needed";
         case Status::references_exhausted:
             return "the array of the leaves' references holds " +
-                   std::to_string(problem.reference_capacity) + ", but " +
-                   std::to_string(state.references) + " would have been needed";
+                   std::to_string(problem.reference_capacity) + ", but up to " +
+                   std::to_string(state.references + kLostReferences * problem.warps) +
+                   " would have been needed";
     }
     return {};
 }

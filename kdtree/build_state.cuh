@@ -42,6 +42,7 @@ struct alignas(128) Job {
     bool makes_root;
     BinFrame frames[2];
     Counter next_chunk;
+    Counter invited;  ///< warps told of the job
     Counter used[2];  ///< references written so far to either child's array
     Counter remaining;
     alignas(128) Bins bins[2];

@@ -163,23 +163,18 @@ private:
         warp_.sync();
     }
 
-    /// Now and then, gives this warp's oldest task, which is mostly the largest, to an idle warp,
+    /// Now and then, gives this warp's oldest tasks, which are mostly the largest, to idle warps,
     /// and looks whether the build has failed.
     HEAPWOOD_FN void share() {
         if (--until_share_ > 0) return;
-        until_share_ = kSharePeriod;
         look_around();
-        std::uint32_t idle = idle_;
-        if (idle > 0) until_share_ = 1;
-        while (idle > 0 && top_ - bottom_ > 1) {
+        until_share_ = idle_ > 0 ? 1 : kSharePeriod;
+        for (; idle_ > 0 && top_ - bottom_ > 1; --idle_, ++bottom_) {
             const Task task = stack_[bottom_];
             const bool counts = task.job == nullptr;
-            const std::uint32_t given = queue_.give(warp_, task, 1, [&](std::uint32_t) {
+            queue_.give_seen(warp_, task, 1, [&](std::uint32_t) {
                 if (counts) state_.outstanding.ref().add_relaxed(1);
             });
-            if (given == 0) return;
-            ++bottom_;
-            --idle;
         }
     }
 
@@ -319,16 +314,22 @@ private:
         release(piece.references, piece.count);
     }
 
-    /// Records the first failure. Any lane may call it.
+    /// Records a failure: the first one, but lack of memory, which ends the build, before lack of
+    /// space for nodes and references, which does not. Any lane may call it.
     HEAPWOOD_INLINE void record_failure(Status status, std::uint64_t bytes) {
         record_failure(state_, status, bytes);
     }
     /// Static, for a call with `this` would force the whole worker from registers into memory.
     HEAPWOOD_NOINLINE static void record_failure(BuildState& state, Status status,
                                                  std::uint64_t bytes) {
-        std::uint32_t none = static_cast<std::uint32_t>(Status::done);
-        if (state.status.ref().cas_relaxed(none, static_cast<std::uint32_t>(status))) {
-            platform::AtomicRef(state.failed_bytes).store_relaxed(bytes);
+        const auto value = static_cast<std::uint32_t>(status);
+        if (status == Status::pool_exhausted) {
+            if (state.status.ref().exchange_acq_rel(value) != value) {
+                platform::AtomicRef(state.failed_bytes).store_relaxed(bytes);
+            }
+        } else {
+            auto none = static_cast<std::uint32_t>(Status::done);
+            state.status.ref().cas_relaxed(none, value);
         }
     }
     HEAPWOOD_INLINE bool has_failed() {
@@ -602,6 +603,7 @@ private:
             job.chunk = chunk_of(job.piece.count, idle_);
             job.chunks = platform::ceil_div(job.piece.count, job.chunk);
             job.next_chunk.value = 0;
+            job.invited.value = 0;
             job.used[0].value = 0;
             job.used[1].value = 0;
             job.remaining.value = job.chunks;
@@ -610,23 +612,28 @@ private:
         clear_bins(warp_, job.bins[1]);
     }
 
-    /// Offers a job to idle warps, as far as it has chunks left for them.
+    /// Offers a job to the warps last seen idle, to no more of them in all than it has chunks: an
+    /// invitation that comes too late keeps its taker, and all tasks behind it, from real work.
     HEAPWOOD_FN void invite(Job& job, std::uint32_t chunks_left) {
-        if (chunks_left <= 1) return;
-        queue_.give(warp_, Task{&job, Piece{}}, chunks_left - 1, [](std::uint32_t) {});
+        std::uint32_t wanted = idle_ < chunks_left - 1 ? idle_ : chunks_left - 1;
+        if (wanted == 0) return;
+        wanted = wanted < TaskQueue<Task>::kMostGiven ? wanted : TaskQueue<Task>::kMostGiven;
+        if (leader()) {
+            const std::uint32_t before = job.invited.ref().add_relaxed(wanted);
+            const std::uint32_t rest = before < job.chunks - 1 ? job.chunks - 1 - before : 0;
+            wanted = wanted < rest ? wanted : rest;
+        }
+        wanted = warp_.shuffle(wanted, 0);
+        queue_.give_seen(warp_, Task{&job, Piece{}}, wanted, [](std::uint32_t) {});
     }
 
     /// Takes chunks of a job until none is left; whoever finishes the last chunk completes it.
     HEAPWOOD_FN void help(Job& job) {
         for (;;) {
             std::uint32_t chunk = 0;
-            bool failed = false;
-            if (leader()) {
-                chunk = job.next_chunk.ref().add_relaxed(1);
-                failed = has_failed();
-            }
+            if (leader()) chunk = job.next_chunk.ref().add_relaxed(1);
+            look_around();
             chunk = warp_.shuffle(chunk, 0);
-            if (warp_.any(failed)) aborted_ = true;
             if (chunk >= job.chunks) return;
             // Each helper brings others, so that their number grows by powers; and again at every
             // chunk, for at the first there may have been nobody idle.

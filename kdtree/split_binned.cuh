@@ -143,6 +143,7 @@ HEAPWOOD_FN Split split_binned(const W& warp, const Bins& bins, const BinFrame& 
             }
         }
     }
+    HEAPWOOD_UNROLL_ALL
     for (unsigned axis = 0; axis < 3; ++axis) {
         const float lo = component(cell.lo, axis);
         const float hi = component(cell.hi, axis);

@@ -63,24 +63,30 @@ public:
     template <class W, class Account>
     HEAPWOOD_FN std::uint32_t give(const W& warp, const Task& task, std::uint32_t wanted,
                                    Account account) const {
+        std::uint32_t idle = 0;
+        if (warp.lane() == 0) idle = waiting();
+        idle = warp.shuffle(idle, 0);
+        const std::uint32_t given = idle < wanted ? idle : wanted;
+        return give_seen(warp, task, given, account);
+    }
+
+    /// As give, to `seen` warps (the same in every lane) that the caller has just seen waiting.
+    template <class W, class Account>
+    HEAPWOOD_FN std::uint32_t give_seen(const W& warp, const Task& task, std::uint32_t seen,
+                                        Account account) const {
+        const std::uint32_t taken = seen < kMostGiven ? seen : kMostGiven;
+        if (taken == 0) return 0;
         std::uint32_t first = 0;
-        std::uint32_t taken = 0;
         if (warp.lane() == 0) {
-            taken = waiting();
-            taken = taken < wanted ? taken : wanted;
-            taken = taken < kMostGiven ? taken : kMostGiven;
-            if (taken > 0) {
-                account(taken);
-                // An addition rather than a compare-and-swap, of which only one of thousands of
-                // givers would succeed at a time. Several givers may thus see the same waiting
-                // warps; what they give too much waits in its slot for the next idle warp.
-                first = tail_->ref().add_relaxed(taken);
-            }
+            account(taken);
+            // An addition rather than a compare-and-swap, of which only one of thousands of givers
+            // would succeed at a time. Several givers may thus see the same waiting warps; what
+            // they give too much waits in its slot for the next idle warp.
+            first = tail_->ref().add_relaxed(taken);
         }
         // Orders all lanes' writes of what the task refers to before the releases below.
         warp.sync();
         first = warp.shuffle(first, 0);
-        taken = warp.shuffle(taken, 0);
         for (std::uint32_t i = warp.lane(); i < taken; i += W::width) {
             TaskSlot<Task>& slot = slot_of(first + i);
             const platform::AtomicRef sequence(slot.sequence);

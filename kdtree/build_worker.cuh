@@ -69,7 +69,7 @@ private:
     static constexpr std::uint32_t kPairBlock = 32;
     static constexpr std::uint32_t kReferenceBlock = 256;
     /// A warp looks for idle warps after every this many small nodes.
-    static constexpr std::uint32_t kSharePeriod = 8;
+    static constexpr std::uint32_t kSharePeriod = 16;
     static constexpr std::uint32_t kSmallestChunk = 128;
     static constexpr unsigned kPerLane = (kExactMax + W::width - 1) / W::width;
 

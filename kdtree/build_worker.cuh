@@ -37,7 +37,8 @@ namespace heapwood::kdtree {
 template <platform::Warp W, class AllocatorRef, bool kJoint>
 class BuildWorker {
 public:
-    /// `number`: of this warp, from 0. `scratch`: shared by the lanes of this warp alone.
+    /// `context.warp` numbers the warps of the build from 0. `scratch` is shared by the lanes of
+    /// this warp alone. Refers to its arguments.
     HEAPWOOD_FN BuildWorker(const W& warp, const Problem& problem, const AllocatorRef& allocator,
                             const allocators::Context& context, Scratch& scratch)
         : warp_(warp),
@@ -70,7 +71,9 @@ private:
     static constexpr std::uint32_t kReferenceBlock = 256;
     /// A warp looks for idle warps after every this many small nodes.
     static constexpr std::uint32_t kSharePeriod = 16;
+    /// References of a job below which a further warp costs more than it helps.
     static constexpr std::uint32_t kSmallestChunk = 128;
+    /// References of a small node that a lane holds.
     static constexpr unsigned kPerLane = (kExactMax + W::width - 1) / W::width;
 
     HEAPWOOD_INLINE bool leader() const { return warp_.lane() == 0; }
@@ -135,8 +138,7 @@ private:
         }
         credits_ = 0;
         ticket = warp_.shuffle(ticket, 0);
-        // All lanes sleep together: lanes that wait at a barrier for one that sleeps would cut its
-        // sleep short.
+        // The whole warp sleeps between looks, to leave the multiprocessor to warps that work.
         for (unsigned n = 0;; ++n) {
             bool found = false;
             bool done = false;
@@ -203,8 +205,10 @@ private:
             void* both = leader() ? allocator_.allocate(context_, bytes[0] + bytes[1]) : nullptr;
             arrays[0] = reinterpret_cast<Reference*>(
                 warp_.shuffle(std::uint64_t{reinterpret_cast<std::uintptr_t>(both)}, 0));
-            arrays[1] = arrays[0] + split.left;
-            if (arrays[0] != nullptr) return true;
+            if (arrays[0] != nullptr) {
+                arrays[1] = arrays[0] + split.left;
+                return true;
+            }
         } else {
             std::uint64_t addresses[2];
             by_two_lanes(addresses, [&](unsigned side) {
@@ -262,7 +266,9 @@ private:
         if (pair_ == pair_end_) {
             std::uint64_t first = 0;
             if (leader()) first = platform::AtomicRef(state_.nodes).add_relaxed(kPairBlock);
-            pair_ = static_cast<std::uint32_t>(warp_.shuffle(first, 0));
+            first = warp_.shuffle(first, 0);
+            // Far beyond any capacity it only matters that no index wraps around.
+            pair_ = static_cast<std::uint32_t>(first < Node::kLimit ? first : Node::kLimit);
             pair_end_ = pair_ + kPairBlock;
         }
         return 2 * pair_++;

@@ -82,13 +82,6 @@ protected:
         if (!Machine::available()) GTEST_SKIP() << Machine::name << ": no such device";
     }
 
-    template <class T>
-    static Array<T> copy(const std::vector<T>& from) {
-        Array<T> to(from.size());
-        std::copy(from.begin(), from.end(), to.data());
-        return to;
-    }
-
     static void expect_split(const Split& split, const std::optional<Split>& wanted, unsigned i) {
         if (!wanted) {
             ASSERT_EQ(split.axis, Split::kMakeLeaf) << "case " << i;
@@ -108,8 +101,10 @@ TYPED_TEST_P(SplitTest, BinsCountAndFindTheBestPlane) {
     using T = TestFixture;
     Dice dice;
     const SplitCases cases = random_split_cases(dice, T::kCases, 300);
-    auto nodes = T::copy(cases.nodes);
-    auto boxes = T::copy(cases.boxes);
+    typename T::template Array<SplitCase> nodes(cases.nodes.size());
+    typename T::template Array<Box> boxes(cases.boxes.size());
+    std::copy(cases.nodes.begin(), cases.nodes.end(), nodes.data());
+    std::copy(cases.boxes.begin(), cases.boxes.end(), boxes.data());
     typename T::template Array<Bins> bins(cases.nodes.size());
     typename T::template Array<Split> splits(cases.nodes.size());
     TypeParam::run(1,
@@ -163,8 +158,10 @@ TYPED_TEST_P(SplitTest, ExactSearchFindsTheBestPlane) {
     using T = TestFixture;
     Dice dice;
     const SplitCases cases = random_split_cases(dice, T::kCases, kExactMax);
-    auto nodes = T::copy(cases.nodes);
-    auto boxes = T::copy(cases.boxes);
+    typename T::template Array<SplitCase> nodes(cases.nodes.size());
+    typename T::template Array<Box> boxes(cases.boxes.size());
+    std::copy(cases.nodes.begin(), cases.nodes.end(), nodes.data());
+    std::copy(cases.boxes.begin(), cases.boxes.end(), boxes.data());
     typename T::template Array<ExactSearch> search(1);
     typename T::template Array<Split> splits(cases.nodes.size());
     TypeParam::run(1,

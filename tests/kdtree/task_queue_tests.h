@@ -41,6 +41,7 @@ struct QueueBody {
     TaskSlot<QueuedTask>* slots;
     std::uint32_t slot_bits;
     QueueState* state;
+    std::uint32_t warps;
     std::uint32_t nodes;
     std::uint32_t* visits;  ///< of each node
     std::uint32_t* marks;   ///< written by the parent's visitor, without atomics
@@ -51,7 +52,14 @@ struct QueueBody {
         // A path's siblings: one for each level of the tree.
         std::uint32_t stack[40];
         unsigned top = 0;
-        if (w == 0) stack[top++] = 0;
+        if (w == 0) {
+            stack[top++] = 0;
+            // Begins when all others wait, or it could be done before they have come.
+            for (unsigned n = 0; warp.lane() == 0 && queue.waiting() < warps - 1; ++n) {
+                W::back_off(n);
+            }
+            warp.sync();
+        }
         for (;;) {
             std::uint32_t number = 0;
             if (top > 0) {
@@ -123,12 +131,13 @@ private:
     HEAPWOOD_FN void call(const W& warp, const TaskQueue<QueuedTask>& queue,
                           std::uint32_t number) const {
         std::uint32_t announced = 0;
-        const std::uint32_t wanted = number / 64 % 20;
+        const std::uint32_t wanted = 1 + number / 64 % 20;
         const QueuedTask task{number, 1, mark_of(number)};
-        const std::uint32_t given = queue.give(warp, task, wanted, [&](std::uint32_t k) {
+        const auto account = [&](std::uint32_t k) {
             announced = k;
             state->remaining.ref().add_relaxed(k);
-        });
+        };
+        const std::uint32_t given = queue.give(warp, task, wanted, account);
         if (given > wanted || given > TaskQueue<QueuedTask>::kMostGiven) count_wrong(warp);
         if (warp.lane() != 0) return;
         if (announced != given) count_wrong(warp);
@@ -189,10 +198,11 @@ TYPED_TEST_P(TaskQueueTest, EveryTaskIsTakenOnce) {
     typename TypeParam::template Array<std::uint32_t> visits(T::kNodes);
     typename TypeParam::template Array<std::uint32_t> marks(T::kNodes);
     state[0].remaining.value = T::kNodes;
-    TypeParam::run(T::kWarps, QueueBody{slots.data(), bits, state.data(), T::kNodes, visits.data(),
-                                        marks.data()});
+    TypeParam::run(T::kWarps, QueueBody{slots.data(), bits, state.data(), T::kWarps, T::kNodes,
+                                        visits.data(), marks.data()});
     for (std::uint32_t i = 0; i < T::kNodes; ++i) ASSERT_EQ(visits[i], 1U) << "node " << i;
     EXPECT_EQ(state[0].wrong.value, 0U);
+    EXPECT_GT(state[0].heard.value, 0U);
     EXPECT_EQ(state[0].heard.value, state[0].called.value);
     EXPECT_GT(state[0].given.value, 0U) << "nothing went through the queue";
 }

@@ -10,14 +10,18 @@
 #define HEAPWOOD_INLINE __host__ __device__ __forceinline__
 /// Keeps a rarely taken path out of line, so that it costs the hot path no registers.
 #define HEAPWOOD_NOINLINE __host__ __device__ __noinline__
-/// Before a loop: unroll it n times, or wholly, where nvcc compiles it.
+#else
+#define HEAPWOOD_FN
+#define HEAPWOOD_INLINE inline
+#define HEAPWOOD_NOINLINE
+#endif
+
+#if defined(__CUDA_ARCH__)
+/// Before a loop: unroll it n times, or wholly, where a GPU's code is compiled.
 #define HEAPWOOD_UNROLL(n) HEAPWOOD_PRAGMA(unroll n)
 #define HEAPWOOD_UNROLL_ALL HEAPWOOD_PRAGMA(unroll)
 #define HEAPWOOD_PRAGMA(text) _Pragma(#text)
 #else
 #define HEAPWOOD_UNROLL(n)
 #define HEAPWOOD_UNROLL_ALL
-#define HEAPWOOD_FN
-#define HEAPWOOD_INLINE inline
-#define HEAPWOOD_NOINLINE
 #endif

@@ -694,7 +694,6 @@ private:
             used[0] += goes_left(lo, hi, split.position, split.side);
             used[1] += goes_right(lo, hi, split.position, split.side);
         }
-        HEAPWOOD_UNROLL_ALL
         used[0] = warp_.sum(used[0]);
         used[1] = warp_.sum(used[1]);
         std::uint64_t start[2];

@@ -171,7 +171,7 @@ template <class Machine>
 class TaskQueueTest : public ::testing::Test {
 protected:
 #if defined(__SANITIZE_THREAD__)
-    static constexpr unsigned kWarps = Machine::Warp::width == 1 ? 8 : 2;
+    static constexpr unsigned kWarps = Machine::Warp::width == 1 ? 8 : 3;
     static constexpr std::uint32_t kNodes = Machine::Warp::width == 1 ? 5000 : 60;
 #elif defined(__CUDACC__)
     static constexpr unsigned kWarps = 512;

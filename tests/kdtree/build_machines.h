@@ -158,7 +158,7 @@ void expect_pool_is_whole(const Attempt& a, const std::string& what) {
 /// tree_correctness_test.cpp.
 inline Tree plain_tree(const scenes::Scene& scene, const BuildConfig& config) {
     RunOptions options;
-    options.pool_bytes = std::uint64_t{1} << 30;
+    options.pool_bytes = (std::uint64_t{1} << 30) + 200 * root_array_bytes(scene.triangles.size());
     options.repeat = 1;
     options.warm_up = 0;
     options.threads = 1;

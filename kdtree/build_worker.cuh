@@ -171,7 +171,7 @@ private:
         if (--until_share_ > 0) return;
         look_around();
         until_share_ = idle_ > 0 ? 1 : kSharePeriod;
-        for (; idle_ > 0 && top_ - bottom_ > 1; --idle_, ++bottom_) {
+        for (; may_give_ > 0 && top_ - bottom_ > 1; --may_give_, ++bottom_) {
             const Task task = stack_[bottom_];
             const bool counts = task.job == nullptr;
             queue_.give_seen(warp_, task, 1, [&](std::uint32_t) {
@@ -190,6 +190,7 @@ private:
         }
         aborted_ = warp_.any(failed);
         idle_ = warp_.shuffle(idle_, 0);
+        may_give_ = idle_ < TaskQueue<Task>::kMostGiven ? idle_ : TaskQueue<Task>::kMostGiven;
     }
 
     // ---------------------------------------------------------------- memory
@@ -621,9 +622,9 @@ private:
     /// Offers a job to the warps last seen idle, to no more of them in all than it has chunks: an
     /// invitation that comes too late keeps its taker, and all tasks behind it, from real work.
     HEAPWOOD_FN void invite(Job& job, std::uint32_t chunks_left) {
-        std::uint32_t wanted = idle_ < chunks_left - 1 ? idle_ : chunks_left - 1;
+        std::uint32_t wanted = may_give_ < chunks_left - 1 ? may_give_ : chunks_left - 1;
         if (wanted == 0) return;
-        wanted = wanted < TaskQueue<Task>::kMostGiven ? wanted : TaskQueue<Task>::kMostGiven;
+        may_give_ -= wanted;
         if (leader()) {
             const std::uint32_t before = job.invited.ref().add_relaxed(wanted);
             const std::uint32_t rest = before < job.chunks - 1 ? job.chunks - 1 - before : 0;
@@ -866,7 +867,8 @@ private:
     std::uint32_t pair_end_ = 0;
     std::uint64_t reference_ = 0;
     std::uint64_t reference_end_ = 0;
-    std::uint32_t idle_ = 0;  ///< about how many warps waited when this one last looked
+    std::uint32_t idle_ = 0;      ///< about how many warps waited when this one last looked
+    std::uint32_t may_give_ = 0;  ///< tasks it may give before it looks again
     bool aborted_ = false;
 };
 

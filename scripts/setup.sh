@@ -19,12 +19,23 @@ if [ -x "$root/.venv/bin/cmake" ]; then
     PATH=$root/.venv/bin:$PATH
 fi
 
-has_nvcc() { command -v nvcc >/dev/null; }
+# at_least WANTED HAVE: whether the version HAVE is WANTED or newer.
+at_least() { [ "$(printf '%s\n' "$1" "$2" | sort -V | head -n 1)" = "$1" ]; }
+
+# The version of nvcc; nothing if there is none. Distributions package ones that are too old.
+nvcc_wanted=12.8
+nvcc_version=
+if command -v nvcc >/dev/null; then
+    nvcc_version=$(nvcc --version 2>/dev/null | sed -n 's/.*release \([0-9.]*\).*/\1/p' || true)
+fi
+has_nvcc() { [ -n "$nvcc_version" ] && at_least "$nvcc_wanted" "$nvcc_version"; }
 has_gpu() { [ -e /dev/nvidia0 ] || [ -e /dev/dxg ]; }
 
 # Says in one line why the CPU is used, if it is.
 say_device() {
-    if ! has_nvcc; then
+    if [ -n "$nvcc_version" ] && ! has_nvcc; then
+        say "nvcc $nvcc_version is too old ($nvcc_wanted is needed): building for the CPU"
+    elif ! has_nvcc; then
         say "no nvcc found: building for and running on the CPU"
     elif ! has_gpu; then
         say "no GPU found: running on the CPU"
@@ -54,19 +65,21 @@ missing_packages() {
     done
 }
 
-# Whether we may run commands as root without a password; sets $as_root.
+# Whether we may run commands as root, on a terminal also by sudo's asking for a password; sets
+# $as_root.
 may_install() {
     if [ "$(id -u)" -eq 0 ]; then
         as_root=
-    elif command -v sudo >/dev/null && sudo -n true 2>/dev/null; then
+    elif command -v sudo >/dev/null && { [ -t 0 ] || sudo -n true 2>/dev/null; }; then
         as_root=sudo
     else
         return 1
     fi
 }
 
-# Whether the user agrees to $1: asked on a terminal, else by HEAPWOOD_YES, CI, or being root.
+# Whether the user agrees to $1: by HEAPWOOD_YES, CI, or being root; else asked on a terminal.
 agreed() {
+    [ "${HEAPWOOD_YES:-}" != 0 ] || return 1
     [ "${HEAPWOOD_YES:-}" = 1 ] && return 0
     [ "${CI:-}" = true ] && return 0
     [ "$(id -u)" -eq 0 ] && return 0
@@ -122,12 +135,13 @@ ensure_packages() {
 # CMake 3.24 or newer; Ubuntu 22.04's is older, PyPI's will do.
 ensure_cmake() {
     local have
+    command -v cmake >/dev/null || die "cmake is missing; install it, 3.24 or newer"
     have=$(cmake --version | sed -n '1s/.* //p')
-    if [ "$(printf '%s\n' 3.24 "$have" | sort -V | head -n 1)" = 3.24 ]; then
+    if at_least 3.24 "$have"; then
         return 0
     fi
     say "CMake $have is too old (3.24 is needed)"
-    if ! may_install || ! agreed "install a newer CMake into $root/.venv"; then
+    if ! agreed "install a newer CMake into $root/.venv"; then
         die "call: python3 -m venv .venv && .venv/bin/pip install cmake"
     fi
     ensure_packages python3 python3-venv

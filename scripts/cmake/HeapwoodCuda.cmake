@@ -18,6 +18,10 @@ if(HEAPWOOD_HAS_CUDA)
     endif()
     set(user_architectures "${CMAKE_CUDA_ARCHITECTURES}$ENV{CUDAARCHS}")
     enable_language(CUDA)
+    if(CMAKE_CUDA_COMPILER_ID STREQUAL "NVIDIA" AND CMAKE_CUDA_COMPILER_VERSION VERSION_LESS 12.8)
+        message(FATAL_ERROR "nvcc ${CMAKE_CUDA_COMPILER_VERSION} is too old, 12.8 is needed: set "
+            "CUDACXX to a newer one, or HEAPWOOD_CUDA=OFF to build for the CPU")
+    endif()
     include(HeapwoodCuda20)
     if(user_architectures STREQUAL "")
         # "native" is an error on a machine without a GPU; then this variable is empty.

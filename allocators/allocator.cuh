@@ -33,7 +33,7 @@ struct Traits {
 
 /// Who calls: hints for spreading the load, never needed for correctness.
 struct Context {
-    std::uint32_t multiprocessor;  ///< below Pool::multiprocessors; on a CPU the thread's index
+    std::uint32_t multiprocessor;  ///< below PoolConfig::multiprocessors; a CPU's thread index
     std::uint32_t warp;            ///< number of the calling warp in the launch
 };
 

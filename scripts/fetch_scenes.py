@@ -19,6 +19,7 @@ import sys
 import urllib.error
 import urllib.request
 import zipfile
+import zlib
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BLOCK = 1 << 20
@@ -154,7 +155,7 @@ def extract(scene, part, target):
                 opener = gzip.open if scene["format"] == "ply.gz" else open
                 with opener(part, "rb") as lines:
                     obj_of_ply(lines, out)
-    except (zipfile.BadZipFile, EOFError, OSError, ValueError, IndexError) as error:
+    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, IndexError) as error:
         raise FetchError(f"cannot be unpacked: {error}") from error
 
 

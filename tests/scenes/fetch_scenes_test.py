@@ -202,6 +202,15 @@ class FetchScenesTest(unittest.TestCase):
         result = self.run_script("a", scenes=[self.scene(format="zip")])
         self.assertEqual(result.returncode, 1)
         self.assertIn("cannot be unpacked", result.stderr)
+
+    def test_reports_damaged_compressed_data(self):
+        packed = bytearray(gzip.compress(PLY))
+        packed[12:20] = b"\xff" * 8  # within the compressed data, behind gzip's header
+        self.server.files["/a.ply.gz"] = bytes(packed)
+        result = self.run_script("a", scenes=[self.scene(path="/a.ply.gz", format="ply.gz")])
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("cannot be unpacked", result.stderr)
+        self.assertNotIn("Traceback", result.stderr)
         self.assert_nothing_left()
 
     def test_converts_ply(self):

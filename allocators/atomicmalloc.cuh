@@ -15,7 +15,6 @@
 #pragma once
 
 #include <stdexcept>
-#include <string>
 
 #include "allocators/allocator.cuh"
 #include "allocators/heap.h"

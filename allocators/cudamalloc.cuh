@@ -50,11 +50,15 @@ public:
 #else
             const std::uint64_t size = rounded(bytes);
             const platform::AtomicRef live(*live_);
-            if (live.add_relaxed(size) + size <= capacity_) {
-                if (void* p = std::malloc(size)) return p;
-            }
-            live.sub_relaxed(size);
-            return nullptr;
+            // Not added before it is sure to fit: a large request that is about to be refused must
+            // not stand in the way of a small one.
+            std::uint64_t before = live.load_relaxed();
+            do {
+                if (size > capacity_ - before) return nullptr;
+            } while (!live.cas_relaxed(before, before + size));
+            void* p = std::malloc(size);
+            if (p == nullptr) live.sub_relaxed(size);
+            return p;
 #endif
         }
         HEAPWOOD_FN void deallocate(const Context&, void* p, std::size_t bytes) const {

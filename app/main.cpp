@@ -36,6 +36,8 @@ ExitCode run(int argc, const char* const* argv) {
         return fail(ExitCode::usage, error.what());
     } catch (const NoDevice& error) {
         return fail(ExitCode::no_device, error.what());
+    } catch (const scenes::SceneTooLarge& error) {
+        return fail(ExitCode::out_of_memory, error.what());
     } catch (const scenes::SceneError& error) {
         return fail(ExitCode::bad_input, error.what());
     } catch (const allocators::HeapError& error) {

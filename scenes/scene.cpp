@@ -50,7 +50,7 @@ Scene load(const std::string& name) {
         }
         return load_obj(name);
     } catch (const std::bad_alloc&) {
-        throw SceneError(name + ": does not fit into this machine's memory");
+        throw SceneTooLarge(name + ": does not fit into this machine's memory");
     }
 }
 

@@ -18,6 +18,12 @@ public:
     using std::runtime_error::runtime_error;
 };
 
+/// Thrown for a scene that is sound, or may be, but too large for this machine's memory.
+class SceneTooLarge : public SceneError {
+public:
+    using SceneError::SceneError;
+};
+
 /// An axis-aligned box; lo > hi on every axis when empty.
 struct Bounds {
     glm::vec3 lo{1, 1, 1};

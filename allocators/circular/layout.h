@@ -49,7 +49,6 @@ inline std::vector<std::uint32_t> presplit(std::uint64_t granules, std::uint32_t
             starts.push_back(static_cast<std::uint32_t>(at));
         }
     }
-    return starts;
 }
 
 }  // namespace heapwood::allocators::circular

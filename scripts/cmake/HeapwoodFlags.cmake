@@ -1,6 +1,6 @@
 # Compiler flags. Floating point must round alike on every machine, or trees would differ in ties:
 # no contraction to fused multiply-add, no fast-math.
-if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+if(PROJECT_IS_TOP_LEVEL AND NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
     set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)
 endif()
 set(CMAKE_CXX_STANDARD 20)

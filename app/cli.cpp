@@ -117,7 +117,8 @@ void add_config(CLI::App& verb, kdtree::BuildConfig& c) {
         whole(0, 64));
     add("--large-limit", c.large_limit, "Nodes above this many references are shared by many warps",
         whole(1, kAny32));
-    add("--chunk", c.chunk, "How many references of such a node a warp takes at a time",
+    add("--chunk", c.chunk,
+        "Most references of such a node that a warp takes at a time; fewer while others idle",
         whole(32, kAny32));
     add("--max-nodes", c.max_nodes, "Capacity of the node array; 0: estimated, grows if needed",
         whole(0, kdtree::Node::kLimit));
@@ -160,7 +161,8 @@ void add_run(CLI::App& verb, BuildOptions& o) {
                     throw CLI::ValidationError("--pool", error.what());
                 }
             },
-            "Memory for the allocator: 20x the root node's array, or bytes: 512MiB")
+            "Memory for the allocator: 20x the root node's array, or bytes: 512MiB; by default at "
+            "least what the allocator needs")
         ->default_str(PoolSize().text())
         ->type_name("SIZE");
     const auto count = [&verb](const char* name, unsigned& value, const char* what,
@@ -182,7 +184,7 @@ constexpr const char* kProgramHelp = R"(Examples:
   heapwood build scenes/models/trefoil.obj
   heapwood list
 
-Every option can be given by an environment variable (Env:...); the command line wins.
+Options marked (Env:...) can be given by that environment variable; the command line wins.
 Exit codes: 0 done, 1 internal or CUDA error, 2 wrong usage, 3 bad input file, 4 out of memory or
 pool, 5 verification failed, 77 no such device.)";
 

@@ -6,7 +6,7 @@
 
 namespace heapwood::app::log {
 
-/// How much is said. -1: errors only; 0 (as without this call): also warnings and notes; 1 and
+/// How much is said. -1: errors only; 0 (as without this call): also warnings; 1 and
 /// more: also details.
 void set_up(int verbosity);
 

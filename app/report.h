@@ -59,7 +59,7 @@ struct Result {
     allocators::Traits allocator{};
     Outcome outcome = Outcome::done;
     std::string message;           ///< why, if not done
-    std::uint64_t pool_bytes = 0;  ///< as asked for
+    std::uint64_t pool_bytes = 0;  ///< the allocator's own word; as asked for if it failed
     double pool_multiple = 0;      ///< of the root node's array
     std::vector<double> samples;   ///< milliseconds of the timed runs
     double upload_ms = 0;

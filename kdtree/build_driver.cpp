@@ -9,7 +9,8 @@ namespace heapwood::kdtree {
 
 namespace {
 
-/// What a warp may lose of the last blocks it reserves; another schedule loses more than this one.
+/// What a warp may lose of the last blocks it reserves (and of references a few at the end of each
+/// block); another schedule loses more than this one.
 constexpr std::uint64_t kLostNodes = 64;
 constexpr std::uint64_t kLostReferences = 256;
 
@@ -61,6 +62,8 @@ BuildMemory::BuildMemory(allocators::Place place, const scenes::Scene& scene,
     }
     // Warps reserve nodes and references in blocks; what is left of their last ones is lost.
     slack_warps_ = std::min<std::uint64_t>(warps, n);
+    max_nodes_ = config.max_nodes;
+    max_references_ = config.max_references;
 
     const std::vector<Triangle> triangles = gather(scene);
     triangles_ = allocators::Heap(place, n * sizeof(Triangle));
@@ -80,10 +83,9 @@ BuildMemory::BuildMemory(allocators::Place place, const scenes::Scene& scene,
     problem_.clip = config.clip;
 
     // Every level holds about 1.3 n references at its widest; large nodes thus number at most a
-    // few times n / large_limit, and some medium nodes become jobs. Past the capacity a node is
-    // built by one warp.
-    problem_.job_capacity = static_cast<std::uint32_t>(
-        64 + 6 * n / std::max<std::uint32_t>(config.large_limit, 64) + n / 128);
+    // few times n / large_limit. Past the capacity a node is built by one warp.
+    problem_.job_capacity =
+        static_cast<std::uint32_t>(64 + 6 * n / std::max<std::uint32_t>(config.large_limit, 64));
     jobs_ = allocators::Heap(place, problem_.job_capacity * sizeof(Job));
     problem_.jobs = jobs_.as<Job>();
     stacks_ = allocators::Heap(place, std::uint64_t{warps} * kStackSize * sizeof(Task));
@@ -140,14 +142,18 @@ void BuildMemory::enlarge(const BuildState& s) {
                                     " references, more than 2^30 and 2^32 - 1: raise the leaf "
                                     "limit or lower the depth");
     }
-    // The next schedule may lose other ends of blocks.
+    // What the user has limited stays as it is: if that was short as well, the next run says so.
     make_outputs(
-        std::max(problem_.node_capacity, 2 * s.nodes + kLostNodes * slack_warps_),
-        std::max(problem_.reference_capacity, s.references + kLostReferences * slack_warps_));
+        max_nodes_ != 0 ? problem_.node_capacity
+                        : std::max(problem_.node_capacity, 2 * s.nodes + kLostNodes * slack_warps_),
+        max_references_ != 0
+            ? problem_.reference_capacity
+            : std::max(problem_.reference_capacity, s.references + kLostReferences * slack_warps_));
 }
 
 std::string explain(Status status, const Problem& problem, const BuildState& state,
                     std::uint64_t pool_bytes) {
+    const std::uint64_t warps = std::min(problem.warps, problem.count);
     switch (status) {
         case Status::done:
             return {};
@@ -156,13 +162,12 @@ std::string explain(Status status, const Problem& problem, const BuildState& sta
                    bytes_text(state.failed_bytes);
         case Status::nodes_exhausted:
             return "the node array holds " + std::to_string(problem.node_capacity) +
-                   " nodes, but up to " +
-                   std::to_string(2 * state.nodes + kLostNodes * problem.warps) +
+                   " nodes, but up to " + std::to_string(2 * state.nodes + kLostNodes * warps) +
                    " would have been needed";
         case Status::references_exhausted:
             return "the array of the leaves' references holds " +
                    std::to_string(problem.reference_capacity) + ", but up to " +
-                   std::to_string(state.references + kLostReferences * problem.warps) +
+                   std::to_string(state.references + kLostReferences * warps) +
                    " would have been needed";
     }
     return {};

@@ -8,9 +8,7 @@
 #pragma once
 
 #include <chrono>
-#include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "allocators/adaptors/counting.cuh"
@@ -45,6 +43,8 @@ private:
 
     allocators::Place place_;
     std::uint64_t slack_warps_;
+    std::uint64_t max_nodes_;
+    std::uint64_t max_references_;
     allocators::Heap triangles_;
     allocators::Heap nodes_;
     allocators::Heap references_;

@@ -59,13 +59,14 @@ struct BuildState {
     Counter queue_head;
     Counter queue_tail;
     /// Credits: one for each unfinished job, each piece on its way through the queue, and each
-    /// such piece whose descendants a warp still works on. The build is done when it falls to 0.
+    /// such piece, or finished job, whose descendants a warp still works on. The build is done when
+    /// it falls to 0.
     Counter outstanding;
     Counter done;
     Counter root_ready;
     Counter jobs;
-    Counter status;  ///< the first failure, as a Status
-    alignas(128) std::uint64_t nodes;
+    Counter status;                    ///< the failure, as a Status
+    alignas(128) std::uint64_t nodes;  ///< pairs of nodes reserved
     alignas(128) std::uint64_t references;
     alignas(128) std::uint64_t failed_bytes;  ///< size of the request that ended the build
 };
@@ -96,8 +97,8 @@ struct Problem {
     BuildState* state;
 };
 
-/// Tasks a warp can have pending: every level of the tree leaves at most one behind, and a job
-/// one more.
+/// Tasks a warp can have pending: every level of the tree leaves at most one behind, and one is
+/// being gone on with; the rest is reserve.
 inline constexpr std::uint32_t kStackSize = kMaxDepth + 4;
 
 /// Memory that the lanes of a warp share (shared memory on a GPU).

@@ -69,9 +69,10 @@ private:
     /// Node pairs, and leaf references, that a warp reserves at a time.
     static constexpr std::uint32_t kPairBlock = 32;
     static constexpr std::uint32_t kReferenceBlock = 256;
-    /// A warp looks for idle warps after every this many small nodes.
+    /// A warp that has seen nobody idle looks again after this many small nodes, or one larger.
     static constexpr std::uint32_t kSharePeriod = 16;
-    /// References of a job below which a further warp costs more than it helps.
+    /// References of a job below which a further warp costs more than it helps. (A smaller
+    /// BuildConfig::chunk goes first.)
     static constexpr std::uint32_t kSmallestChunk = 128;
     /// References of a small node that a lane holds.
     static constexpr unsigned kPerLane = (kExactMax + W::width - 1) / W::width;
@@ -85,15 +86,11 @@ private:
     HEAPWOOD_FN bool start() {
         Job& job = problem_.jobs[0];
         if (context_.warp == 0) publish_root(job);
-        bool failed = false;
         if (leader()) {
             for (unsigned n = 0; state_.root_ready.ref().load_acquire() == 0; ++n) W::back_off(n);
-            failed = has_failed();
         }
-        failed = warp_.any(failed);
         warp_.sync();
-        // A failure of another warp, later than that, is for help() to see.
-        if (failed && problem_.jobs[0].piece.references == nullptr) return false;
+        if (job.piece.references == nullptr) return false;
         help(job);
         return true;
     }
@@ -174,7 +171,7 @@ private:
         for (; may_give_ > 0 && top_ - bottom_ > 1; --may_give_, ++bottom_) {
             const Task task = stack_[bottom_];
             const bool counts = task.job == nullptr;
-            queue_.give_seen(warp_, task, 1, [&](std::uint32_t) {
+            queue_.give(warp_, task, 1, [&](std::uint32_t) {
                 if (counts) state_.outstanding.ref().add_relaxed(1);
             });
         }
@@ -220,6 +217,7 @@ private:
             arrays[1] = reinterpret_cast<Reference*>(addresses[1]);
             if (arrays[0] != nullptr && arrays[1] != nullptr) return true;
         }
+        warp_.sync();  // what the other lane's allocation wrote, before it is freed from here
         if (leader()) {
             const unsigned short_of = arrays[0] == nullptr ? 0 : 1;
             record_failure(Status::pool_exhausted, kJoint ? bytes[0] + bytes[1] : bytes[short_of]);
@@ -501,6 +499,7 @@ private:
 
     HEAPWOOD_FN void expand_medium(Piece& piece) {
         const Split split = piece.split;
+        warp_.sync();  // the scratch memory's previous use is over in all lanes
         Reference* arrays[2];
         if (!allocate_children(split, arrays)) {
             release(piece.references, piece.count);
@@ -631,7 +630,7 @@ private:
             wanted = wanted < rest ? wanted : rest;
         }
         wanted = warp_.shuffle(wanted, 0);
-        queue_.give_seen(warp_, Task{&job, Piece{}}, wanted, [](std::uint32_t) {});
+        queue_.give(warp_, Task{&job, Piece{}}, wanted, [](std::uint32_t) {});
     }
 
     /// Takes chunks of a job until none is left; whoever finishes the last chunk completes it.

@@ -38,7 +38,7 @@ struct BuildResult {
     Tree tree;
     std::vector<double>
         milliseconds;      ///< one per timed run: the kernel (CUDA events), or steady clock
-    double upload_ms = 0;  ///< scene to device memory
+    double upload_ms = 0;  ///< making the build's arrays, and the scene into them
     double pool_ms = 0;    ///< making the pool
     std::uint64_t pool_bytes = 0;
     std::uint64_t overhead_bytes = 0;  ///< the allocator's side tables
@@ -46,7 +46,8 @@ struct BuildResult {
     allocators::Statistics allocations;
     /// Of the pool after the last build, when everything has been freed; negative: unknown.
     double external_fragmentation = -1;
-    /// Bytes still allocated after the last build; for a full allocator a leak unless 0.
+    /// Bytes still allocated after the last build; for a full allocator a leak unless 0
+    /// (and 0 where the allocator cannot be walked).
     std::uint64_t leaked_bytes = 0;
     unsigned registers = 0;    ///< of the build kernel, per thread (0 on a CPU)
     unsigned spill_bytes = 0;  ///< local memory of the build kernel, per thread

@@ -2,7 +2,9 @@
 /// The builder on a CPU: each thread is a warp of width 1.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -32,7 +34,12 @@ public:
             worker.run();
         };
         std::vector<std::thread> others;
-        for (unsigned i = 1; i < threads_; ++i) others.emplace_back(work, i);
+        others.reserve(threads_);
+        try {
+            for (unsigned i = 1; i < threads_; ++i) others.emplace_back(work, i);
+        } catch (const std::system_error&) {
+            // The system gives no more threads; those that there are do all of the work.
+        }
         work(0);
         for (std::thread& t : others) t.join();
         return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start)

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
 
 #include "allocators/platform/warp.cuh"
 #include "kdtree/build_driver.h"

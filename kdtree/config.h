@@ -26,7 +26,7 @@ struct BuildConfig {
     std::uint32_t exact_limit = 64;
     /// Nodes above this many references are shared by many warps.
     std::uint32_t large_limit = 1024;
-    /// How many references of such a node a warp takes at a time.
+    /// Most references of such a node that a warp takes at a time; fewer while other warps idle.
     std::uint32_t chunk = 256;
     /// Clip triangles at split planes, rather than cut their boxes only.
     bool clip = true;

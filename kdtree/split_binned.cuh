@@ -2,9 +2,10 @@
 /// Split search over 32 bins an axis (min-max binning after Shevtsov et al. 2007), for nodes of
 /// many references.
 ///
-/// The bins divide the node's cell evenly. Each reference is counted in the bin of its lower and
-/// of its upper end, so that the counts on both sides of each of the 31 planes are exact: which
-/// bin an end is in is decided by comparing it with the planes themselves, so rounding in the
+/// The bins divide evenly a box that contains the node's references: the root's cell, else the box
+/// around the parent's references, cut at its plane. Each reference is counted in the bin of its
+/// lower and of its upper end, so that the counts on both sides of each of the 31 planes are exact:
+/// which bin an end is in is decided by comparing it with the planes themselves, so rounding in the
 /// guess cannot make counts and partition disagree.
 #pragma once
 
@@ -38,19 +39,19 @@ struct Bins {
     }
 };
 
-/// Where the bins of a cell are. Plane b of an axis, 0 < b < 32, is at lo + b * step.
+/// Where the bins of a box are. Plane b of an axis, 0 < b < 32, is at lo + b * step.
 struct BinFrame {
     glm::vec3 lo;
     glm::vec3 step;
     glm::vec3 inverse;  ///< of the step
 
-    HEAPWOOD_FN static BinFrame of(const Box& cell) {
+    HEAPWOOD_FN static BinFrame of(const Box& box) {
         BinFrame f;
-        f.lo = cell.lo;
+        f.lo = box.lo;
         // Divided before the subtraction, which could overflow.
         const float n = 1.0F / kBins;
-        f.step = {cell.hi.x * n - cell.lo.x * n, cell.hi.y * n - cell.lo.y * n,
-                  cell.hi.z * n - cell.lo.z * n};
+        f.step = {box.hi.x * n - box.lo.x * n, box.hi.y * n - box.lo.y * n,
+                  box.hi.z * n - box.lo.z * n};
         f.inverse = {1 / f.step.x, 1 / f.step.y, 1 / f.step.z};
         return f;
     }
@@ -121,8 +122,8 @@ HEAPWOOD_INLINE void clear_bins(const W& warp, Bins& bins) {
 /// Collective: the best of the bins' planes, and of the planes that cut empty space off at the box
 /// `tight` around the references, for a cell that holds n references; or a leaf.
 ///
-/// The cell may be smaller than the frame (empty space has been cut off since the counting);
-/// planes outside it are passed over.
+/// The cell is not the frame: it may reach beyond it, and it may be smaller where empty space has
+/// been cut off since the counting; planes outside it are passed over.
 template <class W>
 HEAPWOOD_FN Split split_binned(const W& warp, const Bins& bins, const BinFrame& frame,
                                const Box& cell, const Box& tight, std::uint32_t n,

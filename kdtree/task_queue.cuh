@@ -12,8 +12,8 @@
 /// Memory order: whatever a giver wrote before `give` happens before what the taker does after
 /// `poll` returned true; the slot's sequence number is released by the one and acquired by the
 /// other. The sequence of the slot of ticket t is 2 * (t / slots) while it is free for t, one more
-/// when filled; the taker's release of the next even number, after it has copied the task, is
-/// acquired by the giver of the slot's next ticket.
+/// when filled; the taker's release of what is free for the slot's next ticket, after it has copied
+/// the task, is acquired by the giver of the slot's next ticket.
 #pragma once
 
 #include <cstdint>
@@ -58,25 +58,14 @@ public:
         return difference > 0 ? static_cast<std::uint32_t>(difference) : 0;
     }
 
-    /// Collective: gives `task` (the same in every lane) to at most `wanted` waiting warps, and at
-    /// most kMostGiven.
-    /// @return how many there were. `account(k)` is called by one lane, before any of the k can
-    /// start on the task.
+    /// Collective: gives `task` to `seen` warps (both the same in every lane) that the caller has
+    /// seen waiting, but to at most kMostGiven, which is also the most that it may give in all
+    /// before it looks again.
+    /// @return to how many. `account(k)` is called by one lane, before any of the k can start on
+    /// the task.
     template <class W, class Account>
-    HEAPWOOD_FN std::uint32_t give(const W& warp, const Task& task, std::uint32_t wanted,
+    HEAPWOOD_FN std::uint32_t give(const W& warp, const Task& task, std::uint32_t seen,
                                    Account account) const {
-        std::uint32_t idle = 0;
-        if (warp.lane() == 0) idle = waiting();
-        idle = warp.shuffle(idle, 0);
-        const std::uint32_t given = idle < wanted ? idle : wanted;
-        return give_seen(warp, task, given, account);
-    }
-
-    /// As give, to `seen` warps (the same in every lane) that the caller has seen waiting. Between
-    /// two looks it may give at most kMostGiven tasks in all.
-    template <class W, class Account>
-    HEAPWOOD_FN std::uint32_t give_seen(const W& warp, const Task& task, std::uint32_t seen,
-                                        Account account) const {
         const std::uint32_t taken = seen < kMostGiven ? seen : kMostGiven;
         if (taken == 0) return 0;
         std::uint32_t first = 0;
@@ -118,7 +107,8 @@ public:
     }
     HEAPWOOD_INLINE const Task& task_of(std::uint32_t ticket) const { return slot_of(ticket).task; }
     HEAPWOOD_INLINE void release(std::uint32_t ticket) const {
-        platform::AtomicRef(slot_of(ticket).sequence).store_release(free_for(ticket) + 2);
+        platform::AtomicRef(slot_of(ticket).sequence)
+            .store_release(free_for(ticket + (1U << slot_bits_)));
     }
 
 private:

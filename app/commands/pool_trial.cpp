@@ -16,7 +16,7 @@ std::string pool_trial(const Backend& backend, const scenes::Scene& scene,
     run.warm_up = 0;
     run.statistics = false;
     const std::uint64_t root = kdtree::root_array_bytes(scene.triangles.size());
-    std::uint64_t tried = failed.bytes_for(root);
+    std::uint64_t tried = run.pool_bytes;
     // Half of the memory at most: side tables, the tree and other programs need some as well, and
     // a system that overcommits would kill the program rather than refuse.
     for (PoolSize size = failed.doubled(); size.bytes_for(root) <= memory / 2;

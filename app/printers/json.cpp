@@ -90,7 +90,7 @@ Json build_json(const Report& report, const Result& r) {
             {"pool_bytes", r.pool_bytes},
             {"pool_multiple", r.pool_multiple},
             {"overhead_bytes", known(ran, r.overhead_bytes)},
-            {"leaked_bytes", known(ran, r.leaked_bytes)},
+            {"leaked_bytes", known(ran && r.allocator.walkable, r.leaked_bytes)},
             {"ms", ms},
             {"slowdown", known(factor.has_value(), factor.value_or(0))},
             {"upload_ms", known(gpu, r.upload_ms)},

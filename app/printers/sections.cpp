@@ -76,7 +76,7 @@ Table time_table(const Report& report) {
                             {"pool ms", true},
                             {report.machine.gpu ? "warps" : "threads", true},
                             {"registers", true},
-                            {"spills", true},
+                            {"local memory", true},
                             {"outcome"}},
                 .rows = {}};
     for (const Result& r : report.results) {

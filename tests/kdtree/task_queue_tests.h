@@ -127,6 +127,16 @@ private:
         }
     }
 
+    /// How many warps wait, but at most `wanted`; the same in every lane.
+    template <class W>
+    HEAPWOOD_FN static std::uint32_t seen_waiting(const W& warp, const TaskQueue<QueuedTask>& queue,
+                                                  std::uint32_t wanted) {
+        std::uint32_t seen = 0;
+        if (warp.lane() == 0) seen = queue.waiting();
+        seen = warp.shuffle(seen, 0);
+        return seen < wanted ? seen : wanted;
+    }
+
     template <class W>
     HEAPWOOD_FN void call(const W& warp, const TaskQueue<QueuedTask>& queue,
                           std::uint32_t number) const {
@@ -137,7 +147,8 @@ private:
             announced = k;
             state->remaining.ref().add_relaxed(k);
         };
-        const std::uint32_t given = queue.give(warp, task, wanted, account);
+        const std::uint32_t given =
+            queue.give(warp, task, seen_waiting(warp, queue, wanted), account);
         if (given > wanted || given > TaskQueue<QueuedTask>::kMostGiven) count_wrong(warp);
         if (warp.lane() != 0) return;
         if (announced != given) count_wrong(warp);
@@ -156,7 +167,8 @@ private:
     HEAPWOOD_FN bool give(const W& warp, const TaskQueue<QueuedTask>& queue,
                           std::uint32_t number) const {
         const QueuedTask task{number, 0, mark_of(number)};
-        const std::uint32_t given = queue.give(warp, task, 1, [](std::uint32_t) {});
+        const std::uint32_t given =
+            queue.give(warp, task, seen_waiting(warp, queue, 1), [](std::uint32_t) {});
         if (warp.lane() == 0) state->given.ref().add_relaxed(given);
         return given != 0;
     }

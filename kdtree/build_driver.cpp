@@ -166,7 +166,7 @@ std::string explain(Status status, const Problem& problem, const BuildState& sta
                    " would have been needed";
         case Status::references_exhausted:
             return "the array of the leaves' references holds " +
-                   std::to_string(problem.reference_capacity) + ", but up to " +
+                   std::to_string(problem.reference_capacity) + ", but about " +
                    std::to_string(state.references + kLostReferences * warps) +
                    " would have been needed";
     }

@@ -35,7 +35,7 @@ public:
     /// The finished tree, in canonical form.
     Tree tree() const;
     /// After a build that ran short of nodes or references: replaces the arrays by ones that are
-    /// large enough.
+    /// large enough, but for those whose size the configuration sets.
     void enlarge(const BuildState& state);
 
 private:

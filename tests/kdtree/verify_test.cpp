@@ -8,6 +8,7 @@
 #include <array>
 #include <cmath>
 #include <functional>
+#include <iterator>
 #include <vector>
 
 #include "dice.h"
@@ -359,12 +360,11 @@ TEST(Verify, ManyThreadsReportTheFirstViolation) {
     Dice dice;
     for (unsigned i = 0; i < 20; ++i) {
         Parts bad = good;
-        std::uint32_t first = 0xFFFFFFFF;
-        for (unsigned j = 0; j < 3; ++j) {
-            const std::uint32_t t = straddling[dice.below(straddling.size())];
-            std::erase(bad.leaves[1 + dice.below(2)], t);
-            first = std::min(first, t);
-        }
+        // Three different ones: a triangle missing from both leaves is another violation.
+        std::vector<std::uint32_t> missing;
+        std::ranges::sample(straddling, std::back_inserter(missing), 3, dice);
+        for (const std::uint32_t t : missing) std::erase(bad.leaves[1 + dice.below(2)], t);
+        const std::uint32_t first = std::ranges::min(missing);
         const auto found = check(scene, bad.tree());
         ASSERT_TRUE(found.has_value());
         EXPECT_EQ(found->find("triangle " + std::to_string(first) + " is "), 0U) << *found;

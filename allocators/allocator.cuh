@@ -29,6 +29,9 @@ struct Traits {
     bool walkable;                ///< `for_each_region` visits the pool; false only for CUDA's
     std::uint64_t header_bytes;   ///< memory it keeps outside payloads, per allocation or granule
     std::uint64_t smallest_pool;  ///< bytes; the constructor throws below it
+    bool splittable = false;      ///< a block may be freed in parts, in any order
+    bool shares_regions = false;  ///< a region of the walk may hold several allocations
+    bool sound = true;            ///< false: a specimen, known to go wrong; in no default list
 };
 
 /// Who calls: hints for spreading the load, never needed for correctness.
@@ -43,6 +46,7 @@ struct PoolConfig {
     std::uint64_t bytes = 0;            ///< of the pool, as users count it (without side tables)
     std::uint64_t largest_request = 0;  ///< bytes a user expects to ask for at once; 0: unknown
     std::uint32_t multiprocessors = 1;  ///< how many hints Context::multiprocessor spans
+    std::uint32_t callers = 1;          ///< about how many warps will call at once
 };
 
 /// A stretch of the pool that is one allocation, or one free block.
@@ -72,7 +76,7 @@ struct RegionVisitor {
 /// that no other allocation overlaps, or nullptr if bytes is 0, too large, or not to be had. It
 /// returns in bounded time and never traps, and the pool works afterwards. `deallocate(context,
 /// p, bytes)` takes what allocate returned, with the same size, from any thread; nullptr is
-/// ignored. What a thread wrote to a block before it freed it happens before anything the next
+/// ignored. If `splittable`, also parts of it, each of a multiple of kAlignment bytes but the last. What a thread wrote to a block before it freed it happens before anything the next
 /// owner does with it. `granted_bytes(p, bytes)`: how many bytes of the pool the allocation of
 /// `bytes` bytes at p occupies (0: unknown). Calls come from single lanes, any number at once,
 /// also from diverged lanes of one warp.

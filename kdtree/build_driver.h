@@ -79,7 +79,8 @@ BuildResult drive(const Machine& machine, const scenes::Scene& scene, const Buil
     const allocators::PoolConfig pool{.place = machine.place(),
                                       .bytes = options.pool_bytes,
                                       .largest_request = result.root_bytes,
-                                      .multiprocessors = machine.multiprocessors()};
+                                      .multiprocessors = machine.multiprocessors(),
+                                      .callers = machine.warps()};
 
     // One build; true if it is done. Arrays that were only estimated are enlarged and the build
     // is begun anew, so that an estimate is never a limit.

@@ -32,10 +32,15 @@
 
 namespace heapwood::kdtree {
 
-/// One warp's part of a build. `kJoint`: the allocator does not free individually, and both
-/// children's arrays are taken in one request, as the papers do for such allocators.
-template <platform::Warp W, class AllocatorRef, bool kJoint>
+/// One warp's part of a build with allocator A.
+template <platform::Warp W, class A>
 class BuildWorker {
+    using AllocatorRef = typename A::Ref;
+    /// Both children's arrays are taken in one request, as the papers do, where nobody minds that
+    /// they are freed apart from one another.
+    static constexpr bool kJoint = A::traits().splittable || !A::traits().frees_individually;
+    static constexpr bool kFrees = A::traits().frees_individually;
+
 public:
     /// `context.warp` numbers the warps of the build from 0. `scratch` is shared by the lanes of
     /// this warp alone. Refers to its arguments.
@@ -221,7 +226,7 @@ private:
         if (leader()) {
             const unsigned short_of = arrays[0] == nullptr ? 0 : 1;
             record_failure(Status::pool_exhausted, kJoint ? bytes[0] + bytes[1] : bytes[short_of]);
-            if constexpr (!kJoint) {
+            if constexpr (!kJoint) {  // a joint request has failed as a whole
                 allocator_.deallocate(context_, arrays[0], bytes[0]);
                 allocator_.deallocate(context_, arrays[1], bytes[1]);
             }
@@ -248,7 +253,7 @@ private:
     HEAPWOOD_FN void release(Reference* a, std::uint32_t a_count, Reference* b = nullptr,
                              std::uint32_t b_count = 0, Reference* c = nullptr,
                              std::uint32_t c_count = 0) {
-        if constexpr (!kJoint) {
+        if constexpr (kFrees) {
             warp_.sync();
             for (unsigned i = warp_.lane(); i < 3; i += W::width) {
                 Reference* p = i == 0 ? a : i == 1 ? b : c;

@@ -29,8 +29,8 @@ public:
         const auto start = std::chrono::steady_clock::now();
         const auto work = [&](std::uint32_t number) {
             Scratch scratch;
-            BuildWorker<platform::SerialWarp, typename A::Ref, !A::traits().frees_individually>
-                worker({}, problem, allocator, {.multiprocessor = number, .warp = number}, scratch);
+            BuildWorker<platform::SerialWarp, A> worker(
+                {}, problem, allocator, {.multiprocessor = number, .warp = number}, scratch);
             worker.run();
         };
         std::vector<std::thread> others;

@@ -44,8 +44,7 @@ __global__ void __launch_bounds__(kWarpsPerBlock * 32, kBlocksPerMultiprocessor)
     const std::uint32_t in_block = threadIdx.x / 32;
     const allocators::Context context{.multiprocessor = multiprocessor(multiprocessors),
                                       .warp = blockIdx.x * kWarpsPerBlock + in_block};
-    BuildWorker<platform::DeviceWarp, typename A::Ref, !A::traits().frees_individually> worker(
-        {}, problem, allocator, context, scratch[in_block]);
+    BuildWorker<platform::DeviceWarp, A> worker({}, problem, allocator, context, scratch[in_block]);
     worker.run();
 }
 

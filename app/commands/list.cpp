@@ -94,6 +94,7 @@ std::string as_json() {
                               {"frees_individually", t.frees_individually},
                               {"full", t.full},
                               {"walkable", t.walkable},
+                              {"sound", t.sound},
                               {"header_bytes", t.header_bytes},
                               {"smallest_pool_bytes", t.smallest_pool},
                               {"devices", machines_of(t.name)}});

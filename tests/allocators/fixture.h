@@ -76,7 +76,8 @@ protected:
         return std::make_unique<A>(allocators::PoolConfig{.place = Scale<Machine>::place,
                                                           .bytes = bytes,
                                                           .largest_request = largest,
-                                                          .multiprocessors = kMultiprocessors});
+                                                          .multiprocessors = kMultiprocessors,
+                                                          .callers = kWarps});
     }
 
     /// One thread's requests, one after the other.
@@ -116,7 +117,8 @@ protected:
         return sum;
     }
 
-    /// The live blocks overlap nowhere, and the walk shows exactly them.
+    /// The live blocks overlap nowhere, and the walk shows exactly them, or the regions that they
+    /// share.
     static void expect_pool_holds(const A& a, std::vector<Block> live) {
         std::erase_if(live, [](const Block& b) { return b.data == nullptr; });
         const auto address = [](const Block& b) {
@@ -143,12 +145,41 @@ protected:
         EXPECT_EQ(end, a.pool_bytes());
         if (!traits.frees_individually) return;
         std::erase_if(regions, [](const allocators::Region& r) { return !r.allocated; });
+        if (traits.shares_regions) {
+            expect_shared(regions, live);
+            return;
+        }
         ASSERT_EQ(regions.size(), live.size());
         for (std::size_t i = 0; i < live.size(); ++i) {
             // Regions are known by their offset from the pool's start, which the first one tells.
             ASSERT_EQ(address(live[i]) - address(live[0]), regions[i].offset - regions[0].offset);
             ASSERT_EQ(regions[i].size, live[i].granted);
         }
+    }
+    /// No block reaches from one region into the next, and no region is without a block. Where the
+    /// pool starts is not known, only that the first block begins somewhere in the first region.
+    static void expect_shared(const std::vector<allocators::Region>& regions,
+                              const std::vector<Block>& live) {
+        ASSERT_EQ(regions.empty(), live.empty());
+        if (live.empty()) return;
+        const auto first = reinterpret_cast<std::uintptr_t>(live[0].data);
+        for (std::uint64_t at = 0; at < regions[0].size; at += allocators::kAlignment) {
+            std::size_t r = 0;
+            std::size_t in_region = 0;
+            const bool fits = std::ranges::all_of(live, [&](const Block& b) {
+                const std::uint64_t begin =
+                    reinterpret_cast<std::uintptr_t>(b.data) - first + regions[0].offset + at;
+                if (begin >= regions[r].offset + regions[r].size) {
+                    if (in_region == 0 || ++r == regions.size()) return false;
+                    in_region = 0;
+                }
+                ++in_region;
+                return begin >= regions[r].offset &&
+                       begin + b.bytes <= regions[r].offset + regions[r].size;
+            });
+            if (fits && r + 1 == regions.size()) return;
+        }
+        FAIL() << "the regions are not those of the blocks";
     }
     static void expect_empty(const A& a) {
         if (traits.full) expect_pool_holds(a, {});

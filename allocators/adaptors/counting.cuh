@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "allocators/adaptors/adaptor.h"
 #include "allocators/allocator.cuh"
 #include "allocators/atomicmalloc.cuh"
 #include "allocators/heap.h"
@@ -51,10 +52,10 @@ HEAPWOOD_INLINE std::uint64_t fraction(std::uint64_t wasted, std::uint64_t size)
 
 /// An allocator that counts. Behaves as A in all else; reset() also sets the counters to 0.
 template <Allocator A>
-class Counting {
-public:
-    static constexpr Traits traits() { return A::traits(); }
+class Counting : public Adaptor<A> {
+    using Adaptor<A>::inner_;
 
+public:
     class Ref {
     public:
         HEAPWOOD_FN void* allocate(const Context& context, std::size_t bytes) const {
@@ -101,7 +102,7 @@ public:
     };
 
     explicit Counting(const PoolConfig& config)
-        : inner_(config), counters_(config.place, sizeof(detail::Counters)) {
+        : Adaptor<A>(config), counters_(config.place, sizeof(detail::Counters)) {
         counters_.zero();
     }
 
@@ -115,13 +116,6 @@ public:
         inner_.reset();
         counters_.zero();
     }
-    std::uint64_t pool_bytes() const { return inner_.pool_bytes(); }
-    std::uint64_t overhead_bytes() const { return inner_.overhead_bytes(); }
-    template <class Visitor>
-    void for_each_region(Visitor&& visit) const {
-        inner_.for_each_region(visit);
-    }
-    A& inner() { return inner_; }
 
     /// The requests since construction or the last reset(). `requests` are all of them, `failed`
     /// those answered with nullptr, for whatever reason; mean, deviation and histogram are of the
@@ -152,7 +146,6 @@ public:
     }
 
 private:
-    A inner_;
     Heap counters_;
 };
 

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "allocators/adaptors/adaptor.h"
 #include "allocators/allocator.cuh"
 #include "allocators/atomicmalloc.cuh"
 #include "allocators/heap.h"
@@ -30,10 +31,10 @@ HEAPWOOD_INLINE std::uint64_t mix(std::uint64_t v) {
 /// An allocator that fails when told to. Never fails of itself until it is told. What it refuses
 /// does not reach A; what it passes on may still fail there.
 template <Allocator A>
-class Limiting {
-public:
-    static constexpr Traits traits() { return A::traits(); }
+class Limiting : public Adaptor<A> {
+    using Adaptor<A>::inner_;
 
+public:
     class Ref {
     public:
         HEAPWOOD_FN void* allocate(const Context& context, std::size_t bytes) const {
@@ -63,7 +64,7 @@ public:
     };
 
     explicit Limiting(const PoolConfig& config)
-        : inner_(config), counter_(config.place, sizeof(std::uint64_t)) {
+        : Adaptor<A>(config), counter_(config.place, sizeof(std::uint64_t)) {
         counter_.zero();
     }
 
@@ -97,19 +98,11 @@ public:
         inner_.reset();
         counter_.zero();
     }
-    std::uint64_t pool_bytes() const { return inner_.pool_bytes(); }
-    std::uint64_t overhead_bytes() const { return inner_.overhead_bytes(); }
-    template <class Visitor>
-    void for_each_region(Visitor&& visit) const {
-        inner_.for_each_region(visit);
-    }
-    A& inner() { return inner_; }
 
 private:
     std::uint64_t passes_ = ~std::uint64_t{0};
     std::uint64_t period_ = 0;
     std::uint64_t seed_ = 0;
-    A inner_;
     Heap counter_;
 };
 

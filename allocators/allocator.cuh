@@ -19,6 +19,13 @@ namespace heapwood::allocators {
 /// Every payload starts at a multiple of this many bytes.
 inline constexpr std::size_t kAlignment = 16;
 
+/// Registers per thread that a paper gives for a kernel with one allocation and one deallocation;
+/// 0: unknown.
+struct PublishedRegisters {
+    unsigned uncoalesced = 0;  ///< every lane calls on its own
+    unsigned coalesced = 0;    ///< the lanes of a warp share one request
+};
+
 /// What is known of an allocator without running it. Strings are literals.
 struct Traits {
     const char* name;             ///< on the command line
@@ -32,6 +39,7 @@ struct Traits {
     bool splittable = false;      ///< a block may be freed in parts, in any order
     bool shares_regions = false;  ///< a region of the walk may hold several allocations
     bool sound = true;            ///< false: a specimen, known to go wrong; in no default list
+    PublishedRegisters published_registers = {};  ///< Vinkler & Havran 2015, table 1
 };
 
 /// Who calls: hints for spreading the load, never needed for correctness.

@@ -33,7 +33,8 @@ public:
                 .full = false,
                 .walkable = true,
                 .header_bytes = 0,
-                .smallest_pool = 4096};
+                .smallest_pool = 4096,
+                .published_registers = {.uncoalesced = 4, .coalesced = 9}};
     }
 
     class Ref {

@@ -42,10 +42,19 @@ struct Traits {
     PublishedRegisters published_registers = {};  ///< Vinkler & Havran 2015, table 1
 };
 
+/// A few words that a caller lends to the allocator, so that it need not look up in the pool what
+/// concerns this caller alone. Zero before the first call. On a GPU in shared memory, on a CPU
+/// anywhere; used by the threads of one thread block only, any number at once.
+struct CallerCache {
+    std::uint64_t open;
+    std::uint32_t spare;
+};
+
 /// Who calls: hints for spreading the load, never needed for correctness.
 struct Context {
     std::uint32_t multiprocessor;  ///< below PoolConfig::multiprocessors; a CPU's thread index
     std::uint32_t warp;            ///< number of the calling warp in the launch
+    CallerCache* cache = nullptr;  ///< or none. Before it goes away: flush(ref, context)
 };
 
 /// What a host object is made from.
@@ -103,5 +112,12 @@ concept Allocator =
         { ref.granted_bytes(p, n) } -> std::same_as<std::uint64_t>;
     };
 // clang-format on
+
+/// Returns to the pool what the allocator keeps in context.cache, which is empty afterwards. To be
+/// called once by any thread of its block when no other uses it any more.
+template <class Ref>
+HEAPWOOD_INLINE void flush(const Ref& ref, const Context& context) {
+    if constexpr (requires { ref.flush(context); }) ref.flush(context);
+}
 
 }  // namespace heapwood::allocators

@@ -68,6 +68,7 @@ public:
             }
             share();
         }
+        if (leader()) allocators::flush(allocator_, context_);
     }
 
 private:

@@ -29,8 +29,10 @@ public:
         const auto start = std::chrono::steady_clock::now();
         const auto work = [&](std::uint32_t number) {
             Scratch scratch;
+            allocators::CallerCache cache{};
             BuildWorker<platform::SerialWarp, A> worker(
-                {}, problem, allocator, {.multiprocessor = number, .warp = number}, scratch);
+                {}, problem, allocator, {.multiprocessor = number, .warp = number, .cache = &cache},
+                scratch);
             worker.run();
         };
         std::vector<std::thread> others;

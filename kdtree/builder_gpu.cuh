@@ -41,9 +41,13 @@ __global__ void __launch_bounds__(kWarpsPerBlock * 32, kBlocksPerMultiprocessor)
     build_kernel(const __grid_constant__ Problem problem,
                  const __grid_constant__ typename A::Ref allocator, std::uint32_t multiprocessors) {
     __shared__ Scratch scratch[kWarpsPerBlock];
+    __shared__ allocators::CallerCache caches[kWarpsPerBlock];
     const std::uint32_t in_block = threadIdx.x / 32;
+    if (threadIdx.x % 32 == 0) caches[in_block] = {};
+    __syncwarp();
     const allocators::Context context{.multiprocessor = multiprocessor(multiprocessors),
-                                      .warp = blockIdx.x * kWarpsPerBlock + in_block};
+                                      .warp = blockIdx.x * kWarpsPerBlock + in_block,
+                                      .cache = &caches[in_block]};
     BuildWorker<platform::DeviceWarp, A> worker({}, problem, allocator, context, scratch[in_block]);
     worker.run();
 }

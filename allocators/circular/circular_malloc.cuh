@@ -12,8 +12,8 @@
 
 #include "allocators/allocator.cuh"
 #include "allocators/circular/core.cuh"
+#include "allocators/circular/header.cuh"
 #include "allocators/circular/layout.h"
-#include "allocators/circular/word.cuh"
 #include "allocators/heap.h"
 
 namespace heapwood::allocators::circular {
@@ -26,33 +26,46 @@ public:
 
     static constexpr Traits traits() { return Policy::traits(); }
 
-    explicit CircularMalloc(const PoolConfig& config)
-        : shift_(granule_shift(config.bytes)),
+    /// `smallest_shift`: log2 of the granule's bytes, at least; more only in pools that would
+    /// otherwise have too many of them.
+    explicit CircularMalloc(const PoolConfig& config, std::uint32_t smallest_shift = kSmallestShift)
+        : shift_(std::max(smallest_shift, granule_shift(config.bytes))),
           granules_(static_cast<std::uint32_t>(config.bytes >> shift_)),
-          homes_(Policy::home_hints(config)),
+          homes_(Policy::homes(config)),
           refuges_(std::bit_floor(
               std::clamp<std::uint32_t>(granules_ / kGranulesPerRefuge, 1, Policy::kRefuges))) {
         if (config.bytes < traits().smallest_pool) {
             throw std::invalid_argument(std::string(traits().name) + " needs a pool of at least " +
                                         std::to_string(traits().smallest_pool) + " bytes");
         }
-        starts_ = presplit(granules_, shift_, config.largest_request);
+        if constexpr (Policy::kShares) {
+            shares_ = presplit_shares(granules_, shift_, config.largest_request, homes_);
+        } else {
+            shares_ = {presplit(granules_, shift_, config.largest_request), 0, 1};
+        }
         pool_ = Heap(config.place, pool_bytes());
-        table_ = Heap(config.place, (std::uint64_t{granules_} + 1) * sizeof(Word));
+        table_ = Heap(config.place, (std::uint64_t{granules_} + 1) * sizeof(Cell));
+        if constexpr (Policy::kBackward) {
+            before_ = Heap(config.place, (std::uint64_t{granules_} + 1) * sizeof(std::uint32_t));
+        }
         hints_ = Heap(config.place,
-                      std::uint64_t{homes_ + refuges_} * kHintStride * sizeof(std::uint32_t));
+                      (std::uint64_t{homes_} + refuges_ + 1) * kHintStride * sizeof(std::uint32_t));
         reset();
     }
 
     Ref ref() const {
         Ref r;
         r.pool_ = pool_.template as<char>();
-        r.table_ = table_.template as<Word>();
+        r.before_ = before_.template as<std::uint32_t>();
         r.hints_ = hints_.template as<std::uint32_t>();
+        r.headers_ = typename Policy::Headers(table_.template as<Cell>());
         r.granules_ = granules_;
         r.shift_ = shift_;
         r.homes_ = homes_;
         r.refuge_mask_ = refuges_ - 1;
+        // What takes a good part of a share is sought among the chunks made for such requests.
+        r.large_ = Policy::kShares ? (granules_ - shares_.starts[shares_.first]) / shares_.count / 4
+                                   : granules_ + 1;
         return r;
     }
 
@@ -61,40 +74,44 @@ public:
         // The whole table, not only the headers: a FREE word left over inside a chunk would be
         // taken for a live one.
         table_.zero();
+        if constexpr (Policy::kBackward) before_.zero();
         write_headers();
         write_hints();
     }
 
     std::uint64_t pool_bytes() const { return std::uint64_t{granules_} << shift_; }
-    std::uint64_t overhead_bytes() const { return table_.size() + hints_.size(); }
+    std::uint64_t overhead_bytes() const { return table_.size() + before_.size() + hints_.size(); }
 
     /// @throws std::logic_error if the table is not a chain of chunks that tile the pool, which
     /// only an allocation or a free still going on, or a stray write, can bring about.
     template <class Visitor>
     void for_each_region(Visitor&& visit) const {
-        std::vector<Word> block(std::min<std::uint64_t>(kWalkBlock, granules_));
+        std::vector<Cell> block(std::min<std::uint64_t>(kWalkBlock, granules_));
         std::uint64_t first = 0;
         std::uint64_t loaded = 0;
-        for (std::uint64_t at = 0; at < granules_;) {
+        for (std::uint32_t at = 0; at < granules_;) {
             if (at >= first + loaded) {
                 first = at;
                 loaded = std::min<std::uint64_t>(block.size(), granules_ - first);
-                table_.read(first * sizeof(Word), block.data(), loaded * sizeof(Word));
+                table_.read(first * sizeof(Cell), block.data(), loaded * sizeof(Cell));
             }
-            const Word w = block[at - first];
-            const bool allocated = state_of(w) == kUsed;
-            if ((!allocated && state_of(w) != kFree) || next_of(w) <= at ||
-                next_of(w) > granules_) {
-                throw std::logic_error(std::string(traits().name) + ": corrupt header word " +
-                                       std::to_string(w) + " at byte " +
-                                       std::to_string(at << shift_));
+            const Header h = Policy::Headers::decode(block[at - first]);
+            const bool allocated = h.state == kUsed;
+            if ((!allocated && h.state != kFree) || h.next <= at || h.next > granules_) {
+                throw std::logic_error(std::string(traits().name) + ": corrupt header {state " +
+                                       std::to_string(h.state) + ", next " +
+                                       std::to_string(h.next) + "} at byte " +
+                                       std::to_string(std::uint64_t{at} << shift_));
             }
-            visit(Region{at << shift_, (next_of(w) - at) << shift_, allocated});
-            at = next_of(w);
+            visit(Region{std::uint64_t{at} << shift_, std::uint64_t{h.next - at} << shift_,
+                         allocated});
+            at = h.next;
         }
     }
 
 private:
+    using Cell = typename Policy::Headers::Cell;
+
     /// Fewer refuges in a small pool, which would otherwise be smaller than its hints.
     static constexpr std::uint32_t kGranulesPerRefuge = 256;
     /// Words that a walk reads at once: the table may have gigabytes.
@@ -103,32 +120,35 @@ private:
     static constexpr std::uint64_t kWriteBlock = 1 << 16;
 
     void write_headers() {
-        const Word sentinel = make_word(kUsed, 0);
-        table_.write(std::uint64_t{granules_} * sizeof(Word), &sentinel, sizeof(sentinel));
+        const Cell sentinel = Policy::Headers::encode({kUsed, 0});
+        table_.write(std::uint64_t{granules_} * sizeof(Cell), &sentinel, sizeof(sentinel));
         // On a device a copy costs microseconds whatever its size, so headers near one another go
         // in one, with the zeroes between them. On the host that would only touch pages.
         const std::uint64_t reach = table_.place() == Place::device ? kWriteBlock : 1;
-        std::vector<Word> block;
-        for (std::size_t i = 0; i < starts_.size();) {
-            const std::uint32_t first = starts_[i];
+        const std::vector<std::uint32_t>& starts = shares_.starts;
+        std::vector<Cell> block;
+        for (std::size_t i = 0; i < starts.size();) {
+            const std::uint32_t first = starts[i];
             block.clear();
-            for (; i < starts_.size() && starts_[i] - first < reach; ++i) {
-                block.resize(starts_[i] - first + 1, 0);
-                block.back() =
-                    make_word(kFree, i + 1 < starts_.size() ? starts_[i + 1] : granules_);
+            for (; i < starts.size() && starts[i] - first < reach; ++i) {
+                block.resize(starts[i] - first + 1, Cell{});
+                block.back() = Policy::Headers::encode(
+                    {kFree, i + 1 < starts.size() ? starts[i + 1] : granules_});
             }
-            table_.write(first * sizeof(Word), block.data(), block.size() * sizeof(Word));
+            table_.write(first * sizeof(Cell), block.data(), block.size() * sizeof(Cell));
         }
     }
 
-    /// Homes and refuges are each spread evenly over the chunks; a single home is chunk 0.
+    /// Homes go to the starts of the shares; refuges are spread evenly over all chunks; the hint
+    /// for large requests, the last one, is chunk 0.
     void write_hints() {
+        const std::vector<std::uint32_t>& starts = shares_.starts;
         std::vector<std::uint32_t> hints(hints_.size() / sizeof(std::uint32_t), 0);
         for (std::uint64_t i = 0; i < homes_; ++i) {
-            hints[i * kHintStride] = starts_[i * starts_.size() / homes_];
+            hints[i * kHintStride] = starts[shares_.first + i * shares_.count / homes_];
         }
         for (std::uint64_t i = 0; i < refuges_; ++i) {
-            hints[(homes_ + i) * kHintStride] = starts_[i * starts_.size() / refuges_];
+            hints[(homes_ + i) * kHintStride] = starts[i * starts.size() / refuges_];
         }
         hints_.write(0, hints.data(), hints_.size());
     }
@@ -137,9 +157,10 @@ private:
     std::uint32_t granules_;
     std::uint32_t homes_;
     std::uint32_t refuges_;
-    std::vector<std::uint32_t> starts_;
+    Shares shares_;
     Heap pool_;
     Heap table_;
+    Heap before_;
     Heap hints_;
 };
 

@@ -70,18 +70,14 @@
 #include <cstdint>
 
 #include "allocators/allocator.cuh"
-#include "allocators/circular/word.cuh"
+#include "allocators/circular/header.cuh"
+#include "allocators/circular/policy.cuh"
 #include "allocators/platform/atomic.cuh"
 #include "allocators/platform/bits.cuh"
 #include "allocators/platform/warp.cuh"
 
 namespace heapwood::allocators::circular {
 
-/// A chunk is split if it has at least this many times the size asked for; else it is given whole,
-/// which bounds the internal waste by one half (the papers' maximum fragmentation).
-inline constexpr std::uint32_t kMaxFragmentation = 2;
-/// How many free successors a block merges with when it is freed.
-inline constexpr std::uint32_t kMergesPerFree = 64;
 /// How many times a request that lost a chunk to another moves to another hint.
 inline constexpr std::uint32_t kMostMoves = 8;
 /// A search whose traversals are all inconclusive ends after this many of them, if it has made
@@ -91,23 +87,18 @@ inline constexpr std::uint32_t kMostTraversals = 8;
 /// Words between two hints, so that no two share a sector of the L2 cache.
 inline constexpr std::uint32_t kHintStride = 8;
 
-/// The handle that kernels use. What sets the circular allocators apart is their Policy:
-/// - `traits()`;
-/// - `home_hints(config)`: how many hints requests start from, at least 1;
-/// - `home(context, hints)`: which of them this caller's start from;
-/// - `kRefuges`: at most how many more hints there are for requests that lost a chunk;
-/// - `kPatience`: how many steps a request makes, at least, before it gives up a search of which
-///   nothing but what others are doing kept the outcome open;
-/// - `pause()`: called between any two steps that others may come between; does nothing, except
-///   in tests, which stall there.
+/// The handle that kernels use. What sets the circular allocators apart is their Policy: see
+/// policy.cuh.
 template <class Policy>
 class Core {
 public:
     HEAPWOOD_FN void* allocate(const Context& context, std::size_t bytes) const {
         if (bytes == 0 || bytes > static_cast<std::uint64_t>(granules_) << shift_) return nullptr;
         const auto need = static_cast<std::uint32_t>(((bytes - 1) >> shift_) + 1);
+        Policy::note(Event::request);
 
-        std::uint32_t slot = Policy::home(context, homes_);
+        std::uint32_t slot =
+            need < large_ ? Policy::home(context, homes_) : homes_ + refuge_mask_ + 1;
         std::uint32_t at = hint(slot).load_relaxed();
         std::uint32_t moves = 0;
         std::uint32_t traversals = 0;  // begun at chunk 0
@@ -115,67 +106,78 @@ public:
         bool conclusive = false;
         for (;; ++steps) {
             Policy::pause();
-            Word w = word(at).load_relaxed();
-            if (state_of(w) == kFree) {
-                if (next_of(w) - at >= need) {
-                    if (take(at, w, need)) return grant(slot, at, next_of(w), need);
+            Policy::note(Event::step);
+            Header h = headers_.load(at);
+            if (h.state == kFree) {
+                if (h.next - at >= need) {
+                    if (take(at, h, need)) return grant(slot, at, h.next, need);
+                    Policy::note(Event::lost);
                     conclusive = false;
                     if (moves < kMostMoves) {
                         slot = refuge(context.warp, moves++);
                         at = hint(slot).load_relaxed();
                         continue;
                     }
-                } else if (traversals >= 2 && state_of(word(next_of(w)).load_relaxed()) == kFree) {
-                    if (word(at).cas_acquire(w, make_word(kUnsettled, next_of(w)))) {
+                } else if (traversals >= 2 && headers_.load(h.next).state == kFree) {
+                    if (headers_.take(at, h, kUnsettled)) {
                         Policy::pause();
-                        const std::uint32_t end = merge(next_of(w), at + need, granules_);
+                        const std::uint32_t end = merge(h.next, at + need, granules_);
                         if (end - at >= need) return grant(slot, at, end, need);
-                        word(at).store_release(make_word(kFree, end));
+                        give(at, end);
                         at = end;
                         continue;
                     }
                     conclusive = false;
                 }
-            } else if (state_of(w) != kUsed) {
+            } else if (h.state != kUsed) {
                 conclusive = false;
             }
-            // A lost compare-and-swap has left the winner's word in w: it leads forward as well.
-            at = next_of(w);
-            if (at == 0) {
-                if (conclusive && traversals >= 2) return nullptr;
-                if (traversals >= kMostTraversals && steps >= Policy::kPatience) return nullptr;
-                if (traversals > 0 && !conclusive) platform::back_off(traversals);
-                ++traversals;
-                conclusive = true;
+            // A lost compare-and-swap has left the winner's header in h: it leads forward as well.
+            if (h.next != 0) {
+                at = h.next;
+                continue;
             }
+            // Only the sentinel ends the ring; a header that is not yet visible does not.
+            if (at != granules_) conclusive = false;
+            if (conclusive && traversals >= 2) return nullptr;
+            if (traversals >= kMostTraversals && steps >= Policy::kPatience) return nullptr;
+            if (traversals > 0 && !conclusive) platform::back_off(traversals);
+            ++traversals;
+            conclusive = true;
+            at = 0;
         }
     }
 
     HEAPWOOD_FN void deallocate(const Context&, void* p, std::size_t) const {
         if (p == nullptr) return;
-        const std::uint32_t at = granule(p);
-        const std::uint32_t next = next_of(word(at).load_relaxed());
-        const std::uint32_t end = merge(next, granules_, kMergesPerFree);
+        std::uint32_t at = granule(p);
+        const std::uint32_t end = merge(headers_.load(at).next, granules_, Policy::kMergesPerFree);
+        if constexpr (Policy::kBackward) at = join_predecessor(at, end);
         Policy::pause();
-        // Release: pairs with the acquire of whoever takes the chunk next.
-        word(at).store_release(make_word(kFree, end));
+        give(at, end);
     }
 
     HEAPWOOD_FN std::uint64_t granted_bytes(const void* p, std::size_t) const {
         if (p == nullptr) return 0;
         const std::uint32_t at = granule(p);
-        return static_cast<std::uint64_t>(next_of(word(at).load_relaxed()) - at) << shift_;
+        return static_cast<std::uint64_t>(headers_.load(at).next - at) << shift_;
+    }
+
+    /// The first byte of a granule.
+    HEAPWOOD_INLINE char* address(std::uint32_t at) const {
+        return pool_ + (static_cast<std::uint64_t>(at) << shift_);
     }
 
 private:
     template <class>
     friend class CircularMalloc;
 
-    HEAPWOOD_INLINE platform::AtomicRef<Word> word(std::uint32_t at) const {
-        return platform::AtomicRef<Word>(table_[at]);
-    }
     HEAPWOOD_INLINE platform::AtomicRef<std::uint32_t> hint(std::uint32_t slot) const {
         return platform::AtomicRef<std::uint32_t>(hints_[slot * kHintStride]);
+    }
+    /// Where the chunk before the one at `at` starts, or started once.
+    HEAPWOOD_INLINE platform::AtomicRef<std::uint32_t> before(std::uint32_t at) const {
+        return platform::AtomicRef<std::uint32_t>(before_[at]);
     }
     HEAPWOOD_INLINE std::uint32_t granule(const void* p) const {
         return static_cast<std::uint32_t>(
@@ -187,15 +189,19 @@ private:
         return homes_ + ((hash >> 16) & refuge_mask_);
     }
     HEAPWOOD_INLINE static bool splits(std::uint32_t size, std::uint32_t need) {
-        return size > need && size / kMaxFragmentation >= need;
+        return size > need && size / Policy::kMaxFragmentation >= need;
     }
 
-    /// Takes the free chunk whose word was w. @return false if somebody changed the word; w is
-    /// then what it is now.
-    HEAPWOOD_INLINE bool take(std::uint32_t at, Word& w, std::uint32_t need) const {
-        const State state = splits(next_of(w) - at, need) ? kUnsettled : kUsed;
+    /// Takes the free chunk that h was read of, if it has `need` granules. @return false if it is
+    /// somebody else's or too small; h is then what the header says now.
+    HEAPWOOD_INLINE bool take(std::uint32_t at, Header& h, std::uint32_t need) const {
+        const State state = splits(h.next - at, need) ? kUnsettled : kUsed;
         Policy::pause();
-        return word(at).cas_acquire(w, make_word(state, next_of(w)));
+        if (!headers_.take(at, h, state)) return false;
+        if (h.next - at >= need) return true;
+        // Separate words, read at different times.
+        give(at, h.next);
+        return false;
     }
 
     /// Of the own chunk [at, end) gives back what is not needed, and sends the hint past it.
@@ -203,17 +209,26 @@ private:
                                 std::uint32_t need) const {
         std::uint32_t tail = end;
         if (splits(end - at, need)) {
+            Policy::note(Event::split);
             tail = at + need;
+            if constexpr (Policy::kBackward) before(tail).store_relaxed(at);
             Policy::pause();
-            // First the rest, then the own word: a traversal in between passes over both, and the
-            // chain is never cut. Release: passes on what earlier owners did to the rest.
-            word(tail).store_release(make_word(kFree, end));
+            // First the rest, then the own header: a traversal in between passes over both, and the
+            // chain is never cut.
+            give(tail, end);
             Policy::pause();
         }
-        word(at).store_relaxed(make_word(kUsed, tail));
+        headers_.settle(at, {kUsed, tail});
         Policy::pause();
         hint(slot).store_relaxed(tail == granules_ ? 0 : tail);
-        return pool_ + (static_cast<std::uint64_t>(at) << shift_);
+        return address(at);
+    }
+
+    /// Makes the own chunk [at, end) free. Release: passes on all that this owner and earlier ones
+    /// did to it.
+    HEAPWOOD_INLINE void give(std::uint32_t at, std::uint32_t end) const {
+        if constexpr (Policy::kBackward) before(end).store_relaxed(at);
+        headers_.give(at, end);
     }
 
     /// Takes the free chunks from `from` on, which follow the own chunk, until it would reach
@@ -221,23 +236,42 @@ private:
     HEAPWOOD_INLINE std::uint32_t merge(std::uint32_t from, std::uint32_t until,
                                         std::uint32_t most) const {
         for (std::uint32_t i = 0; i < most && from < until; ++i) {
-            Word w = word(from).load_relaxed();
+            Header h = headers_.load(from);
             Policy::pause();
-            if (state_of(w) != kFree || !word(from).cas_acquire(w, make_word(kDead, next_of(w)))) {
-                break;
-            }
-            from = next_of(w);
+            if (h.state != kFree || !headers_.take(from, h, kDead)) break;
+            Policy::note(Event::merge);
+            from = h.next;
         }
         return from;
     }
 
+    /// Takes the free chunk right before the own one [at, end), if there is one and its place is
+    /// known. @return where the own chunk starts now.
+    HEAPWOOD_INLINE std::uint32_t join_predecessor(std::uint32_t at, std::uint32_t end) const {
+        const std::uint32_t start = before(at).load_relaxed();
+        if (start >= at) return at;
+        Header h = headers_.load(start);
+        Policy::pause();
+        if (h.state != kFree || h.next != at || !headers_.take(start, h, kUnsettled)) return at;
+        Policy::pause();
+        if (h.next != at) {
+            give(start, h.next);
+            return at;
+        }
+        Policy::note(Event::merge_back);
+        headers_.settle(at, {kDead, end});
+        return start;
+    }
+
     char* pool_;
-    Word* table_;
+    std::uint32_t* before_;
     std::uint32_t* hints_;
+    typename Policy::Headers headers_;
     std::uint32_t granules_;
     std::uint32_t shift_;
     std::uint32_t homes_;
     std::uint32_t refuge_mask_;
+    std::uint32_t large_;
 };
 
 }  // namespace heapwood::allocators::circular

@@ -2,10 +2,10 @@
 /// Atomic operations named by their memory order; the only place in Heapwood that touches an
 /// atomic type.
 ///
-/// Under nvcc they are `cuda::atomic_ref` of device scope, under a host compiler
-/// `std::atomic_ref`, which a thread sanitizer understands. There is no stand-alone fence, for a
-/// sanitizer cannot see one: publish with a release, observe with an acquire. Only 4- and 8-byte
-/// integers (and pointers as integers) are used, which every GPU has natively.
+/// Under nvcc they are `cuda::atomic_ref`, of device scope unless said otherwise, under a host
+/// compiler `std::atomic_ref`, which a thread sanitizer understands. There is no stand-alone fence,
+/// for a sanitizer cannot see one: publish with a release, observe with an acquire. Only 4- and
+/// 8-byte integers (and pointers as integers) are used, which every GPU has natively.
 #pragma once
 
 #include <cstdint>
@@ -21,16 +21,23 @@
 
 namespace heapwood::platform {
 
+/// Among whom an atomic operation is atomic and orders memory.
+enum class Scope {
+    device,  ///< all threads of the device
+    block,   ///< the threads of one thread block; on a GPU, orders it without the L2 cache
+};
+
 namespace detail {
 #if defined(__CUDACC__)
-template <class T>
-using AtomicRef = cuda::atomic_ref<T, cuda::thread_scope_device>;
+template <class T, Scope scope>
+using AtomicRef = cuda::atomic_ref<T, scope == Scope::device ? cuda::thread_scope_device
+                                                             : cuda::thread_scope_block>;
 using cuda::std::memory_order_acq_rel;
 using cuda::std::memory_order_acquire;
 using cuda::std::memory_order_relaxed;
 using cuda::std::memory_order_release;
 #else
-template <class T>
+template <class T, Scope>
 using AtomicRef = std::atomic_ref<T>;
 using std::memory_order_acq_rel;
 using std::memory_order_acquire;
@@ -49,7 +56,7 @@ inline namespace std_atomics {
 /// A 4- or 8-byte object of T that several threads access at the same time. Does not own it.
 ///
 /// All methods are wait-free but the compare-and-swaps' users. T is an integer.
-template <class T>
+template <class T, Scope kScope = Scope::device>
 class AtomicRef {
     static_assert(std::is_integral_v<T> && (sizeof(T) == 4 || sizeof(T) == 8));
 
@@ -71,6 +78,9 @@ public:
     }
     HEAPWOOD_INLINE T sub_relaxed(T v) const {
         return ref().fetch_sub(v, detail::memory_order_relaxed);
+    }
+    HEAPWOOD_INLINE T sub_release(T v) const {
+        return ref().fetch_sub(v, detail::memory_order_release);
     }
     HEAPWOOD_INLINE T sub_acq_rel(T v) const {
         return ref().fetch_sub(v, detail::memory_order_acq_rel);
@@ -132,8 +142,8 @@ public:
     }
 
 private:
-    HEAPWOOD_INLINE detail::AtomicRef<T> ref() const {
-        return detail::AtomicRef<T>(object_);
+    HEAPWOOD_INLINE detail::AtomicRef<T, kScope> ref() const {
+        return detail::AtomicRef<T, kScope>(object_);
     }
 
     T& object_;

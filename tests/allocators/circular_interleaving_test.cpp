@@ -11,6 +11,8 @@
 #include <map>
 #include <vector>
 
+#include "allocators/cfmalloc.cuh"
+#include "allocators/cfmmalloc.cuh"
 #include "allocators/cmalloc.cuh"
 #include "tests/allocators/bodies.h"
 #include "tests/seed.h"
@@ -19,8 +21,9 @@ namespace heapwood::tests {
 
 namespace {
 
-/// CMalloc with a hook where a thread may be stalled.
-struct HookedPolicy : allocators::CMallocPolicy {
+/// A policy with a hook where a thread may be stalled.
+template <class Policy>
+struct Hooked : Policy {
     /// Whoever is stalled here stays so until the caller returns: no patience would be enough.
     static constexpr std::uint32_t kPatience = 100;
     static inline std::function<void()> hook;
@@ -28,14 +31,23 @@ struct HookedPolicy : allocators::CMallocPolicy {
         if (hook) hook();
     }
 };
-using HookedMalloc = allocators::circular::CircularMalloc<HookedPolicy>;
-static_assert(allocators::Allocator<HookedMalloc>);
+
+/// A policy whose chunks merge both ways.
+template <class Policy>
+struct Backward : Policy {
+    static constexpr bool kBackward = true;
+};
 
 /// A pool, the blocks that should be in it, and calls that interrupt one another.
+template <class Policy>
 class World {
+    using HookedPolicy = Hooked<Policy>;
+    using HookedMalloc = allocators::circular::CircularMalloc<HookedPolicy>;
+    static_assert(allocators::Allocator<HookedMalloc>);
+
 public:
     World(std::uint64_t pool, std::uint64_t largest_request, std::uint64_t seed)
-        : allocator_({.bytes = pool, .largest_request = largest_request}),
+        : allocator_({.bytes = pool, .largest_request = largest_request, .multiprocessors = 3}),
           ref_(allocator_.ref()),
           dice_{seed} {}
     ~World() { HookedPolicy::hook = nullptr; }
@@ -77,7 +89,9 @@ private:
 
     void allocate_one() {
         const std::uint64_t bytes = dice_.size(allocator_.pool_bytes() / 2);
-        void* p = ref_.allocate({0, static_cast<std::uint32_t>(dice_.next())}, bytes);
+        void* p = ref_.allocate(
+            {static_cast<std::uint32_t>(dice_.below(3)), static_cast<std::uint32_t>(dice_.next())},
+            bytes);
         if (p == nullptr) return;
         const auto begin = reinterpret_cast<std::uintptr_t>(p);
         expect_apart(live_, begin, bytes);
@@ -110,9 +124,9 @@ private:
             case 0:
                 return 0;
             case 1:
-                return make_word(kFree, anywhere);
+                return FusedHeaders::encode({kFree, anywhere});
             case 2:
-                return make_word(kUsed, anywhere);
+                return FusedHeaders::encode({kUsed, anywhere});
             default:
                 return static_cast<std::uint32_t>(dice_.next());
         }
@@ -131,7 +145,7 @@ private:
     }
 
     HookedMalloc allocator_;
-    HookedMalloc::Ref ref_;
+    typename HookedMalloc::Ref ref_;
     Dice dice_;
     std::map<std::uintptr_t, Contents> live_;
     std::map<std::uintptr_t, Contents> dying_;
@@ -140,12 +154,19 @@ private:
     unsigned interrupts_ = 0;
 };
 
-TEST(CircularInterleaving, StalledCallsHarmNobody) {
+template <class Policy>
+class CircularInterleaving : public ::testing::Test {};
+using Policies =
+    ::testing::Types<allocators::CMallocPolicy, allocators::CFMallocPolicy,
+                     Backward<allocators::CMallocPolicy>, Backward<allocators::CFMMallocPolicy>>;
+TYPED_TEST_SUITE(CircularInterleaving, Policies);
+
+TYPED_TEST(CircularInterleaving, StalledCallsHarmNobody) {
     const std::uint64_t seed = test_seed();
     unsigned interrupts = 0;
-    for (std::uint64_t i = 0; i < 300 && !HasFailure(); ++i) {
+    for (std::uint64_t i = 0; i < 150 && !this->HasFailure(); ++i) {
         const std::uint64_t pool = i % 3 == 0 ? 4096 : i % 3 == 1 ? 10000 : 40000;
-        World world(pool, i % 2 == 0 ? 0 : pool / 4, seed + i);
+        World<TypeParam> world(pool, i % 2 == 0 ? 0 : pool / 4, seed + i);
         world.run(2000);
         interrupts += world.interrupts();
         std::uint64_t bytes = 0;

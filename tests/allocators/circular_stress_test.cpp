@@ -6,6 +6,7 @@
 #include <chrono>
 #include <thread>
 
+#include "allocators/cfmmalloc.cuh"
 #include "allocators/cmalloc.cuh"
 #include "tests/allocators/conformance_tests.h"
 
@@ -13,8 +14,11 @@ namespace heapwood::tests {
 
 namespace {
 
-/// CMalloc whose threads now and then yield or sleep where that may hurt.
-struct StallingPolicy : allocators::CMallocPolicy {
+/// A policy whose threads now and then yield or sleep where that may hurt, and whose chunks merge
+/// both ways.
+template <class Policy>
+struct Stalling : Policy {
+    static constexpr bool kBackward = true;
     static void pause() {
         static std::atomic<std::uint64_t> threads{0};
         thread_local Dice dice{++threads};
@@ -26,28 +30,34 @@ struct StallingPolicy : allocators::CMallocPolicy {
 
 }  // namespace
 
-using StallingMalloc = allocators::circular::CircularMalloc<StallingPolicy>;
-static_assert(allocators::Allocator<StallingMalloc>);
+template <class Policy>
+using StallingMalloc = allocators::circular::CircularMalloc<Stalling<Policy>>;
 
-using StallingSubjects = ::testing::Types<Subject<StallingMalloc, SerialMachine>>;
-INSTANTIATE_TYPED_TEST_SUITE_P(stalling_cmalloc, ConformanceTest, StallingSubjects);
+using StallingSubjects =
+    ::testing::Types<Subject<StallingMalloc<allocators::CMallocPolicy>, SerialMachine>,
+                     Subject<StallingMalloc<allocators::CFMMallocPolicy>, SerialMachine>>;
+INSTANTIATE_TYPED_TEST_SUITE_P(stalling, ConformanceTest, StallingSubjects);
 
-using CircularStress = AllocatorTest<Subject<StallingMalloc, SerialMachine>>;
+template <class S>
+class CircularStress : public AllocatorTest<S> {};
+TYPED_TEST_SUITE(CircularStress, StallingSubjects);
 
-TEST_F(CircularStress, TinyPools) {
+TYPED_TEST(CircularStress, TinyPools) {
+    using T = TestFixture;
     const std::uint64_t seed = test_seed();
     for (const std::uint64_t bytes : {4096U, 20000U, 100000U}) {
-        auto a = make(bytes, bytes / 4);
-        Array<Block> slots(kThreads * kSlots);
-        Array<Tally> tally(kThreads);
-        Machine::run(kWarps, ChurnBody<Ref>{a->ref(), slots.data(), kSlots, 5000, bytes / 8, seed,
-                                            kMultiprocessors, tally.data(), nullptr});
-        const Tally sum = expect_sound(tally);
+        auto a = T::make(bytes, bytes / 4);
+        typename T::template Array<Block> slots(T::kThreads * T::kSlots);
+        typename T::template Array<Tally> tally(T::kThreads);
+        T::Machine::run(T::kWarps, ChurnBody<typename T::Ref>{
+                                       a->ref(), slots.data(), T::kSlots, 5000, bytes / 8, seed,
+                                       T::kMultiprocessors, tally.data(), nullptr});
+        const Tally sum = T::expect_sound(tally);
         EXPECT_GT(sum.requests - sum.failed, sum.requests / 4);
-        expect_pool_holds(*a, slots);
-        release_shuffled(*a, slots, seed);
-        expect_empty(*a);
-        EXPECT_NE(request(*a, {a->pool_bytes()})[0].data, nullptr);
+        T::expect_pool_holds(*a, slots);
+        T::release_shuffled(*a, slots, seed);
+        T::expect_empty(*a);
+        EXPECT_NE(T::request(*a, {a->pool_bytes()})[0].data, nullptr);
     }
 }
 

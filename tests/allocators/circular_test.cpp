@@ -76,7 +76,7 @@ TEST(Circular, FreshPoolIsSplitBeforehand) {
     const CMalloc a({.bytes = 65536, .largest_request = 32768});
     // 32768 B; 26214.4 B -> 1639 granules; the rest.
     EXPECT_EQ(pieces(a), (std::vector<Piece>{{2048, false}, {1639, false}, {409, false}}));
-    EXPECT_GE(a.overhead_bytes(), (4096 + 1) * sizeof(circular::Word));
+    EXPECT_GE(a.overhead_bytes(), (4096 + 1) * sizeof(circular::SeparateHeaders::Cell));
 }
 
 TEST(Circular, SplitsOnlyWhatIsTwiceAsLarge) {

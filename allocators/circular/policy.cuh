@@ -1,0 +1,65 @@
+/// @file
+/// What sets the circular allocators apart: a Policy for Core and CircularMalloc. Each allocator's
+/// header derives its own from DefaultPolicy.
+#pragma once
+
+#include <cstdint>
+
+#include "allocators/allocator.cuh"
+#include "allocators/circular/header.cuh"
+#include "allocators/platform/macros.cuh"
+
+namespace heapwood::allocators::circular {
+
+/// What a Policy may count.
+enum class Event {
+    request,     ///< a call of allocate
+    step,        ///< a header that a search looked at
+    lost,        ///< a chunk that another was quicker to take
+    split,       ///< a chunk of which a part was given back
+    merge,       ///< a free successor that a chunk was merged with
+    merge_back,  ///< a free predecessor that a chunk was merged with
+};
+
+/// The common values. A Policy adds `traits()`, `Headers`, `homes(config)` and `home`.
+struct DefaultPolicy {
+    /// A chunk is split if it has at least this many times the size asked for; else it is given
+    /// whole, which bounds the internal waste by one half (the papers' maximum fragmentation).
+    static constexpr std::uint32_t kMaxFragmentation = 2;
+    /// How many free successors a block merges with when it is freed (published: 1).
+    static constexpr std::uint32_t kMergesPerFree = 64;
+    /// Whether it merges with a free predecessor, too. Costs a word for every granule.
+    static constexpr bool kBackward = false;
+    /// At most how many more hints there are for requests that lost a chunk, a power of two; 1024
+    /// are enough that two of the about 8000 warps of a large GPU seldom meet.
+    static constexpr std::uint32_t kRefuges = 1024;
+    /// How many steps a request makes, at least, before it gives up a search of which nothing but
+    /// what others are doing kept the outcome open. Some 40 ms on a GPU: a pool of one chunk is cut
+    /// by one warp after the other, in a few microseconds each, and the last of thousands must not
+    /// give up before its turn.
+    static constexpr std::uint32_t kPatience = 1U << 16;
+
+    /// Called between any two steps that others may come between; does something in tests only,
+    /// which stall there.
+    HEAPWOOD_INLINE static void pause() {}
+    /// Called at every event; counts in benchmarks.
+    HEAPWOOD_INLINE static void note(Event) {}
+};
+
+/// One hint for all (CMalloc, CFMalloc).
+struct SingleHint : DefaultPolicy {
+    static constexpr bool kShares = false;
+    static std::uint32_t homes(const PoolConfig&) { return 1; }
+    HEAPWOOD_INLINE static std::uint32_t home(const Context&, std::uint32_t) { return 0; }
+};
+
+/// A hint and a share of the pool for every multiprocessor (CMMalloc, CFMMalloc).
+struct HintPerMultiprocessor : DefaultPolicy {
+    static constexpr bool kShares = true;
+    static std::uint32_t homes(const PoolConfig& config) { return config.multiprocessors; }
+    HEAPWOOD_INLINE static std::uint32_t home(const Context& context, std::uint32_t homes) {
+        return context.multiprocessor % homes;
+    }
+};
+
+}  // namespace heapwood::allocators::circular

@@ -1,0 +1,320 @@
+/// @file
+/// Hybrid: blocks for small requests in front of a circular list, Heapwood's own allocator.
+///
+/// Vinkler & Havran 2015 (section 6) name a hybrid as future work: small requests and large ones
+/// want different allocators. Here the pool is a circular list (circular/core.cuh) whose granule
+/// is a block of up to 8 KiB. A request of at most half a block is cut from an open block, front to
+/// back; a larger one is a run of blocks from the list. A block counts its pieces, and returns to
+/// the list when it is closed and the last of its pieces has been freed.
+///
+/// **Where open blocks are kept.** In the caller's cache (Context::cache), which on a GPU is shared
+/// memory: then an allocation touches the pool's tables only when it opens a block. Callers without
+/// a cache, and those for whose blocks the pool is too small, share a table of open blocks.
+///
+/// **What the words mean.**
+/// - An open word is {block + 1, sixteenths of 16 bytes used, pieces given}: nobody but the block's
+///   giver knows of the rest of the block. A request replaces it by compare-and-swap, which both
+///   takes a piece and counts it; a full one is replaced by that of a fresh block, and whoever
+///   does that closes the old one.
+/// - live[b] is kOpen - frees while b is open. Closing adds pieces - kOpen, so that from then on it
+///   is the number of pieces in use. Whoever brings it to 0, by closing or by freeing, is alone
+///   with the block, and returns it. It is 0 for all granules that are not blocks of pieces.
+///
+/// **Memory order.** Each free is a release on live[b]; the one that brings it to 0 then acquires
+/// it, and so has all that was done to any piece behind it. It passes the block on through the list
+/// (release and acquire there), or through its cache's `spare` (likewise, among the threads of one
+/// block). The opener publishes the block by a release on the open word, and each request that
+/// takes a piece acquires it: in the scope of the thread block if it is in a cache, so that a GPU
+/// need not give up its L1 cache for it.
+///
+/// **Progress.** Nobody waits. A lost compare-and-swap on an open word means that another has taken
+/// a piece or opened a block. When the list has no block left, the shared open blocks none of whose
+/// pieces is in use are closed, and the request is tried once more.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <vector>
+
+#include "allocators/allocator.cuh"
+#include "allocators/circular/circular_malloc.cuh"
+#include "allocators/heap.h"
+#include "allocators/platform/atomic.cuh"
+#include "allocators/platform/bits.cuh"
+
+namespace heapwood::allocators {
+
+/// The list behind Hybrid's blocks.
+struct HybridListPolicy : circular::HintPerMultiprocessor {
+    using Headers = circular::FusedHeaders;
+    static constexpr Traits traits() {
+        return {.name = "hybrid",
+                .title = "Hybrid",
+                .source = "Heapwood; Vinkler & Havran 2015, section 6",
+                .frees_individually = true,
+                .full = true,
+                .walkable = true,
+                .header_bytes = 8,
+                .smallest_pool = 16384,
+                .shares_regions = true};
+    }
+};
+
+class Hybrid {
+    using List = circular::CircularMalloc<HybridListPolicy>;
+    using Live = std::uint32_t;
+    using Open = std::uint64_t;
+    using Scope = platform::Scope;
+
+public:
+    static constexpr Traits traits() { return HybridListPolicy::traits(); }
+
+    class Ref {
+    public:
+        HEAPWOOD_FN void* allocate(const Context& context, std::size_t bytes) const {
+            if (bytes == 0) return nullptr;
+            if (bytes > small_) return from_list(context, bytes);
+            const auto units = static_cast<std::uint32_t>((bytes + kUnit - 1) / kUnit);
+            if (context.cache != nullptr && context.warp < cached_callers_) {
+                return cut(platform::AtomicRef<Open, Scope::block>(context.cache->open), context,
+                           units);
+            }
+            return cut(shared_word(context.warp & shared_mask_), context, units);
+        }
+        HEAPWOOD_FN void deallocate(const Context& context, void* p, std::size_t bytes) const {
+            if (p == nullptr) return;
+            if (bytes > small_) {
+                list_.deallocate(context, p, bytes);
+                return;
+            }
+            const std::uint32_t block = block_of(p);
+            // Release: whatever was done to this piece, to the one who returns the block.
+            if (live(block).sub_release(1) == 1) recycle(context, block);
+        }
+        HEAPWOOD_FN std::uint64_t granted_bytes(const void* p, std::size_t bytes) const {
+            if (p == nullptr) return 0;
+            return bytes > small_ ? list_.granted_bytes(p, bytes)
+                                  : platform::round_up<std::uint64_t>(bytes, kUnit);
+        }
+        HEAPWOOD_FN void flush(const Context& context) const {
+            if (context.cache == nullptr) return;
+            const Open open =
+                platform::AtomicRef<Open, Scope::block>(context.cache->open).exchange_acq_rel(0);
+            if (open != 0) close(context, open);
+            const std::uint32_t spare =
+                platform::AtomicRef<std::uint32_t, Scope::block>(context.cache->spare)
+                    .exchange_acq_rel(0);
+            if (spare != 0) list_.deallocate(context, address(spare - 1), 0);
+        }
+
+    private:
+        friend class Hybrid;
+
+        HEAPWOOD_INLINE platform::AtomicRef<Live> live(std::uint32_t block) const {
+            return platform::AtomicRef<Live>(live_[block]);
+        }
+        HEAPWOOD_INLINE platform::AtomicRef<Open> shared_word(std::uint32_t i) const {
+            return platform::AtomicRef<Open>(shared_[i * kSharedStride]);
+        }
+        HEAPWOOD_INLINE std::uint32_t block_of(const void* p) const {
+            return static_cast<std::uint32_t>(
+                static_cast<std::uint64_t>(static_cast<const char*>(p) - pool_) >> shift_);
+        }
+        HEAPWOOD_INLINE char* address(std::uint32_t block) const {
+            return pool_ + (static_cast<std::uint64_t>(block) << shift_);
+        }
+
+        /// Takes a piece of the open block of `word`, or opens a block there.
+        template <Scope kScope>
+        HEAPWOOD_INLINE void* cut(platform::AtomicRef<Open, kScope> word, const Context& context,
+                                  std::uint32_t units) const {
+            const std::uint32_t capacity = 1U << (shift_ - kUnitShift);
+            std::uint32_t fresh = 0;  // a block, plus 1
+            Open w = word.load_relaxed();
+            for (;;) {
+                const std::uint32_t used = used_of(w);
+                if (w != 0 && used + units <= capacity) {
+                    if (!word.cas_acquire(w, w + (Open{units} << kPiecesBits) + 1)) continue;
+                    if (fresh != 0) keep(context, fresh - 1);
+                    return address(block_of_word(w)) + std::uint64_t{used} * kUnit;
+                }
+                if (fresh == 0) {
+                    fresh = open_block(context);
+                    if (fresh == 0) return nullptr;
+                    live(fresh - 1).store_relaxed(kOpen);
+                    w = word.load_relaxed();
+                    continue;
+                }
+                // Release: the block, with all that its former users did to it.
+                if (word.cas_acq_rel(w, make_word(fresh - 1, units))) {
+                    if (w != 0) close(context, w);
+                    return address(fresh - 1);
+                }
+            }
+        }
+
+        /// A block of the own, plus 1; 0: there is none.
+        HEAPWOOD_FN std::uint32_t open_block(const Context& context) const {
+            if (context.cache != nullptr) {
+                const std::uint32_t spare =
+                    platform::AtomicRef<std::uint32_t, Scope::block>(context.cache->spare)
+                        .exchange_acq_rel(0);
+                if (spare != 0) return spare;
+            }
+            void* p = from_list(context, std::size_t{1} << shift_);
+            return p == nullptr ? 0 : block_of(p) + 1;
+        }
+
+        /// Counts the block as closed.
+        HEAPWOOD_FN void close(const Context& context, Open word) const {
+            const std::uint32_t block = block_of_word(word);
+            const Live change = kOpen - pieces_of(word);
+            if (live(block).sub_release(change) == change) recycle(context, block);
+        }
+        /// Nobody uses any piece of a closed block.
+        HEAPWOOD_FN void recycle(const Context& context, std::uint32_t block) const {
+            live(block).load_acquire();  // from all who freed pieces of it
+            keep(context, block);
+        }
+        /// Puts an own block aside for this caller, or returns it to the list.
+        HEAPWOOD_FN void keep(const Context& context, std::uint32_t block) const {
+            live(block).store_relaxed(0);
+            if (context.cache != nullptr && context.warp < cached_callers_) {
+                std::uint32_t none = 0;
+                if (platform::AtomicRef<std::uint32_t, Scope::block>(context.cache->spare)
+                        .cas_acq_rel(none, block + 1)) {
+                    return;
+                }
+            }
+            list_.deallocate(context, address(block), 0);
+        }
+
+        HEAPWOOD_FN void* from_list(const Context& context, std::size_t bytes) const {
+            void* p = list_.allocate(context, bytes);
+            if (p != nullptr || !close_idle(context)) return p;
+            return list_.allocate(context, bytes);
+        }
+        /// Closes the shared open blocks without a piece in use. @return whether there was one.
+        HEAPWOOD_NOINLINE bool close_idle(const Context& context) const {
+            bool any = false;
+            for (std::uint32_t i = 0; i <= shared_mask_; ++i) {
+                Open w = shared_word(i).load_relaxed();
+                if (w == 0 || live(block_of_word(w)).load_relaxed() != kOpen - pieces_of(w))
+                    continue;
+                if (!shared_word(i).cas_acquire(w, 0)) continue;
+                close(context, w);
+                any = true;
+            }
+            return any;
+        }
+
+        circular::Core<HybridListPolicy> list_;
+        char* pool_;
+        Live* live_;
+        Open* shared_;
+        std::uint32_t shared_mask_;
+        std::uint32_t cached_callers_;
+        std::uint32_t shift_;
+        std::uint32_t small_;  // bytes
+    };
+
+    explicit Hybrid(const PoolConfig& config)
+        : shift_(block_shift(config.bytes)), list_(config, shift_), shared_count_(1) {
+        const std::uint64_t blocks = config.bytes >> shift_;
+        live_ = Heap(config.place, blocks * sizeof(Live));
+        // At most a quarter of the pool is in blocks that callers keep to themselves, and an eighth
+        // in those that are shared.
+        cached_callers_ = static_cast<std::uint32_t>(
+            std::min<std::uint64_t>(config.callers, blocks / kBlocksPerCachedCaller));
+        shared_count_ = std::bit_floor(static_cast<std::uint32_t>(
+            std::clamp<std::uint64_t>(config.callers, 1, std::max<std::uint64_t>(blocks / 8, 1))));
+        shared_ = Heap(config.place, shared_count_ * kSharedStride * sizeof(Open));
+        live_.zero();
+        shared_.zero();
+    }
+
+    Ref ref() const {
+        Ref r;
+        r.list_ = list_.ref();
+        r.pool_ = r.list_.address(0);
+        r.live_ = live_.as<Live>();
+        r.shared_ = shared_.as<Open>();
+        r.shared_mask_ = shared_count_ - 1;
+        r.cached_callers_ = cached_callers_;
+        r.shift_ = shift_;
+        r.small_ = 1U << (shift_ - 1);
+        return r;
+    }
+    void reset() {
+        list_.reset();
+        live_.zero();
+        shared_.zero();
+    }
+    std::uint64_t pool_bytes() const { return list_.pool_bytes(); }
+    std::uint64_t overhead_bytes() const {
+        return list_.overhead_bytes() + live_.size() + shared_.size();
+    }
+
+    /// A block with pieces in use is one region; an open one without any is free.
+    template <class Visitor>
+    void for_each_region(Visitor&& visit) const {
+        std::vector<Live> live(live_.size() / sizeof(Live));
+        live_.read(0, live.data(), live_.size());
+        std::vector<Open> shared(shared_.size() / sizeof(Open));
+        shared_.read(0, shared.data(), shared_.size());
+        for (std::size_t i = 0; i < shared.size(); i += kSharedStride) {
+            if (shared[i] != 0) live[block_of_word(shared[i])] -= kOpen - pieces_of(shared[i]);
+        }
+        std::vector<bool> idle(live.size());
+        for (std::size_t i = 0; i < shared.size(); i += kSharedStride) {
+            if (shared[i] != 0) {
+                idle[block_of_word(shared[i])] = live[block_of_word(shared[i])] == 0;
+            }
+        }
+        list_.for_each_region([&](Region r) {
+            r.allocated = r.allocated && !idle[r.offset >> shift_];
+            visit(r);
+        });
+    }
+
+private:
+    static constexpr std::uint32_t kUnitShift = 4;
+    static constexpr std::uint32_t kUnit = 1U << kUnitShift;
+    static constexpr std::uint32_t kLargestShift = 13;
+    static constexpr std::uint32_t kSmallestShift = 9;
+    static constexpr std::uint32_t kPiecesBits = 16;
+    static constexpr Live kOpen = Live{1} << 31;
+    static constexpr std::uint32_t kSharedStride = 4;
+    static constexpr std::uint64_t kBlocksPerCachedCaller = 4;
+
+    /// 8 KiB, or less, so that a small pool has some hundred blocks.
+    static std::uint32_t block_shift(std::uint64_t pool) {
+        std::uint32_t shift = kLargestShift;
+        while (shift > kSmallestShift && (pool >> shift) < 1024) --shift;
+        return shift;
+    }
+    HEAPWOOD_INLINE static Open make_word(std::uint32_t block, std::uint32_t units) {
+        return (Open{block} + 1) << 32 | Open{units} << kPiecesBits | 1;
+    }
+    HEAPWOOD_INLINE static std::uint32_t block_of_word(Open w) {
+        return static_cast<std::uint32_t>(w >> 32) - 1;
+    }
+    HEAPWOOD_INLINE static std::uint32_t used_of(Open w) {
+        return static_cast<std::uint32_t>(w >> kPiecesBits) & 0xffffU;
+    }
+    HEAPWOOD_INLINE static std::uint32_t pieces_of(Open w) {
+        return static_cast<std::uint32_t>(w) & 0xffffU;
+    }
+
+    std::uint32_t shift_;
+    List list_;
+    std::uint32_t shared_count_;
+    std::uint32_t cached_callers_ = 0;
+    Heap live_;
+    Heap shared_;
+};
+
+static_assert(Allocator<Hybrid>);
+
+}  // namespace heapwood::allocators

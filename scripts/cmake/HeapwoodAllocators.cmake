@@ -1,26 +1,34 @@
 # Source files that exist once for every allocator of HEAPWOOD_ALLOCATORS.
 
-# heapwood_allocator_sources(VARIABLE TEMPLATE SUFFIX [SOUND])
+# heapwood_allocator_sources(VARIABLE TEMPLATE SUFFIX [SOUND] [ONLY name...])
 #
-# Makes a file NAME_SUFFIX from TEMPLATE for every allocator (with SOUND: but the specimens) and
-# puts their paths into VARIABLE. In the template, @HEAPWOOD_NAME@ is the name on the command line,
-# @HEAPWOOD_HEADER@ the header's name, the same with underscores, and @HEAPWOOD_CLASS@ the class.
+# Makes a file NAME_SUFFIX from TEMPLATE for every allocator (with SOUND: but the specimens; with
+# ONLY: those named, which must exist) and puts their paths into VARIABLE. In the template,
+# @HEAPWOOD_NAME@ is the name on the command line, @HEAPWOOD_HEADER@ the header's name, the same
+# with underscores, and @HEAPWOOD_CLASS@ the class.
 function(heapwood_allocator_sources variable template suffix)
+    cmake_parse_arguments(PARSE_ARGV 3 arg "SOUND" "" "ONLY")
+    set(unknown ${arg_ONLY})
     set(files "")
     foreach(entry IN LISTS HEAPWOOD_ALLOCATORS)
         if(NOT entry MATCHES "^([a-z0-9-]+):([A-Za-z0-9]+)(:specimen)?$")
             message(FATAL_ERROR "HEAPWOOD_ALLOCATORS: '${entry}' is not name:Class[:specimen]")
         endif()
-        if("SOUND" IN_LIST ARGN AND CMAKE_MATCH_3)
+        set(HEAPWOOD_NAME ${CMAKE_MATCH_1})
+        list(REMOVE_ITEM unknown ${HEAPWOOD_NAME})
+        if((arg_SOUND AND CMAKE_MATCH_3)
+            OR (DEFINED arg_ONLY AND NOT HEAPWOOD_NAME IN_LIST arg_ONLY))
             continue()
         endif()
-        set(HEAPWOOD_NAME ${CMAKE_MATCH_1})
         set(HEAPWOOD_CLASS ${CMAKE_MATCH_2})
         string(REPLACE "-" "_" HEAPWOOD_HEADER ${HEAPWOOD_NAME})
         set(file ${CMAKE_CURRENT_BINARY_DIR}/${HEAPWOOD_HEADER}_${suffix})
         configure_file(${template} ${file} @ONLY)
         list(APPEND files ${file})
     endforeach()
+    if(unknown)
+        message(FATAL_ERROR "HEAPWOOD_ALLOCATORS has no ${unknown}")
+    endif()
     set(${variable} ${files} PARENT_SCOPE)
 endfunction()
 

@@ -1,19 +1,17 @@
 /// @file
-/// Whole builds, alike for every allocator on every machine: they give the same tree whatever the
-/// schedule, and end in good order when anything runs out.
+/// Whole builds, alike on every machine for allocators of every kind: they give the same tree
+/// whatever the schedule, and end in good order when anything runs out. tests/app/backends_test.cpp
+/// has what is tested with every allocator.
 #pragma once
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
-#include <filesystem>
 #include <string>
 #include <vector>
 
 #include "build_machines.h"
 #include "dice.h"
-#include "kdtree/verify.h"
 #include "scenes/generators.h"
 #include "small_scenes.h"
 
@@ -376,35 +374,6 @@ TYPED_TEST_P(BuilderTest, ThePoolMayRunOutAfterTheNodes) {
     }
 }
 
-// ---------------------------------------------------------------- published scenes
-
-TYPED_TEST_P(BuilderTest, PublishedScenes) {
-    using T = TestFixture;
-    const char* folder = std::getenv("HEAPWOOD_SCENES");
-    if (folder == nullptr) GTEST_SKIP() << "HEAPWOOD_SCENES names no folder of scenes";
-    if (T::kLockstep || T::Machine::kThreads == 1) GTEST_SKIP() << "too slow";
-    unsigned found = 0;
-    for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
-        const std::string path = entry.path().string();
-        if (!path.ends_with(".obj") && !path.ends_with(".obj.xz") && !path.ends_with(".obj.gz")) {
-            continue;
-        }
-        ++found;
-        const auto scene = scenes::load(path);
-        // CUDA's own pool keeps the size it had first.
-        const bool fixed = T::Machine::kThreads == 0 && !T::Allocator::traits().walkable;
-        const std::uint64_t more = fixed ? 0 : 200 * root_array_bytes(scene.triangles.size());
-        const RunOptions options = T::options(kPoolBytes<typename T::Machine> + more);
-        const BuildResult result = T::build(scene, BuildConfig{}, options);
-        ASSERT_EQ(result.status, Status::done) << path << ": " << result.message;
-        EXPECT_EQ(digest(result.tree), digest(plain_tree(scene, BuildConfig{}))) << path;
-        const auto violation =
-            verify(scene, result.tree, max_depth(BuildConfig{}, scene.triangles.size()));
-        EXPECT_FALSE(violation) << path << ": " << *violation;
-    }
-    EXPECT_GT(found, 0U) << "no scene in " << folder;
-}
-
 REGISTER_TYPED_TEST_SUITE_P(BuilderTest, BuildsTheSameTreeAsOneThread, BuildsAwkwardScenes,
                             SharingOfWorkChangesNothing, TenRunsGiveOneTree,
                             LimitsChangeTheTreeAlike, HugeLeafLimitMakesTheRootALeaf,
@@ -413,7 +382,6 @@ REGISTER_TYPED_TEST_SUITE_P(BuilderTest, BuildsTheSameTreeAsOneThread, BuildsAwk
                             PoolsOfAllSizesEndInATreeOrAMessage,
                             TooFewNodesAreReportedWithTheNumberThatSuffices,
                             TooFewReferencesAreReportedWithTheNumberThatSuffices,
-                            EstimatesThatAreTooSmallGrow, ThePoolMayRunOutAfterTheNodes,
-                            PublishedScenes);
+                            EstimatesThatAreTooSmallGrow, ThePoolMayRunOutAfterTheNodes);
 
 }  // namespace heapwood::kdtree::tests

@@ -74,23 +74,16 @@ public:
     public:
         HEAPWOOD_FN void* allocate(const Context& context, std::size_t bytes) const {
             if (bytes == 0) return nullptr;
-            if (bytes > small_) return from_list(context, bytes);
-            const auto units = static_cast<std::uint32_t>((bytes + kUnit - 1) / kUnit);
-            if (context.cache != nullptr && context.warp < cached_callers_) {
-                return cut(platform::AtomicRef<Open, Scope::block>(context.cache->open), context,
-                           units);
+            if (bytes <= small_ && has_cache(context)) {
+                if (void* p = cut(cached_word(context), units_of(bytes))) return p;
             }
-            return cut(shared_word(context.warp & shared_mask_), context, units);
+            return allocate_slowly(context, bytes);
         }
         HEAPWOOD_FN void deallocate(const Context& context, void* p, std::size_t bytes) const {
             if (p == nullptr) return;
-            if (bytes > small_) {
-                list_.deallocate(context, p, bytes);
-                return;
-            }
-            const std::uint32_t block = block_of(p);
             // Release: whatever was done to this piece, to the one who returns the block.
-            if (live(block).sub_release(1) == 1) recycle(context, block);
+            if (bytes <= small_ && live(block_of(p)).sub_release(1) != 1) return;
+            deallocate_slowly(context, p, bytes);
         }
         HEAPWOOD_FN std::uint64_t granted_bytes(const void* p, std::size_t bytes) const {
             if (p == nullptr) return 0;
@@ -98,13 +91,10 @@ public:
                                   : platform::round_up<std::uint64_t>(bytes, kUnit);
         }
         HEAPWOOD_FN void flush(const Context& context) const {
-            if (context.cache == nullptr) return;
-            const Open open =
-                platform::AtomicRef<Open, Scope::block>(context.cache->open).exchange_acq_rel(0);
+            if (!has_cache(context)) return;
+            const Open open = cached_word(context).exchange_acq_rel(0);
             if (open != 0) close(context, open);
-            const std::uint32_t spare =
-                platform::AtomicRef<std::uint32_t, Scope::block>(context.cache->spare)
-                    .exchange_acq_rel(0);
+            const std::uint32_t spare = take_spare(context);
             if (spare != 0) list_.deallocate(context, address(spare - 1), 0);
         }
 
@@ -124,42 +114,85 @@ public:
         HEAPWOOD_INLINE char* address(std::uint32_t block) const {
             return pool_ + (static_cast<std::uint64_t>(block) << shift_);
         }
+        HEAPWOOD_INLINE bool has_cache(const Context& context) const {
+            return context.cache != nullptr && context.warp < cached_callers_;
+        }
+        /// The caller's spare block, plus 1; 0: it has none.
+        HEAPWOOD_INLINE static std::uint32_t take_spare(const Context& context) {
+            return platform::AtomicRef<std::uint32_t, Scope::block>(context.cache->spare)
+                .exchange_acq_rel(0);
+        }
 
-        /// Takes a piece of the open block of `word`, or opens a block there.
+        HEAPWOOD_INLINE static platform::AtomicRef<Open, Scope::block> cached_word(
+            const Context& context) {
+            return platform::AtomicRef<Open, Scope::block>(context.cache->open);
+        }
+        HEAPWOOD_INLINE static std::uint32_t units_of(std::size_t bytes) {
+            return static_cast<std::uint32_t>((bytes + kUnit - 1) >> kUnitShift);
+        }
+        HEAPWOOD_INLINE bool has_room(Open w, std::uint32_t units) const {
+            return w != 0 && used_of(w) + units <= 1U << (shift_ - kUnitShift);
+        }
+
+        /// Takes a piece of the open block of `word`. nullptr: it has no room for it.
         template <Scope kScope>
-        HEAPWOOD_INLINE void* cut(platform::AtomicRef<Open, kScope> word, const Context& context,
+        HEAPWOOD_INLINE void* cut(platform::AtomicRef<Open, kScope> word,
                                   std::uint32_t units) const {
-            const std::uint32_t capacity = 1U << (shift_ - kUnitShift);
-            std::uint32_t fresh = 0;  // a block, plus 1
-            Open w = word.load_relaxed();
+            for (Open w = word.load_relaxed(); has_room(w, units);) {
+                if (word.cas_acquire(w, w + make_piece(units))) {
+                    return address(block_of_word(w)) + std::uint64_t{used_of(w)} * kUnit;
+                }
+            }
+            return nullptr;
+        }
+
+        // What is rare is out of line, so that it costs callers no registers, and takes contexts by
+        // value, so that theirs need not lie in memory.
+
+        HEAPWOOD_NOINLINE void* allocate_slowly(Context context, std::size_t bytes) const {
+            if (bytes > small_) return from_list(context, bytes);
+            if (has_cache(context)) return cut_fresh(cached_word(context), context, bytes);
+            const auto word = shared_word(context.warp & shared_mask_);
+            if (void* p = cut(word, units_of(bytes))) return p;
+            return cut_fresh(word, context, bytes);
+        }
+        HEAPWOOD_NOINLINE void deallocate_slowly(Context context, void* p,
+                                                 std::size_t bytes) const {
+            if (bytes > small_) {
+                list_.deallocate(context, p, bytes);
+            } else {
+                recycle(context, block_of(p));
+            }
+        }
+
+        /// As cut(), with a block of its own to begin with.
+        template <Scope kScope>
+        HEAPWOOD_FN void* cut_fresh(platform::AtomicRef<Open, kScope> word, const Context& context,
+                                    std::size_t bytes) const {
+            const std::uint32_t units = units_of(bytes);
+            const std::uint32_t fresh = own_block(context);
+            if (fresh == 0) return nullptr;
+            live(fresh - 1).store_relaxed(kOpen);
             for (;;) {
-                const std::uint32_t used = used_of(w);
-                if (w != 0 && used + units <= capacity) {
-                    if (!word.cas_acquire(w, w + (Open{units} << kPiecesBits) + 1)) continue;
-                    if (fresh != 0) keep(context, fresh - 1);
-                    return address(block_of_word(w)) + std::uint64_t{used} * kUnit;
+                // Somebody else may have opened one meanwhile.
+                if (void* p = cut(word, units)) {
+                    keep(context, fresh - 1);
+                    return p;
                 }
-                if (fresh == 0) {
-                    fresh = open_block(context);
-                    if (fresh == 0) return nullptr;
-                    live(fresh - 1).store_relaxed(kOpen);
-                    w = word.load_relaxed();
-                    continue;
-                }
+                Open w = word.load_relaxed();
                 // Release: the block, with all that its former users did to it.
-                if (word.cas_acq_rel(w, make_word(fresh - 1, units))) {
+                if (!has_room(w, units) &&
+                    word.cas_acq_rel(w, (Open{fresh} << 32) + make_piece(units))) {
                     if (w != 0) close(context, w);
                     return address(fresh - 1);
                 }
             }
         }
 
-        /// A block of the own, plus 1; 0: there is none.
-        HEAPWOOD_FN std::uint32_t open_block(const Context& context) const {
-            if (context.cache != nullptr) {
-                const std::uint32_t spare =
-                    platform::AtomicRef<std::uint32_t, Scope::block>(context.cache->spare)
-                        .exchange_acq_rel(0);
+        /// A block for the caller alone, plus 1; 0: there is none.
+        HEAPWOOD_FN std::uint32_t own_block(const Context& context) const {
+            if (has_cache(context)) {
+                const std::uint32_t spare = take_spare(context);
                 if (spare != 0) return spare;
             }
             void* p = from_list(context, std::size_t{1} << shift_);
@@ -180,7 +213,7 @@ public:
         /// Puts an own block aside for this caller, or returns it to the list.
         HEAPWOOD_FN void keep(const Context& context, std::uint32_t block) const {
             live(block).store_relaxed(0);
-            if (context.cache != nullptr && context.warp < cached_callers_) {
+            if (has_cache(context)) {
                 std::uint32_t none = 0;
                 if (platform::AtomicRef<std::uint32_t, Scope::block>(context.cache->spare)
                         .cas_acq_rel(none, block + 1)) {
@@ -190,19 +223,21 @@ public:
             list_.deallocate(context, address(block), 0);
         }
 
+        /// A run of blocks; closes idle ones if there is none.
         HEAPWOOD_FN void* from_list(const Context& context, std::size_t bytes) const {
             void* p = list_.allocate(context, bytes);
-            if (p != nullptr || !close_idle(context)) return p;
-            return list_.allocate(context, bytes);
+            if (p == nullptr && close_idle(context)) p = list_.allocate(context, bytes);
+            return p;
         }
         /// Closes the shared open blocks without a piece in use. @return whether there was one.
-        HEAPWOOD_NOINLINE bool close_idle(const Context& context) const {
+        HEAPWOOD_FN bool close_idle(const Context& context) const {
             bool any = false;
             for (std::uint32_t i = 0; i <= shared_mask_; ++i) {
                 Open w = shared_word(i).load_relaxed();
-                if (w == 0 || live(block_of_word(w)).load_relaxed() != kOpen - pieces_of(w))
+                if (w == 0 || live(block_of_word(w)).load_relaxed() != kOpen - pieces_of(w) ||
+                    !shared_word(i).cas_acquire(w, 0)) {
                     continue;
-                if (!shared_word(i).cas_acquire(w, 0)) continue;
+                }
                 close(context, w);
                 any = true;
             }
@@ -294,8 +329,9 @@ private:
         while (shift > kSmallestShift && (pool >> shift) < 1024) --shift;
         return shift;
     }
-    HEAPWOOD_INLINE static Open make_word(std::uint32_t block, std::uint32_t units) {
-        return (Open{block} + 1) << 32 | Open{units} << kPiecesBits | 1;
+    /// What a piece adds to an open word.
+    HEAPWOOD_INLINE static Open make_piece(std::uint32_t units) {
+        return (Open{units} << kPiecesBits) + 1;
     }
     HEAPWOOD_INLINE static std::uint32_t block_of_word(Open w) {
         return static_cast<std::uint32_t>(w >> 32) - 1;

@@ -58,16 +58,17 @@ public:
 
     /// Works until the build is done. Collective; returns when no work is left anywhere.
     HEAPWOOD_FN void run() {
-        if (!start()) return;
-        Task task;
-        while (next(task)) {
+        // All begin with the job that fills the root's array.
+        Task task{start(), Piece{}};
+        if (task.job == nullptr) return;
+        do {
             if (task.job != nullptr) {
                 help(*task.job);
             } else {
                 expand(task.piece);
             }
             share();
-        }
+        } while (next(task));
         if (leader()) allocators::flush(allocator_, context_);
     }
 
@@ -87,18 +88,16 @@ private:
 
     // ---------------------------------------------------------------- start and tasks
 
-    /// Warp 0 takes the root's array and publishes the job that fills it; all begin with that.
-    /// False: there was no memory for it, and there is nothing to do.
-    HEAPWOOD_FN bool start() {
+    /// Warp 0 takes the root's array and publishes the job that fills it. nullptr: there was no
+    /// memory for it, and there is nothing to do.
+    HEAPWOOD_FN Job* start() {
         Job& job = problem_.jobs[0];
         if (context_.warp == 0) publish_root(job);
         if (leader()) {
             for (unsigned n = 0; state_.root_ready.ref().load_acquire() == 0; ++n) W::back_off(n);
         }
         warp_.sync();
-        if (job.piece.references == nullptr) return false;
-        help(job);
-        return true;
+        return job.piece.references == nullptr ? nullptr : &job;
     }
 
     HEAPWOOD_FN void publish_root(Job& job) {
@@ -858,7 +857,8 @@ private:
 
     const W warp_;
     const Problem& problem_;
-    const AllocatorRef allocator_;
+    const AllocatorRef&
+        allocator_;  // where the kernel's parameters are: a copy would cost registers
     const allocators::Context context_;
     Scratch& scratch_;
     BuildState& state_;

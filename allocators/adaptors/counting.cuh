@@ -92,7 +92,6 @@ public:
         HEAPWOOD_FN void flush(const Context& context) const {
             allocators::flush(inner_, context);
         }
-        HEAPWOOD_FN void flush(const Context& context) const { allocators::flush(inner_, context); }
 
     private:
         friend class Counting;

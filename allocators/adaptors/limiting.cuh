@@ -51,7 +51,7 @@ public:
         HEAPWOOD_FN void flush(const Context& context) const {
             allocators::flush(inner_, context);
         }
-        HEAPWOOD_FN void flush(const Context& context) const { allocators::flush(inner_, context); }
+
         /// Whether the request of that number fails.
         HEAPWOOD_FN bool fails(std::uint64_t number) const {
             return number >= passes_ ||

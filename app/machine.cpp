@@ -71,7 +71,8 @@ Machine gpu() {
             .units = static_cast<unsigned>(info.multiprocessors),
             .driver = info.driver,
             .runtime = info.runtime,
-            .memory = info.memory_bytes};
+            .memory = info.memory_bytes,
+            .architecture = static_cast<unsigned>(info.architecture)};
 }
 
 }  // namespace heapwood::app

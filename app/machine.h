@@ -10,11 +10,12 @@ namespace heapwood::app {
 /// A GPU, or the CPU.
 struct Machine {
     bool gpu = false;
-    std::string name;          ///< as its maker calls it
-    unsigned units = 0;        ///< multiprocessors, or hardware threads
-    std::string driver;        ///< CUDA version the driver speaks; empty on a CPU
-    std::string runtime;       ///< CUDA version of the program; empty on a CPU
-    std::uint64_t memory = 0;  ///< bytes: of the GPU, or what the system can still give
+    std::string name;           ///< as its maker calls it
+    unsigned units = 0;         ///< multiprocessors, or hardware threads
+    std::string driver;         ///< CUDA version the driver speaks; empty on a CPU
+    std::string runtime;        ///< CUDA version of the program; empty on a CPU
+    std::uint64_t memory = 0;   ///< bytes: of the GPU, or what the system can still give
+    unsigned architecture = 0;  ///< compute capability, 90 for 9.0; 0 on a CPU
 
     /// In one line.
     std::string text() const;

@@ -9,6 +9,7 @@
 
 #include "allocators/allocator.cuh"
 #include "allocators/statistics.h"
+#include "app/backends/registers.h"
 #include "app/exit_code.h"
 #include "app/machine.h"
 #include "kdtree/builder.h"
@@ -69,6 +70,7 @@ struct Result {
     unsigned warps = 0;  ///< resident warps, or threads
     unsigned registers = 0;
     unsigned spill_bytes = 0;
+    std::optional<Registers> kernels;  ///< the compiler's figures, on a GPU
     std::optional<TreeFacts> tree;
     std::optional<allocators::Statistics> allocations;  ///< unless --no-statistics
     std::optional<double> external_fragmentation;

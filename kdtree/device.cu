@@ -47,7 +47,8 @@ DeviceInfo device_info() {
             .multiprocessors = properties.multiProcessorCount,
             .driver = version_text(driver),
             .runtime = version_text(runtime),
-            .memory_bytes = properties.totalGlobalMem};
+            .memory_bytes = properties.totalGlobalMem,
+            .architecture = 10 * properties.major + properties.minor};
 }
 
 }  // namespace heapwood::kdtree

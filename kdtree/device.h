@@ -14,6 +14,7 @@ struct DeviceInfo {
     std::string driver;              ///< newest CUDA version the driver speaks, "13.0"
     std::string runtime;             ///< CUDA version of this program, "13.0"
     std::uint64_t memory_bytes = 0;  ///< of the whole device
+    int architecture = 0;            ///< compute capability, 90 for 9.0
 };
 
 /// Whether device 0 can be used.

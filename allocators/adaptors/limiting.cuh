@@ -48,9 +48,7 @@ public:
         HEAPWOOD_FN std::uint64_t granted_bytes(const void* p, std::size_t bytes) const {
             return inner_.granted_bytes(p, bytes);
         }
-        HEAPWOOD_FN void flush(const Context& context) const {
-            allocators::flush(inner_, context);
-        }
+        HEAPWOOD_FN void flush(const Context& context) const { allocators::flush(inner_, context); }
 
         /// Whether the request of that number fails.
         HEAPWOOD_FN bool fails(std::uint64_t number) const {

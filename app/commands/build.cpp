@@ -131,6 +131,10 @@ Result build_with(const Backend& backend, const BuildOptions& options, const sce
                   const Report& report) {
     Result result;
     result.allocator = backend.traits;
+    if (backend.gpu) {
+        result.kernels =
+            find_registers(kernel_table(), backend.traits.name, report.machine.architecture);
+    }
     kdtree::RunOptions run = report.run;
     const PoolSize pool = options.pool.value_or(PoolSize());
     run.pool_bytes = pool.bytes_for(report.root_bytes);

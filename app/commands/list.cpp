@@ -10,6 +10,7 @@
 #include "app/console.h"
 #include "app/machine.h"
 #include "app/output.h"
+#include "app/printers/registers.h"
 #include "app/printers/sections.h"
 #include "app/printers/table.h"
 #include "app/text.h"
@@ -50,6 +51,21 @@ std::vector<Machine> machines() {
     return all;
 }
 
+/// What the compiler said of the allocator's kernels, for the GPU that is there if there is one.
+std::optional<Registers> registers_of(const char* allocator) {
+    static const unsigned device = kdtree::device_available() ? gpu().architecture : 0;
+    return find_registers(kernel_table(), allocator, device);
+}
+
+Json registers_json(const char* allocator) {
+    const std::optional<Registers> registers = registers_of(allocator);
+    if (!registers) return {};
+    return {{"architecture", "sm_" + std::to_string(registers->architecture)},
+            {"uncoalesced", kernel_json(registers->uncoalesced)},
+            {"coalesced", kernel_json(registers->coalesced)},
+            {"build", kernel_json(registers->build)}};
+}
+
 std::string yes(bool value) {
     return value ? "yes" : "no";
 }
@@ -71,6 +87,10 @@ std::vector<Table> tables() {
                                    std::to_string(t.header_bytes), bytes_text(t.smallest_pool),
                                    joined(machines_of(t.name), ","), t.source});
     }
+    Table registers = registers_table();
+    for (const allocators::Traits& t : all_traits()) {
+        registers.rows.push_back(registers_row(t.name, t, registers_of(t.name)));
+    }
     Table generators{.title = "Generators (gen:NAME:TRIANGLES[:SEED])",
                      .columns = {{"name"}, {"description"}},
                      .rows = {}};
@@ -82,7 +102,7 @@ std::vector<Table> tables() {
     if (!kdtree::device_available()) {
         devices.rows.push_back({"gpu", "none: " + kdtree::device_absence()});
     }
-    return {allocators, generators, devices};
+    return {allocators, registers, generators, devices};
 }
 
 std::string as_json() {
@@ -97,7 +117,9 @@ std::string as_json() {
                               {"sound", t.sound},
                               {"header_bytes", t.header_bytes},
                               {"smallest_pool_bytes", t.smallest_pool},
-                              {"devices", machines_of(t.name)}});
+                              {"devices", machines_of(t.name)},
+                              {"registers", registers_json(t.name)},
+                              {"published_registers", published_registers_json(t)}});
     }
     Json generators = Json::array();
     for (const scenes::GeneratorInfo& g : scenes::generators()) {

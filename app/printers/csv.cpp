@@ -45,7 +45,7 @@ Row row(const Report& report, const Result& r) {
               {"pool_bytes", text(r.pool_bytes)},
               {"pool_multiple", text(r.pool_multiple)}};
     // Appends the cell, or an empty one if there is no figure.
-    const auto add = [&cells](const char* heading, bool known, const auto& value) {
+    const auto add = [&cells](const std::string& heading, bool known, const auto& value) {
         cells.emplace_back(heading, known ? text(value) : std::string());
     };
     const bool ran = !r.samples.empty();
@@ -62,6 +62,22 @@ Row row(const Report& report, const Result& r) {
     add("warps", ran, std::uint64_t{r.warps});
     add("registers", gpu, std::uint64_t{r.registers});
     add("spill_bytes", gpu, std::uint64_t{r.spill_bytes});
+    const Registers kernels = r.kernels.value_or(Registers{});
+    const auto add_kernel = [&add](const std::string& prefix,
+                                   const std::optional<KernelFigures>& kernel) {
+        const KernelFigures k = kernel.value_or(KernelFigures{});
+        add(prefix + "_registers", kernel.has_value(), std::uint64_t{k.registers});
+        add(prefix + "_stack_bytes", kernel.has_value(), std::uint64_t{k.stack_bytes});
+        add(prefix + "_spill_store_bytes", kernel.has_value(), std::uint64_t{k.spill_store_bytes});
+        add(prefix + "_spill_load_bytes", kernel.has_value(), std::uint64_t{k.spill_load_bytes});
+    };
+    add_kernel("uncoalesced", kernels.uncoalesced);
+    add_kernel("coalesced", kernels.coalesced);
+    const allocators::PublishedRegisters& published = r.allocator.published_registers;
+    add("published_uncoalesced_registers", published.uncoalesced > 0,
+        std::uint64_t{published.uncoalesced});
+    add("published_coalesced_registers", published.coalesced > 0,
+        std::uint64_t{published.coalesced});
 
     const bool tree = r.tree.has_value();
     const TreeFacts facts = r.tree.value_or(TreeFacts{});

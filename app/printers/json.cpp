@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/printers/printers.h"
+#include "app/printers/registers.h"
 #include "app/text.h"
 #include "app/version.h"
 
@@ -133,20 +134,30 @@ Json allocations_json(const allocators::Statistics& s) {
             {"histogram", histogram}};
 }
 
+Json registers_json(const Result& r) {
+    const Registers kernels = r.kernels.value_or(Registers{});
+    return {{"build", r.registers},
+            {"spill_bytes", r.spill_bytes},
+            {"architecture",
+             known(r.kernels.has_value(), "sm_" + std::to_string(kernels.architecture))},
+            {"uncoalesced", kernel_json(kernels.uncoalesced)},
+            {"coalesced", kernel_json(kernels.coalesced)}};
+}
+
 Json result_json(const Report& report, const Result& r) {
     const double internal = r.allocations ? r.allocations->internal_fragmentation : -1;
     const bool gpu = !r.samples.empty() && report.machine.gpu;
-    return {
-        {"outcome", name(r.outcome)},
-        {"message", known(!r.message.empty(), r.message)},
-        {"build", build_json(report, r)},
-        {"tree", r.tree ? tree_json(*r.tree) : Json()},
-        {"allocations", r.allocations ? allocations_json(*r.allocations) : Json()},
-        {"fragmentation",
-         {{"internal", known(internal >= 0, internal)},
-          {"external",
-           known(r.external_fragmentation.has_value(), r.external_fragmentation.value_or(0))}}},
-        {"registers", gpu ? Json{{"build", r.registers}, {"spill_bytes", r.spill_bytes}} : Json()}};
+    return {{"outcome", name(r.outcome)},
+            {"message", known(!r.message.empty(), r.message)},
+            {"build", build_json(report, r)},
+            {"tree", r.tree ? tree_json(*r.tree) : Json()},
+            {"allocations", r.allocations ? allocations_json(*r.allocations) : Json()},
+            {"fragmentation",
+             {{"internal", known(internal >= 0, internal)},
+              {"external",
+               known(r.external_fragmentation.has_value(), r.external_fragmentation.value_or(0))}}},
+            {"registers", gpu ? registers_json(r) : Json()},
+            {"published_registers", published_registers_json(r.allocator)}};
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "app/printers/sections.h"
 
 #include "app/printers/printers.h"
+#include "app/printers/registers.h"
 #include "app/text.h"
 
 namespace heapwood::app {
@@ -136,6 +137,14 @@ Table allocation_table(const Report& report) {
     return table;
 }
 
+Table kernels_table(const Report& report) {
+    Table table = registers_table();
+    for (const Result& r : report.results) {
+        table.rows.push_back(registers_row(title(r), r.allocator, r.kernels));
+    }
+    return table;
+}
+
 }  // namespace
 
 std::vector<Table> sections(const Report& report) {
@@ -148,6 +157,7 @@ std::vector<Table> sections(const Report& report) {
     }
     all.push_back(time_table(report));
     all.push_back(allocation_table(report));
+    if (report.machine.gpu) all.push_back(kernels_table(report));
     return all;
 }
 

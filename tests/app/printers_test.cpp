@@ -58,6 +58,28 @@ TEST(Printers, CsvOfAReportHasARowPerAllocator) {
         << csv;
 }
 
+TEST(Printers, CsvHasTheFiguresOfKernels) {
+    const std::string csv = as_csv(sample_report(true));
+    EXPECT_NE(csv.find(",registers,spill_bytes,uncoalesced_registers,uncoalesced_stack_bytes,"
+                       "uncoalesced_spill_store_bytes,uncoalesced_spill_load_bytes,"
+                       "coalesced_registers,coalesced_stack_bytes,"
+                       "coalesced_spill_store_bytes,coalesced_spill_load_bytes,"
+                       "published_uncoalesced_registers,published_coalesced_registers,"),
+              csv.npos)
+        << csv;
+    EXPECT_NE(csv.find(",77,0,21,22,23,24,,,,,,9,"), csv.npos) << csv;
+    EXPECT_NE(as_csv(sample_report()).find(",,,,,,,,,,,,9,"), csv.npos);
+}
+
+TEST(Printers, RegistersAreATableOfReportsOfAGpu) {
+    const std::string text = as_markdown(sample_report(true));
+    EXPECT_NE(text.find("| atomicmalloc\\* | 21 (stack 22 B, spills 23/24 B) | – | – | 9 | – | "
+                        "sm_86 |\n| cmalloc | – | – | – | – | – | – |\n"),
+              text.npos)
+        << text;
+    EXPECT_EQ(as_text(sample_report(), false).find("Registers"), text.npos);
+}
+
 TEST(Printers, JsonOfACpuReport) {
     const auto json = nlohmann::json::parse(as_json(sample_report()));
     const auto& done = json.at("results").at(0);
@@ -84,7 +106,17 @@ TEST(Printers, JsonOfACpuReport) {
 TEST(Printers, JsonOfAGpuReport) {
     const auto json = nlohmann::json::parse(as_json(sample_report(true)));
     EXPECT_EQ(json.at("provenance").at("driver"), "13.0");
-    EXPECT_EQ(json.at("results").at(0).at("registers").at("build"), 77);
+    const auto& registers = json.at("results").at(0).at("registers");
+    EXPECT_EQ(registers.at("build"), 77);
+    EXPECT_EQ(registers.at("architecture"), "sm_86");
+    EXPECT_EQ(registers.at("uncoalesced"), nlohmann::json({{"registers", 21},
+                                                           {"stack_bytes", 22},
+                                                           {"spill_store_bytes", 23},
+                                                           {"spill_load_bytes", 24}}));
+    EXPECT_TRUE(registers.at("coalesced").is_null());
+    const auto& published = json.at("results").at(0).at("published_registers");
+    EXPECT_TRUE(published.at("uncoalesced").is_null());
+    EXPECT_EQ(published.at("coalesced"), 9);
     EXPECT_EQ(json.at("results").at(0).at("build").at("upload_ms"), 3.5);
     EXPECT_TRUE(json.at("results").at(1).at("registers").is_null());
 }

@@ -27,6 +27,13 @@ inline Report sample_report(bool gpu = false) {
     done.pool_bytes = 20000;
     done.pool_multiple = 200;
     done.registers = 77;
+    done.allocator.published_registers.coalesced = 9;
+    if (gpu) {
+        done.kernels.emplace();
+        done.kernels->architecture = 86;
+        done.kernels->uncoalesced = {
+            .registers = 21, .stack_bytes = 22, .spill_store_bytes = 23, .spill_load_bytes = 24};
+    }
     done.upload_ms = 3.5;
     done.tree.emplace();
     done.tree->digest = 0xABC;

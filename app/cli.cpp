@@ -142,7 +142,7 @@ void add_run(CLI::App& verb, BuildOptions& o) {
         ->required()
         ->type_name("");
     verb.add_option("-a,--allocator", o.allocators,
-                    "Allocators of the children's arrays, separated by commas; all: every one")
+                    "Allocators of the children's arrays, separated by commas; all: sound ones")
         ->delimiter(',')
         ->allow_extra_args(false)
         ->capture_default_str()

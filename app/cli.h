@@ -28,7 +28,7 @@ enum class DeviceChoice { automatic, gpu, cpu };
 struct BuildOptions {
     std::vector<std::string> arguments;  ///< the whole command line, for the report
     std::string scene;
-    std::vector<std::string> allocators{"cmalloc"};  ///< names, or "all"
+    std::vector<std::string> allocators{"cmalloc"};  ///< names, or "all": the sound ones
     DeviceChoice device = DeviceChoice::automatic;
     /// Unset: 200x, or the allocator's smallest pool if that is more.
     std::optional<PoolSize> pool;

@@ -41,20 +41,23 @@ Machine choose_machine(DeviceChoice choice) {
     return cpu();
 }
 
-/// The available backends of these names on that machine, each once.
+/// The available backends of these names on that machine, each once; "all" stands for every one but
+/// the specimens.
 /// @throws UsageError for an unknown name.
 std::vector<const Backend*> choose_backends(const std::vector<const Backend*>& available,
                                             const std::vector<std::string>& names, bool gpu) {
     std::vector<const Backend*> there;
     std::vector<std::string> known;
+    std::vector<std::string> sound;
     for (const Backend* backend : available) {
         if (backend->gpu != gpu) continue;
         there.push_back(backend);
         known.emplace_back(backend->traits.name);
+        if (backend->traits.sound) sound.push_back(known.back());
     }
     std::vector<const Backend*> chosen;
     const bool all = std::find(names.begin(), names.end(), "all") != names.end();
-    for (const std::string& name : all ? known : names) {
+    for (const std::string& name : all ? sound : names) {
         const auto found = std::find(known.begin(), known.end(), name);
         if (found == known.end()) {
             throw UsageError("no allocator '" + name + "'; there are " + joined(known, ", ") +

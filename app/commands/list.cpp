@@ -76,6 +76,7 @@ std::vector<Table> tables() {
                                  {"title"},
                                  {"frees"},
                                  {"full"},
+                                 {"sound"},
                                  {"header B", true},
                                  {"smallest pool", true},
                                  {"built for"},
@@ -83,7 +84,7 @@ std::vector<Table> tables() {
                      .rows = {}};
     for (const allocators::Traits& t : all_traits()) {
         allocators.rows.push_back({t.name, t.title + std::string(t.full ? "" : "*"),
-                                   yes(t.frees_individually), yes(t.full),
+                                   yes(t.frees_individually), yes(t.full), yes(t.sound),
                                    std::to_string(t.header_bytes), bytes_text(t.smallest_pool),
                                    joined(machines_of(t.name), ","), t.source});
     }

@@ -123,6 +123,15 @@ TEST(Build, WrongTreeFailsVerification) {
     EXPECT_EQ(outcome.results.at(0).at("tree").at("verified"), false);
 }
 
+TEST(Build, AllLeavesOutSpecimens) {
+    Backend specimen = backend("specimen", lost_triangle);
+    specimen.traits.sound = false;
+    const Outcome outcome = run({specimen, backend("good", one_leaf)});
+    EXPECT_EQ(outcome.code, ExitCode::done);
+    ASSERT_EQ(outcome.results.size(), 1U);
+    EXPECT_EQ(outcome.results.at(0).at("build").at("allocator"), "good");
+}
+
 TEST(Build, DifferentTreesFailEvenUnverified) {
     std::vector<Backend> builders{backend("good", one_leaf), backend("wrong", lost_triangle)};
     std::vector<const Backend*> available{&builders[0], &builders[1]};

@@ -54,8 +54,9 @@ def report(*arguments, code=DONE):
 
 
 def allocators():
-    """The names of all allocators."""
-    return [entry["name"] for entry in json.loads(run("list", "--json", "-").stdout)["allocators"]]
+    """The names of all allocators but the specimens."""
+    listing = json.loads(run("list", "--json", "-").stdout)["allocators"]
+    return [entry["name"] for entry in listing if entry["sound"]]
 
 
 @contextlib.contextmanager

@@ -186,6 +186,8 @@ class List(unittest.TestCase):
                 self.assertIn(allocator["source"], table.replace('"', ""))
         names = {entry["name"]: entry for entry in listing["allocators"]}
         self.assertFalse(names["atomicmalloc"]["full"])
+        self.assertTrue(names["cmalloc"]["sound"])
+        self.assertFalse(names["cmalloc-published"]["sound"])
         self.assertTrue(names["cmalloc"]["frees_individually"])
         self.assertIn("cpu", names["cmalloc"]["devices"])
         self.assertEqual(listing["devices"][0]["device"], "cpu")

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "allocators/adaptors/adaptor.h"
 #include "allocators/adaptors/counting.cuh"
 #include "allocators/allocator.cuh"
 #include "allocators/heap.h"
@@ -98,6 +99,10 @@ BuildResult drive(const Machine& machine, const scenes::Scene& scene, const Buil
             if (!estimated) {
                 result.message =
                     explain(result.status, memory.problem(), state, options.pool_bytes);
+                if constexpr (allocators::ExplainsFailure<Alloc>) {
+                    const std::string note = allocator.failure_note();
+                    if (!note.empty()) result.message += "; " + note;
+                }
                 return false;
             }
             memory.enlarge(state);

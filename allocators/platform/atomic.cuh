@@ -73,6 +73,9 @@ public:
     HEAPWOOD_INLINE T add_relaxed(T v) const {
         return ref().fetch_add(v, detail::memory_order_relaxed);
     }
+    HEAPWOOD_INLINE T add_release(T v) const {
+        return ref().fetch_add(v, detail::memory_order_release);
+    }
     HEAPWOOD_INLINE T add_acq_rel(T v) const {
         return ref().fetch_add(v, detail::memory_order_acq_rel);
     }

@@ -43,7 +43,7 @@ rows() {
                 split($0, quoted, "\047")
                 entry = quoted[2]
                 architecture = quoted[4]
-                gsub(/[^0-9]/, "", architecture)
+                sub(/^sm_/, "", architecture)
                 kernel = ""
                 if (entry ~ /18uncoalesced_kernelI/) kernel = "uncoalesced"
                 if (entry ~ /16coalesced_kernelI/) kernel = "coalesced"
@@ -57,7 +57,6 @@ rows() {
                 if (match($0, /[0-9]+ bytes cumulative stack size/)) stack = substr($0, RSTART)
                 printf "        {\"%s\", %d, Kernel::%s, {%d, %d, %d, %d}},\n", allocator,
                     architecture, kernel, registers, stack, stores, loads
-                kernel = ""
             }' "$object.ptxas" || return
     done
 }

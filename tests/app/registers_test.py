@@ -20,16 +20,20 @@ HELPER = "_ZN8heapwood6kdtree11BuildWorker14record_failureERNS0_10BuildStateENS0
 
 def spoken(architecture, kernels):
     """What ptxas says of kernels, each (name, stack, stores, loads, the line of its registers)."""
+    helper = [
+        f"ptxas info    : Function properties for {HELPER}",
+        "    77 bytes stack frame, 78 bytes spill stores, 79 bytes spill loads",
+    ]
     lines = ["ptxas info    : 0 bytes gmem, 16 bytes cmem[4]"]
     for name, stack, stores, loads, used in kernels:
         lines += [
             f"ptxas info    : Compiling entry function '{name}' for '{architecture}'",
             f"ptxas info    : Function properties for {name}",
             f"    {stack} bytes stack frame, {stores} bytes spill stores, {loads} bytes spill loads",
+            *helper,
             f"ptxas info    : Used {used}",
             "ptxas info    : Compile time = 2081.069 ms",
-            f"ptxas info    : Function properties for {HELPER}",
-            "    77 bytes stack frame, 78 bytes spill stores, 79 bytes spill loads",
+            *helper,
         ]
     return "".join(line + "\n" for line in lines)
 
@@ -120,7 +124,9 @@ class Table(unittest.TestCase):
 
     def test_a_lost_record_is_an_error_and_leaves_no_table(self):
         with folder() as place:
-            result = script("table", place / "table.cpp", place / "lost_gpu.cu.o")
+            (place / "there_gpu.cu.o.ptxas").write_text(SAMPLE)
+            result = script("table", place / "table.cpp", place / "lost_gpu.cu.o",
+                            place / "there_gpu.cu.o")
             self.assertNotEqual(result.returncode, 0)
             self.assertIn("lost_gpu.cu.o.ptxas", result.stderr)
             self.assertFalse((place / "table.cpp").exists())

@@ -48,6 +48,8 @@ namespace heapwood::allocators {
 /// The list behind Hybrid's blocks.
 struct HybridListPolicy : circular::HintPerMultiprocessor {
     using Headers = circular::FusedHeaders;
+    static constexpr std::uint32_t kSmallestShare = 16;  // a granule is a whole block here
+    static constexpr std::uint32_t kSmallestStretch = 4;
     static constexpr Traits traits() {
         return {.name = "hybrid",
                 .title = "Hybrid",
@@ -78,6 +80,23 @@ public:
                 if (void* p = cut(cached_word(context), units_of(bytes))) return p;
             }
             return allocate_slowly(context, bytes);
+        }
+        /// Two pieces of one block, or two runs next to one another.
+        HEAPWOOD_FN bool allocate_pair(const Context& context, const std::size_t (&bytes)[2],
+                                       void* (&blocks)[2]) const {
+            if (bytes[0] != 0 && bytes[1] != 0 && bytes[0] <= small_ && bytes[1] <= small_ &&
+                has_cache(context)) {
+                const std::uint32_t first = units_of(bytes[0]);
+                blocks[0] = cut(cached_word(context), first + units_of(bytes[1]), 2);
+                if (blocks[0] != nullptr) {
+                    blocks[1] = static_cast<char*>(blocks[0]) + std::uint64_t{first} * kUnit;
+                    return true;
+                }
+            }
+            const Blocks both = allocate_slowly(context, bytes[0], bytes[1]);
+            blocks[0] = both.first;
+            blocks[1] = both.second;
+            return both.second != nullptr;
         }
         HEAPWOOD_FN void deallocate(const Context& context, void* p, std::size_t bytes) const {
             if (p == nullptr) return;
@@ -136,10 +155,10 @@ public:
 
         /// Takes a piece of the open block of `word`. nullptr: it has no room for it.
         template <Scope kScope>
-        HEAPWOOD_INLINE void* cut(platform::AtomicRef<Open, kScope> word,
-                                  std::uint32_t units) const {
+        HEAPWOOD_INLINE void* cut(platform::AtomicRef<Open, kScope> word, std::uint32_t units,
+                                  std::uint32_t pieces = 1) const {
             for (Open w = word.load_relaxed(); has_room(w, units);) {
-                if (word.cas_acquire(w, w + make_piece(units))) {
+                if (word.cas_acquire(w, w + make_pieces(units, pieces))) {
                     return address(block_of_word(w)) + std::uint64_t{used_of(w)} * kUnit;
                 }
             }
@@ -149,6 +168,28 @@ public:
         // What is rare is out of line, so that it costs callers no registers, and takes contexts by
         // value, so that theirs need not lie in memory.
 
+        struct Blocks {
+            void* first;
+            void* second;
+        };
+
+        /// Two requests; nullptr for both if there is no memory for either.
+        HEAPWOOD_NOINLINE Blocks allocate_slowly(Context context, std::size_t first,
+                                                 std::size_t second) const {
+            if (first > small_ && second > small_) {
+                void* blocks[2];
+                if (list_.allocate_pair(context, {first, second}, blocks)) {
+                    return {blocks[0], blocks[1]};
+                }
+            }
+            Blocks blocks{allocate(context, first), nullptr};
+            if (blocks.first != nullptr) blocks.second = allocate(context, second);
+            if (blocks.first != nullptr && blocks.second == nullptr) {
+                deallocate(context, blocks.first, first);
+                blocks.first = nullptr;
+            }
+            return blocks;
+        }
         HEAPWOOD_NOINLINE void* allocate_slowly(Context context, std::size_t bytes) const {
             if (bytes > small_) return from_list(context, bytes);
             if (has_cache(context)) return cut_fresh(cached_word(context), context, bytes);
@@ -182,7 +223,7 @@ public:
                 Open w = word.load_relaxed();
                 // Release: the block, with all that its former users did to it.
                 if (!has_room(w, units) &&
-                    word.cas_acq_rel(w, (Open{fresh} << 32) + make_piece(units))) {
+                    word.cas_acq_rel(w, (Open{fresh} << 32) + make_pieces(units, 1))) {
                     if (w != 0) close(context, w);
                     return address(fresh - 1);
                 }
@@ -329,9 +370,9 @@ private:
         while (shift > kSmallestShift && (pool >> shift) < 1024) --shift;
         return shift;
     }
-    /// What a piece adds to an open word.
-    HEAPWOOD_INLINE static Open make_piece(std::uint32_t units) {
-        return (Open{units} << kPiecesBits) + 1;
+    /// What pieces of so many units together add to an open word.
+    HEAPWOOD_INLINE static Open make_pieces(std::uint32_t units, std::uint32_t pieces) {
+        return (Open{units} << kPiecesBits) + pieces;
     }
     HEAPWOOD_INLINE static std::uint32_t block_of_word(Open w) {
         return static_cast<std::uint32_t>(w >> 32) - 1;

@@ -203,7 +203,7 @@ private:
 
     /// Collective: arrays for both children, or false (and nothing allocated).
     HEAPWOOD_FN bool allocate_children(const Split& split, Reference* (&arrays)[2]) {
-        const std::uint64_t bytes[2] = {bytes_of(split.left), bytes_of(split.right)};
+        const std::size_t bytes[2] = {bytes_of(split.left), bytes_of(split.right)};
         if constexpr (kJoint) {
             void* both = leader() ? allocator_.allocate(context_, bytes[0] + bytes[1]) : nullptr;
             arrays[0] = reinterpret_cast<Reference*>(
@@ -212,6 +212,14 @@ private:
                 arrays[1] = arrays[0] + split.left;
                 return true;
             }
+        } else if constexpr (allocators::AllocatesPairs<AllocatorRef>) {
+            void* blocks[2] = {nullptr, nullptr};
+            if (leader()) allocator_.allocate_pair(context_, bytes, blocks);
+            for (unsigned side = 0; side < 2; ++side) {
+                arrays[side] = reinterpret_cast<Reference*>(warp_.shuffle(
+                    std::uint64_t{reinterpret_cast<std::uintptr_t>(blocks[side])}, 0));
+            }
+            if (arrays[0] != nullptr && arrays[1] != nullptr) return true;
         } else {
             std::uint64_t addresses[2];
             by_two_lanes(addresses, [&](unsigned side) {

@@ -30,26 +30,29 @@ public:
     /// otherwise have too many of them.
     explicit CircularMalloc(const PoolConfig& config, std::uint32_t smallest_shift = kSmallestShift)
         : shift_(std::max(smallest_shift, granule_shift(config.bytes))),
-          granules_(static_cast<std::uint32_t>(config.bytes >> shift_)),
-          homes_(Policy::homes(config)),
-          refuges_(std::bit_floor(
-              std::clamp<std::uint32_t>(granules_ / kGranulesPerRefuge, 1, Policy::kRefuges))) {
+          granules_(static_cast<std::uint32_t>(config.bytes >> shift_)) {
         if (config.bytes < traits().smallest_pool) {
             throw std::invalid_argument(std::string(traits().name) + " needs a pool of at least " +
                                         std::to_string(traits().smallest_pool) + " bytes");
         }
+        std::uint32_t hints = 0;
         if constexpr (Policy::kShares) {
-            shares_ = presplit_shares(granules_, shift_, config.largest_request, homes_);
+            shares_ = cut_shares<Policy>(granules_, shift_, config.largest_request,
+                                         config.multiprocessors);
+            starts_ = starts_of(shares_, shift_, config.largest_request);
+            hints = shares_.count * (shares_.stretches + 1) + 1;
         } else {
-            shares_ = {presplit(granules_, shift_, config.largest_request), 0, 1};
+            starts_ = presplit(granules_, shift_, config.largest_request);
+            refuges_ = std::bit_floor(
+                std::clamp<std::uint32_t>(granules_ / kGranulesPerRefuge, 1, Policy::kRefuges));
+            hints = 1 + refuges_;
         }
         pool_ = Heap(config.place, pool_bytes());
         table_ = Heap(config.place, (std::uint64_t{granules_} + 1) * sizeof(Cell));
         if constexpr (Policy::kBackward) {
             before_ = Heap(config.place, (std::uint64_t{granules_} + 1) * sizeof(std::uint32_t));
         }
-        hints_ = Heap(config.place,
-                      (std::uint64_t{homes_} + refuges_ + 1) * kHintStride * sizeof(std::uint32_t));
+        hints_ = Heap(config.place, std::uint64_t{hints} * kHintStride * sizeof(std::uint32_t));
         reset();
     }
 
@@ -61,11 +64,19 @@ public:
         r.headers_ = typename Policy::Headers(table_.template as<Cell>());
         r.granules_ = granules_;
         r.shift_ = shift_;
-        r.homes_ = homes_;
-        r.refuge_mask_ = refuges_ - 1;
-        // What takes a good part of a share is sought among the chunks made for such requests.
-        r.large_ = Policy::kShares ? (granules_ - shares_.starts[shares_.first]) / shares_.count / 4
-                                   : granules_ + 1;
+        if constexpr (Policy::kShares) {
+            // A stretch, and the chunk of medium size, are for several requests each.
+            r.small_ = shares_.stretch_size / 4;
+            r.medium_ = (shares_.size - shares_.stretches * shares_.stretch_size) / 4;
+            r.shares_begin_ = shares_.begin;
+            r.shares_ = shares_.count;
+            r.share_size_ = shares_.size;
+            r.stretch_size_ = shares_.stretch_size;
+            r.stretch_mask_ = shares_.stretches - 1;
+        } else {
+            r.small_ = granules_;
+            r.refuge_mask_ = refuges_ - 1;
+        }
         return r;
     }
 
@@ -125,7 +136,7 @@ private:
         // On a device a copy costs microseconds whatever its size, so headers near one another go
         // in one, with the zeroes between them. On the host that would only touch pages.
         const std::uint64_t reach = table_.place() == Place::device ? kWriteBlock : 1;
-        const std::vector<std::uint32_t>& starts = shares_.starts;
+        const std::vector<std::uint32_t>& starts = starts_;
         std::vector<Cell> block;
         for (std::size_t i = 0; i < starts.size();) {
             const std::uint32_t first = starts[i];
@@ -139,25 +150,34 @@ private:
         }
     }
 
-    /// Homes go to the starts of the shares; refuges are spread evenly over all chunks; the hint
-    /// for large requests, the last one, is chunk 0.
+    /// A single hint is chunk 0, its refuges are spread evenly over the chunks; the hints of shares
+    /// are where their stretches start.
     void write_hints() {
-        const std::vector<std::uint32_t>& starts = shares_.starts;
         std::vector<std::uint32_t> hints(hints_.size() / sizeof(std::uint32_t), 0);
-        for (std::uint64_t i = 0; i < homes_; ++i) {
-            hints[i * kHintStride] = starts[shares_.first + i * shares_.count / homes_];
-        }
-        for (std::uint64_t i = 0; i < refuges_; ++i) {
-            hints[(homes_ + i) * kHintStride] = starts[i * starts.size() / refuges_];
+        if constexpr (Policy::kShares) {
+            for (std::uint32_t i = 0; i < shares_.count; ++i) {
+                const std::uint32_t begin = shares_.begin + i * shares_.size;
+                const auto set = [&](std::uint32_t hint, std::uint32_t stretch) {
+                    hints[std::size_t{hint} * kHintStride] = begin + stretch * shares_.stretch_size;
+                };
+                for (std::uint32_t k = 0; k < shares_.stretches; ++k) {
+                    set(i * shares_.stretches + k, k);
+                }
+                set(shares_.count * shares_.stretches + i, shares_.stretches);
+            }
+        } else {
+            for (std::uint64_t i = 0; i < refuges_; ++i) {
+                hints[(1 + i) * kHintStride] = starts_[i * starts_.size() / refuges_];
+            }
         }
         hints_.write(0, hints.data(), hints_.size());
     }
 
     std::uint32_t shift_;
     std::uint32_t granules_;
-    std::uint32_t homes_;
-    std::uint32_t refuges_;
-    Shares shares_;
+    Shares shares_{};
+    std::uint32_t refuges_ = 0;
+    std::vector<std::uint32_t> starts_;
     Heap pool_;
     Heap table_;
     Heap before_;

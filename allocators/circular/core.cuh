@@ -80,6 +80,8 @@ namespace heapwood::allocators::circular {
 
 /// How many times a request that lost a chunk to another moves to another hint.
 inline constexpr std::uint32_t kMostMoves = 8;
+/// How many headers it looks at in a stretch.
+inline constexpr std::uint32_t kMostSteps = 64;
 /// A search whose traversals are all inconclusive ends after this many of them, if it has made
 /// Policy::kPatience steps as well.
 inline constexpr std::uint32_t kMostTraversals = 8;
@@ -93,59 +95,35 @@ template <class Policy>
 class Core {
 public:
     HEAPWOOD_FN void* allocate(const Context& context, std::size_t bytes) const {
-        if (bytes == 0 || bytes > static_cast<std::uint64_t>(granules_) << shift_) return nullptr;
-        const auto need = static_cast<std::uint32_t>(((bytes - 1) >> shift_) + 1);
-        Policy::note(Event::request);
+        if (bytes == 0 || bytes > pool_bytes()) return nullptr;
+        const std::uint32_t need = granules_of(bytes);
+        const std::uint32_t at = find(context, need, need);
+        return at == kNone ? nullptr : address(at);
+    }
 
-        std::uint32_t slot =
-            need < large_ ? Policy::home(context, homes_) : homes_ + refuge_mask_ + 1;
-        std::uint32_t at = hint(slot).load_relaxed();
-        std::uint32_t moves = 0;
-        std::uint32_t traversals = 0;  // begun at chunk 0
-        std::uint32_t steps = 0;
-        bool conclusive = false;
-        for (;; ++steps) {
-            Policy::pause();
-            Policy::note(Event::step);
-            Header h = headers_.load(at);
-            if (h.state == kFree) {
-                if (h.next - at >= need) {
-                    if (take(at, h, need)) return grant(slot, at, h.next, need);
-                    Policy::note(Event::lost);
-                    conclusive = false;
-                    if (moves < kMostMoves) {
-                        slot = refuge(context.warp, moves++);
-                        at = hint(slot).load_relaxed();
-                        continue;
-                    }
-                } else if (traversals >= 2 && headers_.load(h.next).state == kFree) {
-                    if (headers_.take(at, h, kUnsettled)) {
-                        Policy::pause();
-                        const std::uint32_t end = merge(h.next, at + need, granules_);
-                        if (end - at >= need) return grant(slot, at, end, need);
-                        give(at, end);
-                        at = end;
-                        continue;
-                    }
-                    conclusive = false;
-                }
-            } else if (h.state != kUsed) {
-                conclusive = false;
-            }
-            // A lost compare-and-swap has left the winner's header in h: it leads forward as well.
-            if (h.next != 0) {
-                at = h.next;
-                continue;
-            }
-            // Only the sentinel ends the ring; a header that is not yet visible does not.
-            if (at != granules_) conclusive = false;
-            if (conclusive && traversals >= 2) return nullptr;
-            if (traversals >= kMostTraversals && steps >= Policy::kPatience) return nullptr;
-            if (traversals > 0 && !conclusive) platform::back_off(traversals);
-            ++traversals;
-            conclusive = true;
-            at = 0;
+    /// Two blocks, each to be freed on its own, for the price of one search: they are next to one
+    /// another, if there is a chunk large enough for both. @return false: there is no room for
+    /// both, and nothing is allocated.
+    HEAPWOOD_FN bool allocate_pair(const Context& context, const std::size_t (&bytes)[2],
+                                   void* (&blocks)[2]) const {
+        blocks[0] = blocks[1] = nullptr;
+        if (bytes[0] == 0 || bytes[1] == 0 || bytes[0] > pool_bytes() || bytes[1] > pool_bytes()) {
+            return false;
         }
+        const std::uint32_t first = granules_of(bytes[0]);
+        const std::uint32_t second = granules_of(bytes[1]);
+        const std::uint32_t at = find(context, first + second, first);
+        if (at != kNone) {
+            blocks[0] = address(at);
+            blocks[1] = address(at + first);
+            return true;
+        }
+        blocks[0] = allocate(context, bytes[0]);
+        if (blocks[0] != nullptr) blocks[1] = allocate(context, bytes[1]);
+        if (blocks[1] != nullptr) return true;
+        deallocate(context, blocks[0], bytes[0]);
+        blocks[0] = nullptr;
+        return false;
     }
 
     HEAPWOOD_FN void deallocate(const Context&, void* p, std::size_t) const {
@@ -183,10 +161,145 @@ private:
         return static_cast<std::uint32_t>(
             static_cast<std::uint64_t>(static_cast<const char*>(p) - pool_) >> shift_);
     }
-    HEAPWOOD_INLINE std::uint32_t refuge(std::uint32_t warp, std::uint32_t move) const {
+    /// A hint, and the stretch of the pool that it stays in.
+    struct Home {
+        std::uint32_t hint;
+        std::uint32_t begin;
+        std::uint32_t end;
+    };
+    static constexpr std::uint32_t kNone = ~std::uint32_t{0};
+
+    HEAPWOOD_INLINE std::uint64_t pool_bytes() const {
+        return static_cast<std::uint64_t>(granules_) << shift_;
+    }
+    HEAPWOOD_INLINE std::uint32_t granules_of(std::size_t bytes) const {
+        return static_cast<std::uint32_t>(((bytes - 1) >> shift_) + 1);
+    }
+
+    /// Finds and takes a chunk of `need` granules, and makes it two where `first` is less.
+    /// @return where it starts, or kNone.
+    HEAPWOOD_FN std::uint32_t find(const Context& context, std::uint32_t need,
+                                   std::uint32_t first) const {
+        Policy::note(Event::request);
+        if (need > granules_) return kNone;
+        if constexpr (Policy::kShares) {
+            const std::uint32_t at = find_at_home(context, need, first);
+            if (at != kNone) return at;
+        }
+        return find_in_ring(context, need, first);
+    }
+
+    /// find() in a few stretches that others seldom look at.
+    HEAPWOOD_FN std::uint32_t find_at_home(const Context& context, std::uint32_t need,
+                                           std::uint32_t first) const {
+        for (std::uint32_t move = 0; move < kMostMoves; ++move) {
+            const Home home = home_of(context, need, move);
+            const std::uint32_t start = hint(home.hint).load_relaxed();
+            std::uint32_t at = start;
+            std::uint32_t stop = home.end;
+            bool lost = false;
+            for (std::uint32_t step = 0; step < kMostSteps; ++step) {
+                Policy::pause();
+                Policy::note(Event::step);
+                Header h = headers_.load(at);
+                if (h.state == kFree && h.next - at >= need) {
+                    if (take(at, h, need)) return grant(home, at, h.next, need, first);
+                    Policy::note(Event::lost);
+                    lost = true;
+                    break;
+                }
+                at = h.next;
+                // Beyond the stretch, or (0) at a header that is not yet visible.
+                if (at - home.begin >= stop - home.begin) {
+                    if (stop != home.end) break;
+                    at = home.begin;
+                    stop = start;
+                    if (at >= stop) break;
+                }
+            }
+            if (need > medium_) {
+                // There is no other stretch, but whoever was quicker soon gives back the rest.
+                if (!lost) break;
+                platform::back_off(move);
+            }
+        }
+        return kNone;
+    }
+
+    /// find() from the single hint on, or, after find_at_home(), from chunk 0 on.
+    HEAPWOOD_FN std::uint32_t find_in_ring(const Context& context, std::uint32_t need,
+                                           std::uint32_t first) const {
+        Home home{0, 0, granules_};
+        if constexpr (Policy::kShares) home = home_of(context, need, 0);
+        std::uint32_t at = Policy::kShares ? 0 : hint(0).load_relaxed();
+        std::uint32_t traversals = Policy::kShares ? 1 : 0;  // begun at chunk 0
+        std::uint32_t moves = 0;
+        bool conclusive = Policy::kShares;
+        for (std::uint32_t steps = 0;; ++steps) {
+            Policy::pause();
+            Policy::note(Event::step);
+            Header h = headers_.load(at);
+            if (h.state == kFree) {
+                if (h.next - at >= need) {
+                    if (take(at, h, need)) return grant(home, at, h.next, need, first);
+                    Policy::note(Event::lost);
+                    conclusive = false;
+                    if (!Policy::kShares && moves < kMostMoves) {
+                        home.hint = refuge(context.warp, moves++);
+                        at = hint(home.hint).load_relaxed();
+                        continue;
+                    }
+                } else if (traversals >= 2 && headers_.load(h.next).state == kFree) {
+                    if (headers_.take(at, h, kUnsettled)) {
+                        Policy::pause();
+                        const std::uint32_t end = merge(h.next, at + need, granules_);
+                        if (end - at >= need) return grant(home, at, end, need, first);
+                        give(at, end);
+                        at = end;
+                        continue;
+                    }
+                    conclusive = false;
+                }
+            } else if (h.state != kUsed) {
+                conclusive = false;
+            }
+            // A lost compare-and-swap has left the winner's header in h: it leads forward as well.
+            if (h.next != 0) {
+                at = h.next;
+                continue;
+            }
+            // Only the sentinel ends the ring; a header that is not yet visible does not.
+            if (at != granules_) conclusive = false;
+            if (conclusive && traversals >= 2) return kNone;
+            if (traversals >= kMostTraversals && steps >= Policy::kPatience) return kNone;
+            if (traversals > 0 && !conclusive) platform::back_off(traversals);
+            ++traversals;
+            conclusive = true;
+            at = 0;
+        }
+    }
+
+    /// Where find_at_home() looks, at first and after `move` moves.
+    HEAPWOOD_INLINE Home home_of(const Context& context, std::uint32_t need,
+                                 std::uint32_t move) const {
+        if (need > medium_) return {hints_of_shares() + shares_, 0, shares_begin_};
+        const std::uint32_t share = (context.multiprocessor + move) % shares_;
+        const std::uint32_t begin = shares_begin_ + share * share_size_;
+        if (need > small_) {
+            return {hints_of_shares() + share, begin + stretch_size_ * (stretch_mask_ + 1),
+                    begin + share_size_};
+        }
         // Multiplicative hashing: the upper bits are the mixed ones.
+        const std::uint32_t stretch = ((context.warp * 0x9e3779b1U) >> 16) & stretch_mask_;
+        return {share * (stretch_mask_ + 1) + stretch, begin + stretch * stretch_size_,
+                begin + (stretch + 1) * stretch_size_};
+    }
+    /// The first of the hints for chunks of medium size; behind them comes that for large ones.
+    HEAPWOOD_INLINE std::uint32_t hints_of_shares() const { return shares_ * (stretch_mask_ + 1); }
+    /// Another hint for a request that has lost a chunk, where there is but one to begin with.
+    HEAPWOOD_INLINE std::uint32_t refuge(std::uint32_t warp, std::uint32_t move) const {
         const std::uint32_t hash = (warp * 0x9e3779b1U) ^ (move * 0x85ebca6bU);
-        return homes_ + ((hash >> 16) & refuge_mask_);
+        return 1 + ((hash >> 16) & refuge_mask_);
     }
     HEAPWOOD_INLINE static bool splits(std::uint32_t size, std::uint32_t need) {
         return size > need && size / Policy::kMaxFragmentation >= need;
@@ -204,9 +317,10 @@ private:
         return false;
     }
 
-    /// Of the own chunk [at, end) gives back what is not needed, and sends the hint past it.
-    HEAPWOOD_INLINE void* grant(std::uint32_t slot, std::uint32_t at, std::uint32_t end,
-                                std::uint32_t need) const {
+    /// Of the own chunk [at, end) gives back what is not needed, makes it two if `first` is less
+    /// than `need`, and sends the hint past it. @return at
+    HEAPWOOD_INLINE std::uint32_t grant(const Home& home, std::uint32_t at, std::uint32_t end,
+                                        std::uint32_t need, std::uint32_t first) const {
         std::uint32_t tail = end;
         if (splits(end - at, need)) {
             Policy::note(Event::split);
@@ -218,10 +332,20 @@ private:
             give(tail, end);
             Policy::pause();
         }
+        const std::uint32_t past = tail;
+        if (first < need) {
+            if constexpr (Policy::kBackward) {
+                before(tail).store_relaxed(at + first);
+                before(at + first).store_relaxed(at);
+            }
+            headers_.settle(at + first, {kUsed, tail});
+            Policy::pause();
+            tail = at + first;
+        }
         headers_.settle(at, {kUsed, tail});
         Policy::pause();
-        hint(slot).store_relaxed(tail == granules_ ? 0 : tail);
-        return address(at);
+        hint(home.hint).store_relaxed(home.begin < past && past < home.end ? past : home.begin);
+        return at;
     }
 
     /// Makes the own chunk [at, end) free. Release: passes on all that this owner and earlier ones
@@ -269,9 +393,14 @@ private:
     typename Policy::Headers headers_;
     std::uint32_t granules_;
     std::uint32_t shift_;
-    std::uint32_t homes_;
-    std::uint32_t refuge_mask_;
-    std::uint32_t large_;
+    std::uint32_t small_;        // requests of at most so many granules move when they lose a chunk
+    std::uint32_t refuge_mask_;  // single hint only; the rest: shares only
+    std::uint32_t medium_;
+    std::uint32_t shares_begin_;
+    std::uint32_t shares_;
+    std::uint32_t share_size_;
+    std::uint32_t stretch_size_;
+    std::uint32_t stretch_mask_;
 };
 
 }  // namespace heapwood::allocators::circular

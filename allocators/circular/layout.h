@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -58,33 +59,58 @@ inline std::vector<std::uint32_t> presplit(
     }
 }
 
-/// A pool that is cut into shares, one for each hint, behind chunks for the largest requests.
+/// A pool that is cut into chunks for large requests and, behind them, equal shares. A share has
+/// equal stretches for small chunks and, behind them, one chunk for those of medium size.
 struct Shares {
-    std::vector<std::uint32_t> starts;  ///< the granules at which chunks start, ascending from 0
-    std::uint32_t first;                ///< index in `starts` of the first share
-    std::uint32_t count;                ///< how many shares there are; at least 1
+    std::uint32_t begin;         ///< the granule at which the first share starts
+    std::uint32_t count;         ///< shares, at least 1
+    std::uint32_t size;          ///< granules of a share
+    std::uint32_t stretches;     ///< of a share; a power of two
+    std::uint32_t stretch_size;  ///< granules of a stretch, at least 1
 };
 
-/// How many levels presplit() makes for requests that do not fit in a share: the root's array, its
-/// children's and theirs.
+/// How many levels presplit() makes for large requests: the root's array, its children's and
+/// theirs.
 inline constexpr std::uint32_t kLevelsBeforeShares = 3;
 
-/// Cuts a pool as presplit() does for kLevelsBeforeShares levels, but no more than half of it, and
-/// the rest into `wanted` equal shares, or fewer, so that none is below kSmallestChunk.
-inline Shares presplit_shares(std::uint64_t granules, std::uint32_t shift,
-                              std::uint64_t first_bytes, std::uint32_t wanted) {
-    Shares shares{presplit(granules / 2, shift, first_bytes, kLevelRatio, kLevelsBeforeShares), 0,
-                  1};
-    // The last chunk of presplit() is what its half of the pool had left.
-    shares.first = static_cast<std::uint32_t>(shares.starts.size() - 1);
-    const std::uint64_t begin = shares.starts.back();
-    const std::uint64_t rest = granules - begin;
-    shares.count = static_cast<std::uint32_t>(
-        std::clamp<std::uint64_t>((rest << shift) / kSmallestChunk, 1, wanted));
-    for (std::uint64_t i = 1; i < shares.count; ++i) {
-        shares.starts.push_back(static_cast<std::uint32_t>(begin + rest * i / shares.count));
+/// Cuts a pool into a share for each of `multiprocessors` with at most so many stretches, fewer in
+/// a small pool: Policy (policy.cuh) says how small they may be. Large requests get what
+/// kLevelsBeforeShares levels of presplit() take, but at most half of the pool, and a quarter where
+/// nothing is known of them.
+template <class Policy>
+Shares cut_shares(std::uint64_t granules, std::uint32_t shift, std::uint64_t first_bytes,
+                  std::uint32_t multiprocessors) {
+    const std::uint64_t large =
+        first_bytes == 0
+            ? granules / 4
+            : presplit(granules / 2, shift, first_bytes, kLevelRatio, kLevelsBeforeShares).back();
+    const std::uint64_t rest = granules - large;
+    const auto count = std::clamp<std::uint64_t>(rest / Policy::kSmallestShare, 1, multiprocessors);
+    const std::uint64_t size = rest / count;
+    const auto stretches = std::bit_floor(
+        std::clamp<std::uint64_t>(size / 2 / Policy::kSmallestStretch, 1, Policy::kStretches));
+    return {.begin = static_cast<std::uint32_t>(large),
+            .count = static_cast<std::uint32_t>(count),
+            .size = static_cast<std::uint32_t>(size),
+            .stretches = static_cast<std::uint32_t>(stretches),
+            .stretch_size =
+                static_cast<std::uint32_t>(std::max<std::uint64_t>(size / 2 / stretches, 1))};
+}
+
+/// The granules at which the chunks of such a pool start, ascending from 0.
+inline std::vector<std::uint32_t> starts_of(const Shares& shares, std::uint32_t shift,
+                                            std::uint64_t first_bytes) {
+    std::vector<std::uint32_t> starts;
+    if (shares.begin > 0) {
+        starts = presplit(shares.begin, shift, first_bytes, kLevelRatio, kLevelsBeforeShares);
     }
-    return shares;
+    for (std::uint32_t i = 0; i < shares.count; ++i) {
+        const std::uint32_t begin = shares.begin + i * shares.size;
+        for (std::uint32_t k = 0; k <= shares.stretches; ++k) {
+            starts.push_back(begin + k * shares.stretch_size);
+        }
+    }
+    return starts;
 }
 
 }  // namespace heapwood::allocators::circular

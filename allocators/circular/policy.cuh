@@ -49,17 +49,17 @@ struct DefaultPolicy {
 /// One hint for all (CMalloc, CFMalloc).
 struct SingleHint : DefaultPolicy {
     static constexpr bool kShares = false;
-    static std::uint32_t homes(const PoolConfig&) { return 1; }
-    HEAPWOOD_INLINE static std::uint32_t home(const Context&, std::uint32_t) { return 0; }
 };
 
-/// A hint and a share of the pool for every multiprocessor (CMMalloc, CFMMalloc).
+/// A share of the pool with hints of its own for every multiprocessor (CMMalloc, CFMMalloc).
 struct HintPerMultiprocessor : DefaultPolicy {
     static constexpr bool kShares = true;
-    static std::uint32_t homes(const PoolConfig& config) { return config.multiprocessors; }
-    HEAPWOOD_INLINE static std::uint32_t home(const Context& context, std::uint32_t homes) {
-        return context.multiprocessor % homes;
-    }
+    /// At most so many stretches for small chunks has a share, a power of two (published: 1): the
+    /// lanes of its multiprocessor that call at once seldom meet.
+    static constexpr std::uint32_t kStretches = 64;
+    /// No share has fewer granules, nor any stretch.
+    static constexpr std::uint32_t kSmallestShare = 512;
+    static constexpr std::uint32_t kSmallestStretch = 8;
 };
 
 }  // namespace heapwood::allocators::circular

@@ -57,6 +57,17 @@ HEAPWOOD_INLINE void back_off(unsigned n) {
 #endif
 }
 
+/// The number of the calling lane in its warp, 0 on a CPU: for spreading callers, not for sharing.
+HEAPWOOD_INLINE unsigned calling_lane() {
+#if defined(__CUDA_ARCH__)
+    unsigned lane;
+    asm("mov.u32 %0, %%laneid;" : "=r"(lane));
+    return lane;
+#else
+    return 0;
+#endif
+}
+
 /// The warp of a CPU build: one thread, width 1, every collective trivial.
 struct SerialWarp {
     static constexpr unsigned width = 1;

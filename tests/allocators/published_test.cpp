@@ -133,6 +133,17 @@ TYPED_TEST(PublishedTest, AWalkFindsWhatIsNoHeader) {
     }
 }
 
+TYPED_TEST(PublishedTest, AWalkMissesTheSentinel) {
+    TypeParam a({.bytes = 4096});
+    const auto r = a.ref();
+    auto* p = static_cast<char*>(r.allocate({}, 100));
+    char* sentinel = p + 4096 - TypeParam::traits().header_bytes;
+    std::memset(sentinel, 0, TypeParam::traits().header_bytes);
+    EXPECT_THROW(pieces(a), std::logic_error);
+    a.reset();
+    EXPECT_EQ(pieces(a), (std::vector<Piece>{{4096, false}}));
+}
+
 /// A policy with a hook where a thread may be stalled.
 template <class Policy>
 struct Hooked : Policy {

@@ -73,7 +73,8 @@ struct Result {
     std::optional<Registers> kernels;  ///< the compiler's figures, on a GPU
     std::optional<TreeFacts> tree;
     std::optional<allocators::Statistics> allocations;  ///< unless --no-statistics
-    std::optional<double> external_fragmentation;
+    std::optional<allocators::PeakUse> peak;            ///< if it could be found out
+    std::optional<double> external_fragmentation;       ///< at the end
 };
 
 /// Everything one call of `build` found out.

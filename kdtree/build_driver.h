@@ -7,13 +7,16 @@
 ///     template <class A> void describe(BuildResult&) const;  // registers and the like
 #pragma once
 
+#include <algorithm>
 #include <chrono>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "allocators/adaptors/adaptor.h"
 #include "allocators/adaptors/counting.cuh"
 #include "allocators/allocator.cuh"
+#include "allocators/fragmentation.h"
 #include "allocators/heap.h"
 #include "kdtree/build_state.cuh"
 #include "kdtree/builder.h"
@@ -59,6 +62,35 @@ private:
 /// A sentence on why the build ended early, and what would have been enough where that is known.
 std::string explain(Status status, const Problem& problem, const BuildState& state,
                     std::uint64_t pool_bytes);
+
+/// How the pool looks when most is live in it. Builds once more, and lets the pool freeze when it
+/// comes to the peak of the build that the allocator has just counted. Other schedules have lower
+/// peaks: where that is not reached, again for a little less than the lowest so far. Nothing, if
+/// that does not help or the pool cannot be walked.
+template <class Machine, allocators::Allocator A>
+std::optional<allocators::PeakUse> measure_peak(const Machine& machine, BuildMemory& memory,
+                                                allocators::Counting<A>& allocator) {
+    if (!A::traits().walkable) return std::nullopt;
+    std::uint64_t peak = allocator.statistics().peak_live_bytes;
+    for (const std::uint64_t percent : {100, 98, 90}) {
+        allocator.freeze_at(peak * percent / 100);
+        allocator.reset();
+        memory.reset();
+        machine.template run<allocators::Counting<A>>(memory.problem(), allocator.ref());
+        const allocators::Statistics live = allocator.statistics();
+        if (!allocator.frozen()) {
+            peak = std::min(peak, live.peak_live_bytes);
+            continue;
+        }
+        const allocators::PoolUse use = allocators::measure_pool(allocator);
+        return allocators::PeakUse{
+            .live_bytes = live.live_bytes,
+            .allocated_bytes = use.allocated_bytes,
+            .internal_fragmentation = live.live_internal_fragmentation,
+            .external_fragmentation = allocators::external_fragmentation(use)};
+    }
+    return std::nullopt;
+}
 
 /// Builds the tree of a scene with allocator A on a machine, options.repeat times.
 /// @throws std::invalid_argument for a bad configuration, allocators::HeapError when memory
@@ -117,31 +149,23 @@ BuildResult drive(const Machine& machine, const scenes::Scene& scene, const Buil
         result.overhead_bytes = allocator.overhead_bytes();
         machine.template describe<A>(result);
         double ms = 0;
-        for (unsigned i = 0; i < options.warm_up + options.repeat; ++i) {
-            if (!build_once(allocator, ms)) return result;
-            if (i >= options.warm_up) result.milliseconds.push_back(ms);
+        bool done = true;
+        for (unsigned i = 0; done && i < options.warm_up + options.repeat; ++i) {
+            done = build_once(allocator, ms);
+            if (done && i >= options.warm_up) result.milliseconds.push_back(ms);
         }
+        const allocators::PoolUse use = allocators::measure_pool(allocator);
+        result.leaked_bytes = use.allocated_bytes;
+        result.external_fragmentation = allocators::external_fragmentation(use);
+        if (!done) return result;
         result.tree = memory.tree();
-        if (A::traits().walkable) {
-            std::uint64_t free = 0;
-            std::uint64_t largest = 0;
-            allocator.for_each_region([&](const allocators::Region& region) {
-                if (region.allocated) {
-                    result.leaked_bytes += region.size;
-                } else {
-                    free += region.size;
-                    largest = region.size > largest ? region.size : largest;
-                }
-            });
-            result.external_fragmentation =
-                free > 0 ? 1.0 - static_cast<double>(largest) / static_cast<double>(free) : 0.0;
-        }
     }
     if (options.statistics) {
         allocators::Counting<A> allocator(pool);
         double ms = 0;
         if (build_once(allocator, ms)) {
             result.allocations = allocator.statistics();
+            result.peak = measure_peak(machine, memory, allocator);
         } else {
             result.tree = {};
         }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,7 +28,7 @@ struct RunOptions {
     unsigned repeat = 5;           ///< timed runs
     unsigned warm_up = 1;          ///< untimed runs before them
     unsigned threads = 0;          ///< CPU only: threads, each a warp; 0: one a core
-    bool statistics = true;        ///< one more run with the counting adaptor
+    bool statistics = true;        ///< more runs with the counting adaptor
 };
 
 /// A build's outcome. If status is not done, `message` says what ran out and what would have been
@@ -44,10 +45,12 @@ struct BuildResult {
     std::uint64_t overhead_bytes = 0;  ///< the allocator's side tables
     std::uint64_t root_bytes = 0;      ///< the root node's primitive array
     allocators::Statistics allocations;
+    /// Of the pool when most was live in it, if that is known and statistics were asked for.
+    std::optional<allocators::PeakUse> peak;
     /// Of the pool after the last build, when everything has been freed; negative: unknown.
     double external_fragmentation = -1;
-    /// Bytes still allocated after the last build; for a full allocator a leak unless 0
-    /// (and 0 where the allocator cannot be walked).
+    /// Bytes still allocated after the last build, whether it is done or not; for a full allocator
+    /// a leak unless 0 (and 0 where the allocator cannot be walked).
     std::uint64_t leaked_bytes = 0;
     unsigned registers = 0;    ///< of the build kernel, per thread (0 on a CPU)
     unsigned spill_bytes = 0;  ///< local memory of the build kernel, per thread

@@ -38,6 +38,9 @@ struct Counters {
     alignas(128) std::uint64_t peak;          ///< largest value of `live`
     alignas(128) std::uint64_t granted;       ///< blocks whose size in the pool is known
     alignas(128) std::uint64_t waste;         ///< their sum of waste / size, in units of 2^-32
+    alignas(128) std::uint64_t live_granted;  ///< as `granted`, of the blocks not yet freed
+    alignas(128) std::uint64_t live_waste;    ///< as `waste`, of the same
+    alignas(128) std::uint64_t frozen;        ///< not 0: no call does anything any more
     alignas(128) std::uint64_t histogram[64];
 };
 
@@ -51,6 +54,11 @@ HEAPWOOD_INLINE std::uint64_t fraction(std::uint64_t wasted, std::uint64_t size)
 }  // namespace detail
 
 /// An allocator that counts. Behaves as A in all else; reset() also sets the counters to 0.
+///
+/// Told to by freeze_at(), it stops dead when so many bytes are live for the first time: from then
+/// on every request gets nullptr, every free does nothing, neither is counted, and the pool and the
+/// counts of what is live stay as they were, but for the calls then under way. These end as usual,
+/// so that counters and pool agree when the kernel has ended.
 template <Allocator A>
 class Counting : public Adaptor<A> {
     using Adaptor<A>::inner_;
@@ -59,6 +67,7 @@ public:
     class Ref {
     public:
         HEAPWOOD_FN void* allocate(const Context& context, std::size_t bytes) const {
+            if (frozen()) return nullptr;
             add(counters_->requests, 1);
             void* p = inner_.allocate(context, bytes);
             if (p == nullptr) {
@@ -72,16 +81,28 @@ public:
             add(counters_->squares_low, low * low & 0xffffffffU);
             add(counters_->squares_high, (low * low >> 32) + 2 * high * low + (high * high << 32));
             if (const std::uint64_t size = inner_.granted_bytes(p, bytes); size != 0) {
+                const std::uint64_t waste = detail::fraction(size - bytes, size);
                 add(counters_->granted, 1);
-                add(counters_->waste, detail::fraction(size - bytes, size));
+                add(counters_->waste, waste);
+                add(counters_->live_granted, 1);
+                add(counters_->live_waste, waste);
             }
-            const platform::AtomicRef live(counters_->live);
-            platform::AtomicRef(counters_->peak).max_relaxed(live.add_relaxed(bytes) + bytes);
+            const std::uint64_t live =
+                platform::AtomicRef(counters_->live).add_relaxed(bytes) + bytes;
+            platform::AtomicRef(counters_->peak).max_relaxed(live);
+            if (live >= freeze_at_) platform::AtomicRef(counters_->frozen).store_relaxed(1);
             return p;
         }
         HEAPWOOD_FN void deallocate(const Context& context, void* p, std::size_t bytes) const {
-            if (p == nullptr) return;
+            if (p == nullptr || frozen()) return;
             add(counters_->frees, 1);
+            // What part of a block's waste a part of it has is nowhere written.
+            if constexpr (!A::traits().splittable) {
+                if (const std::uint64_t size = inner_.granted_bytes(p, bytes); size != 0) {
+                    add(counters_->live_granted, ~std::uint64_t{0});
+                    add(counters_->live_waste, 0 - detail::fraction(size - bytes, size));
+                }
+            }
             // Before the block can be given to another, or `live` would count it twice.
             platform::AtomicRef(counters_->live).sub_relaxed(bytes);
             inner_.deallocate(context, p, bytes);
@@ -89,10 +110,17 @@ public:
         HEAPWOOD_FN std::uint64_t granted_bytes(const void* p, std::size_t bytes) const {
             return inner_.granted_bytes(p, bytes);
         }
-        HEAPWOOD_FN void flush(const Context& context) const { allocators::flush(inner_, context); }
+        HEAPWOOD_FN void flush(const Context& context) const {
+            if (!frozen()) allocators::flush(inner_, context);
+        }
 
     private:
         friend class Counting;
+
+        // Relaxed: a call that has not yet seen it is one of those under way.
+        HEAPWOOD_INLINE bool frozen() const {
+            return platform::AtomicRef(counters_->frozen).load_relaxed() != 0;
+        }
 
         HEAPWOOD_INLINE static void add(std::uint64_t& counter, std::uint64_t v) {
             platform::AtomicRef(counter).count_relaxed(v);
@@ -100,6 +128,7 @@ public:
 
         typename A::Ref inner_;
         detail::Counters* counters_;
+        std::uint64_t freeze_at_;
     };
 
     explicit Counting(const PoolConfig& config)
@@ -111,23 +140,29 @@ public:
         Ref r;
         r.inner_ = inner_.ref();
         r.counters_ = counters_.as<detail::Counters>();
+        r.freeze_at_ = freeze_at_;
         return r;
     }
+    /// Frees everything, sets the counters to 0 and thaws the pool; what freeze_at() told holds on.
     void reset() {
         inner_.reset();
         counters_.zero();
     }
+    /// The pool freezes when `bytes` bytes or more are live. For Refs made after the call.
+    void freeze_at(std::uint64_t bytes) { freeze_at_ = bytes; }
+    /// Whether it has. Only while no kernel runs.
+    bool frozen() const { return read().frozen != 0; }
 
     /// The requests since construction or the last reset(). `requests` are all of them, `failed`
     /// those answered with nullptr, for whatever reason; mean, deviation and histogram are of the
     /// sizes asked for in all others. Only while no kernel runs.
     Statistics statistics() const {
-        detail::Counters c;
-        counters_.read(0, &c, sizeof(c));
+        const detail::Counters c = read();
         Statistics s;
         s.requests = c.requests;
         s.frees = c.frees;
         s.failed = c.failed;
+        s.live_bytes = c.live;
         s.peak_live_bytes = c.peak;
         for (unsigned i = 0; i < 64; ++i) s.histogram[i] = c.histogram[i];
         if (const std::uint64_t n = c.requests - c.failed; n > 0) {
@@ -140,13 +175,27 @@ public:
             s.deviation_bytes = variance > 0 ? static_cast<double>(std::sqrt(variance)) : 0;
         }
         if (c.granted > 0) {
-            s.internal_fragmentation =
-                static_cast<double>(c.waste) * 0x1p-32 / static_cast<double>(c.granted);
+            s.internal_fragmentation = mean(c.waste, c.granted);
+            // Of an allocator whose blocks are freed in parts it is known only that there is none.
+            if (!A::traits().splittable || c.live_waste == 0) {
+                s.live_internal_fragmentation = mean(c.live_waste, c.live_granted);
+            }
         }
         return s;
     }
 
 private:
+    detail::Counters read() const {
+        detail::Counters c;
+        counters_.read(0, &c, sizeof(c));
+        return c;
+    }
+    /// Of `blocks` blocks whose fractions of waste sum up to `waste` in units of 2^-32.
+    static double mean(std::uint64_t waste, std::uint64_t blocks) {
+        return blocks == 0 ? 0 : static_cast<double>(waste) * 0x1p-32 / static_cast<double>(blocks);
+    }
+
+    std::uint64_t freeze_at_ = ~std::uint64_t{0};
     Heap counters_;
 };
 

@@ -117,6 +117,7 @@ void record(const BuildOptions& options, const scenes::Scene& scene,
     result.registers = built.registers;
     result.spill_bytes = built.spill_bytes;
     if (options.statistics) result.allocations = built.allocations;
+    result.peak = built.peak;
     if (built.external_fragmentation >= 0) {
         result.external_fragmentation = built.external_fragmentation;
     }

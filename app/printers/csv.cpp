@@ -108,6 +108,13 @@ Row row(const Report& report, const Result& r) {
         s.internal_fragmentation);
     add("external_fragmentation", r.external_fragmentation.has_value(),
         r.external_fragmentation.value_or(0));
+    const allocators::PeakUse peak = r.peak.value_or(allocators::PeakUse{});
+    add("live_bytes_at_peak", r.peak.has_value(), peak.live_bytes);
+    add("allocated_bytes_at_peak", r.peak.has_value(), peak.allocated_bytes);
+    add("internal_fragmentation_at_peak", peak.internal_fragmentation >= 0,
+        peak.internal_fragmentation);
+    add("external_fragmentation_at_peak", peak.external_fragmentation >= 0,
+        peak.external_fragmentation);
     return cells;
 }
 

@@ -134,6 +134,23 @@ Json allocations_json(const allocators::Statistics& s) {
             {"histogram", histogram}};
 }
 
+/// Of all requests, and of the pool at the end; then of what was live at the peak.
+Json fragmentation_json(const Result& r) {
+    const double internal = r.allocations ? r.allocations->internal_fragmentation : -1;
+    Json peak;
+    if (r.peak) {
+        const allocators::PeakUse& p = *r.peak;
+        peak = {{"live_bytes", p.live_bytes},
+                {"allocated_bytes", p.allocated_bytes},
+                {"internal", known(p.internal_fragmentation >= 0, p.internal_fragmentation)},
+                {"external", known(p.external_fragmentation >= 0, p.external_fragmentation)}};
+    }
+    return {{"internal", known(internal >= 0, internal)},
+            {"external",
+             known(r.external_fragmentation.has_value(), r.external_fragmentation.value_or(0))},
+            {"peak", peak}};
+}
+
 Json registers_json(const Result& r) {
     const Registers kernels = r.kernels.value_or(Registers{});
     return {{"build", r.registers},
@@ -145,17 +162,13 @@ Json registers_json(const Result& r) {
 }
 
 Json result_json(const Report& report, const Result& r) {
-    const double internal = r.allocations ? r.allocations->internal_fragmentation : -1;
     const bool gpu = !r.samples.empty() && report.machine.gpu;
     return {{"outcome", name(r.outcome)},
             {"message", known(!r.message.empty(), r.message)},
             {"build", build_json(report, r)},
             {"tree", r.tree ? tree_json(*r.tree) : Json()},
             {"allocations", r.allocations ? allocations_json(*r.allocations) : Json()},
-            {"fragmentation",
-             {{"internal", known(internal >= 0, internal)},
-              {"external",
-               known(r.external_fragmentation.has_value(), r.external_fragmentation.value_or(0))}}},
+            {"fragmentation", fragmentation_json(r)},
             {"registers", gpu ? registers_json(r) : Json()},
             {"published_registers", published_registers_json(r.allocator)}};
 }

@@ -15,9 +15,9 @@ std::string milliseconds(double ms) {
     return fixed(ms, 3);
 }
 
-/// A fraction as a percentage, where it is known.
-std::string percent(std::optional<double> fraction) {
-    return fraction ? fixed(100 * *fraction, 1) + " %" : kNoValue;
+/// A fraction as a percentage; negative: unknown.
+std::string percent(double fraction) {
+    return fraction < 0 ? "unknown" : fixed(100 * fraction, 1) + " %";
 }
 
 /// With the papers' asterisk where memory returns only as a whole.
@@ -113,9 +113,7 @@ Table allocation_table(const Report& report) {
                             {"N_alloc", true},
                             {"mean B", true},
                             {"deviation B", true},
-                            {"peak live", true},
-                            {"internal", true},
-                            {"external", true}},
+                            {"peak live", true}},
                 .rows = {}};
     for (const Result& r : report.results) {
         std::vector<std::string> row(table.columns.size(), kNoValue);
@@ -129,9 +127,34 @@ Table allocation_table(const Report& report) {
             row[5] = fixed(s.mean_bytes, 1);
             row[6] = fixed(s.deviation_bytes, 1);
             row[7] = bytes_text(s.peak_live_bytes);
-            row[8] = s.internal_fragmentation < 0 ? kNoValue : percent(s.internal_fragmentation);
         }
-        row[9] = percent(r.external_fragmentation);
+        table.rows.push_back(row);
+    }
+    return table;
+}
+
+Table fragmentation_table(const Report& report) {
+    Table table{.title = "Fragmentation",
+                .columns = {{"allocator"},
+                            {"internal", true},
+                            {"external", true},
+                            {"peak: live", true},
+                            {"peak: allocated", true},
+                            {"peak: internal", true},
+                            {"peak: external", true}},
+                .rows = {}};
+    for (const Result& r : report.results) {
+        std::vector<std::string> row(table.columns.size(), kNoValue);
+        row[0] = title(r);
+        if (!r.samples.empty()) row[2] = percent(r.external_fragmentation.value_or(-1));
+        if (r.allocations) {
+            row[1] = percent(r.allocations->internal_fragmentation);
+            const allocators::PeakUse peak = r.peak.value_or(allocators::PeakUse{});
+            row[3] = r.peak ? bytes_text(peak.live_bytes) : "unknown";
+            row[4] = r.peak ? bytes_text(peak.allocated_bytes) : "unknown";
+            row[5] = percent(peak.internal_fragmentation);
+            row[6] = percent(peak.external_fragmentation);
+        }
         table.rows.push_back(row);
     }
     return table;
@@ -157,6 +180,7 @@ std::vector<Table> sections(const Report& report) {
     }
     all.push_back(time_table(report));
     all.push_back(allocation_table(report));
+    all.push_back(fragmentation_table(report));
     if (report.machine.gpu) all.push_back(kernels_table(report));
     return all;
 }

@@ -22,6 +22,22 @@ template <class S>
 using LimitingTest =
     AllocatorTest<Subject<allocators::Limiting<typename S::Allocator>, typename S::Machine>>;
 
+/// The mean waste of the live blocks, by the sizes that the threads saw.
+inline void expect_live_waste(const allocators::Statistics& s, const std::vector<Block>& blocks,
+                              const allocators::Traits& traits) {
+    allocators::InternalFragmentation wanted;
+    bool known = s.internal_fragmentation >= 0;
+    for (const Block& b : blocks) {
+        if (b.data != nullptr && known) wanted.add(b.granted, b.bytes);
+    }
+    known = known && (!traits.splittable || s.internal_fragmentation == 0);
+    if (known) {
+        EXPECT_NEAR(s.live_internal_fragmentation, wanted.mean(), 1e-9);
+    } else {
+        EXPECT_LT(s.live_internal_fragmentation, 0);
+    }
+}
+
 TYPED_TEST_SUITE_P(CountingTest);
 TYPED_TEST_SUITE_P(LimitingTest);
 
@@ -40,6 +56,7 @@ TYPED_TEST_P(CountingTest, AgreesWithTheThreads) {
     EXPECT_EQ(s.requests, sum.requests);
     EXPECT_EQ(s.frees, sum.frees);
     EXPECT_EQ(s.failed, sum.failed);
+    EXPECT_EQ(s.live_bytes, sum.live_bytes);
     EXPECT_GE(s.peak_live_bytes, sum.live_bytes);
     EXPECT_LE(s.peak_live_bytes, sum.peak_bytes);
 
@@ -69,7 +86,67 @@ TYPED_TEST_P(CountingTest, AgreesWithTheThreads) {
     } else {
         EXPECT_LT(s.internal_fragmentation, 0);
     }
+    expect_live_waste(s, {slots.begin(), slots.end()}, T::traits);
     T::release_shuffled(*a, {slots.begin(), slots.end()}, seed);
+    EXPECT_EQ(a->statistics().live_bytes, 0U);
+    expect_live_waste(a->statistics(), {}, T::traits);
+}
+
+TYPED_TEST_P(CountingTest, FreezesWhenSoMuchIsLive) {
+    using T = TestFixture;
+    auto a = T::make(T::kPool);
+    for (int i = 0; i < 2; ++i) {
+        a->freeze_at(450);
+        a->reset();
+        std::vector<Block> blocks = T::request(*a, {100, 299, 1});
+        EXPECT_FALSE(a->frozen());
+        T::release(*a, {blocks[2]});
+        const auto last = T::request(*a, {51, 16, 17});
+        EXPECT_TRUE(a->frozen());
+        EXPECT_NE(last[0].data, nullptr);
+        EXPECT_EQ(last[1].data, nullptr);
+        EXPECT_EQ(last[2].data, nullptr);
+        blocks[2] = last[0];
+        T::release_shuffled(*a, blocks, 1);  // without effect
+        const allocators::Statistics s = a->statistics();
+        EXPECT_EQ(s.requests, 4U);
+        EXPECT_EQ(s.failed, 0U);
+        EXPECT_EQ(s.frees, 1U);
+        EXPECT_EQ(s.live_bytes, 450U);
+        EXPECT_EQ(s.peak_live_bytes, 450U);
+        expect_live_waste(s, blocks, T::traits);
+        T::expect_pool_holds(*a, blocks);
+        a->reset();
+        EXPECT_FALSE(a->frozen());
+        if (!T::traits.walkable) T::release(*a, blocks);  // a pool that reset() does not empty
+    }
+}
+
+TYPED_TEST_P(CountingTest, AFrozenPoolAgreesWithItsCounts) {
+    using T = TestFixture;
+    if (!T::traits.walkable) GTEST_SKIP() << "the pool cannot be walked";
+    auto a = T::make(T::kPool);
+    const std::uint64_t limit = T::kLargest * T::kThreads / 16;
+    for (int i = 0; i < 4; ++i) {
+        a->freeze_at(limit);
+        a->reset();
+        typename T::template Array<Block> slots(T::kThreads * T::kSlots);
+        typename T::template Array<Tally> tally(T::kThreads);
+        T::Machine::run(T::kWarps, ChurnBody<typename T::Ref>{
+                                       a->ref(), slots.data(), T::kSlots, T::kRounds, T::kLargest,
+                                       test_seed(), T::kMultiprocessors, tally.data(), nullptr});
+        T::expect_sound(tally);
+        ASSERT_TRUE(a->frozen());
+        const allocators::Statistics s = a->statistics();
+        EXPECT_GT(s.live_bytes, 0U);
+        // Each thread may have been about to get a block when the last one did.
+        EXPECT_LE(s.live_bytes, limit + T::kLargest * T::kThreads);
+        const allocators::PoolUse use = allocators::measure_pool(*a);
+        EXPECT_GE(use.allocated_bytes, s.live_bytes);
+        if (T::traits.frees_individually && !T::traits.shares_regions) {
+            EXPECT_EQ(use.allocated_regions, s.requests - s.failed - s.frees);
+        }
+    }
 }
 
 TYPED_TEST_P(CountingTest, CountsOneThreadExactly) {
@@ -139,7 +216,8 @@ TYPED_TEST_P(LimitingTest, FailsOneInAsManyAsTold) {
     EXPECT_NE(failures(10, 2), some);
 }
 
-REGISTER_TYPED_TEST_SUITE_P(CountingTest, AgreesWithTheThreads, CountsOneThreadExactly);
+REGISTER_TYPED_TEST_SUITE_P(CountingTest, AgreesWithTheThreads, FreezesWhenSoMuchIsLive,
+                            AFrozenPoolAgreesWithItsCounts, CountsOneThreadExactly);
 REGISTER_TYPED_TEST_SUITE_P(LimitingTest, FailsAfterAsManyAsTold, FailsOneInAsManyAsTold);
 
 }  // namespace heapwood::tests

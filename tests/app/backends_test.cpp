@@ -149,6 +149,26 @@ protected:
             EXPECT_EQ(result.leaked_bytes, 0U) << what;
         }
     }
+    void expect_plausible(const allocators::PeakUse& peak, const allocators::Statistics& s,
+                          unsigned threads) const {
+        // One thread gets as far again; others, about as far.
+        if (threads == 1) {
+            EXPECT_EQ(peak.live_bytes, s.peak_live_bytes);
+        } else {
+            EXPECT_GE(peak.live_bytes, s.peak_live_bytes / 2);
+        }
+        EXPECT_GE(peak.allocated_bytes, peak.live_bytes);
+        EXPECT_GE(peak.external_fragmentation, 0);
+        EXPECT_LT(peak.external_fragmentation, 1);
+        EXPECT_GE(peak.internal_fragmentation, 0);
+        EXPECT_LT(peak.internal_fragmentation, 1);
+        if (!traits().frees_individually) {
+            // A single counter, and all sizes are multiples of the alignment.
+            EXPECT_EQ(peak.allocated_bytes, peak.live_bytes);
+            EXPECT_EQ(peak.external_fragmentation, 0);
+            EXPECT_EQ(peak.internal_fragmentation, 0);
+        }
+    }
 };
 
 TEST_P(BackendTest, BuildsTheTreeOfOneThread) {
@@ -185,6 +205,8 @@ TEST_P(BackendTest, CountsWhatTheBuilderAsksFor) {
             EXPECT_EQ(s.frees, s.requests);
         }
         EXPECT_GE(s.peak_live_bytes, result.root_bytes);
+        ASSERT_EQ(result.peak.has_value(), traits().walkable);
+        if (result.peak) expect_plausible(*result.peak, s, threads);
     }
 }
 
@@ -220,6 +242,9 @@ TEST_P(BackendTest, PoolsOfAllSizesEndInATreeOrAMessage) {
             }
             EXPECT_EQ(result.status, Status::pool_exhausted) << what;
             EXPECT_TRUE(result.tree.nodes.empty()) << what;
+            if (traits().full) {
+                EXPECT_EQ(result.leaked_bytes, 0U) << what;
+            }
             EXPECT_NE(result.message.find(std::to_string(bytes) + " bytes"), std::string::npos)
                 << what << ": " << result.message;
             ++exhausted;

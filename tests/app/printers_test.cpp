@@ -71,6 +71,35 @@ TEST(Printers, CsvHasTheFiguresOfKernels) {
     EXPECT_NE(as_csv(sample_report()).find(",,,,,,,,,,,,9,"), csv.npos);
 }
 
+TEST(Printers, FragmentationIsUnknownRatherThanZero) {
+    Report report = sample_report();
+    const std::string heading =
+        "| allocator | internal | external | peak: live | peak: allocated | peak: internal | "
+        "peak: external |\n| --- | ---: | ---: | ---: | ---: | ---: | ---: |\n";
+    const std::string failed = "| cmalloc | – | – | – | – | – | – |\n";
+    std::string text = as_markdown(report);
+    EXPECT_NE(text.find(heading +
+                        "| atomicmalloc\\* | unknown | 25.0 % | 1001 B | 1002 B | "
+                        "unknown | 75.0 % |\n" +
+                        failed),
+              text.npos)
+        << text;
+    EXPECT_NE(as_csv(report).find(",,0.25,1001,1002,,0.75\n"), text.npos) << as_csv(report);
+    report.results[0].peak.reset();
+    report.results[0].external_fragmentation.reset();
+    text = as_markdown(report);
+    EXPECT_NE(text.find(heading +
+                        "| atomicmalloc\\* | unknown | unknown | unknown | unknown | "
+                        "unknown | unknown |\n" +
+                        failed),
+              text.npos)
+        << text;
+    report.results[0].allocations.reset();
+    EXPECT_NE(
+        as_markdown(report).find(heading + "| atomicmalloc\\* | – | unknown | – | – | – | – |\n"),
+        text.npos);
+}
+
 TEST(Printers, RegistersAreATableOfReportsOfAGpu) {
     const std::string text = as_markdown(sample_report(true));
     EXPECT_NE(text.find("| atomicmalloc\\* | 21 (stack 22 B, spills 23/24 B) | – | – | 9 | – | "
@@ -86,8 +115,13 @@ TEST(Printers, JsonOfACpuReport) {
     EXPECT_EQ(done.at("build").at("ms").at("median"), 2);
     EXPECT_EQ(done.at("build").at("ms").at("samples"), nlohmann::json({6, 1, 2}));
     EXPECT_EQ(done.at("tree").at("digest"), "0000000000000abc");
-    EXPECT_EQ(done.at("fragmentation").at("external"), 0.25);
-    EXPECT_TRUE(done.at("fragmentation").at("internal").is_null());
+    EXPECT_EQ(done.at("fragmentation"), nlohmann::json({{"internal", nullptr},
+                                                        {"external", 0.25},
+                                                        {"peak",
+                                                         {{"live_bytes", 1001},
+                                                          {"allocated_bytes", 1002},
+                                                          {"internal", nullptr},
+                                                          {"external", 0.75}}}}));
     EXPECT_TRUE(done.at("registers").is_null());
     EXPECT_TRUE(done.at("build").at("upload_ms").is_null());
     EXPECT_TRUE(json.at("provenance").at("driver").is_null());
@@ -98,6 +132,8 @@ TEST(Printers, JsonOfACpuReport) {
     EXPECT_EQ(histogram.at(1).at("to_bytes"), std::numeric_limits<std::uint64_t>::max());
     const auto& failed = json.at("results").at(1);
     EXPECT_EQ(failed.at("message"), "the pool\nran out");
+    EXPECT_EQ(failed.at("fragmentation"),
+              nlohmann::json({{"internal", nullptr}, {"external", nullptr}, {"peak", nullptr}}));
     for (const char* unknown : {"tree", "allocations", "registers"}) {
         EXPECT_TRUE(failed.at(unknown).is_null()) << unknown;
     }

@@ -45,6 +45,7 @@ class Schema(unittest.TestCase):
             "results.0.build.ms.samples": [],
             "results.0.tree.digest": 17,
             "results.0.fragmentation.internal": -1,
+            "results.0.fragmentation.peak.external": 1.5,
             "results.0.tree.nodes": True,
         }
         for path, value in changes.items():
@@ -109,10 +110,25 @@ class Schema(unittest.TestCase):
         self.assertIsNotNone(by_name["cmalloc"]["internal"])
         self.assertIsNotNone(by_name["cmalloc"]["external"])
 
+    def test_peak(self):
+        found = report(MODELS / "cottage.obj", "--allocator", "all", "--threads", 1)
+        for result in found["results"]:
+            peak = result["fragmentation"]["peak"]
+            if result["build"]["allocator"] == "cudamalloc":
+                self.assertIsNone(peak, "unknown, never 0")
+                continue
+            # One thread comes as far every time.
+            self.assertEqual(peak["live_bytes"], result["allocations"]["peak_live_bytes"])
+            self.assertGreaterEqual(peak["allocated_bytes"], peak["live_bytes"])
+            if result["build"]["allocator"] == "atomicmalloc":
+                self.assertEqual(peak["allocated_bytes"], peak["live_bytes"])
+                self.assertEqual((peak["internal"], peak["external"]), (0, 0))
+
     def test_no_statistics(self):
         result = report(MODELS / "gem.obj", "--no-statistics")["results"][0]
         self.assertIsNone(result["allocations"])
         self.assertIsNone(result["fragmentation"]["internal"])
+        self.assertIsNone(result["fragmentation"]["peak"])
 
     def test_provenance(self):
         provenance = self.report["provenance"]

@@ -43,6 +43,10 @@ inline Report sample_report(bool gpu = false) {
     done.allocations->histogram[4] = 3;
     done.allocations->histogram[63] = 2;
     done.external_fragmentation = 0.25;
+    done.peak = {.live_bytes = 1001,
+                 .allocated_bytes = 1002,
+                 .internal_fragmentation = -1,
+                 .external_fragmentation = 0.75};
     Result failed;
     failed.allocator.name = "cmalloc";
     failed.allocator.full = true;

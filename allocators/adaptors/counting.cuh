@@ -72,26 +72,27 @@ public:
             void* p = inner_.allocate(context, bytes);
             if (p == nullptr) {
                 add(counters_->failed, 1);
-                return nullptr;
+            } else {
+                count(p, bytes);
             }
-            add(counters_->bytes, bytes);
-            add(counters_->histogram[platform::floor_log2(bytes)], 1);
-            const std::uint64_t high = static_cast<std::uint64_t>(bytes) >> 32;
-            const std::uint64_t low = static_cast<std::uint64_t>(bytes) & 0xffffffffU;
-            add(counters_->squares_low, low * low & 0xffffffffU);
-            add(counters_->squares_high, (low * low >> 32) + 2 * high * low + (high * high << 32));
-            if (const std::uint64_t size = inner_.granted_bytes(p, bytes); size != 0) {
-                const std::uint64_t waste = detail::fraction(size - bytes, size);
-                add(counters_->granted, 1);
-                add(counters_->waste, waste);
-                add(counters_->live_granted, 1);
-                add(counters_->live_waste, waste);
-            }
-            const std::uint64_t live =
-                platform::AtomicRef(counters_->live).add_relaxed(bytes) + bytes;
-            platform::AtomicRef(counters_->peak).max_relaxed(live);
-            if (live >= freeze_at_) platform::AtomicRef(counters_->frozen).store_relaxed(1);
             return p;
+        }
+        /// Two requests in the counts.
+        // clang-format off
+        HEAPWOOD_FN bool allocate_pair(const Context& context, const std::size_t (&bytes)[2],
+                                       void* (&blocks)[2]) const
+            requires AllocatesPairs<typename A::Ref> {
+            // clang-format on
+            blocks[0] = blocks[1] = nullptr;
+            if (frozen()) return false;
+            add(counters_->requests, 2);
+            if (!inner_.allocate_pair(context, bytes, blocks)) {
+                add(counters_->failed, 2);
+                return false;
+            }
+            count(blocks[0], bytes[0]);
+            count(blocks[1], bytes[1]);
+            return true;
         }
         HEAPWOOD_FN void deallocate(const Context& context, void* p, std::size_t bytes) const {
             if (p == nullptr || frozen()) return;
@@ -120,6 +121,27 @@ public:
         // Relaxed: a call that has not yet seen it is one of those under way.
         HEAPWOOD_INLINE bool frozen() const {
             return platform::AtomicRef(counters_->frozen).load_relaxed() != 0;
+        }
+
+        /// Enters a block that has been given.
+        HEAPWOOD_FN void count(const void* p, std::size_t bytes) const {
+            add(counters_->bytes, bytes);
+            add(counters_->histogram[platform::floor_log2(bytes)], 1);
+            const std::uint64_t high = static_cast<std::uint64_t>(bytes) >> 32;
+            const std::uint64_t low = static_cast<std::uint64_t>(bytes) & 0xffffffffU;
+            add(counters_->squares_low, low * low & 0xffffffffU);
+            add(counters_->squares_high, (low * low >> 32) + 2 * high * low + (high * high << 32));
+            if (const std::uint64_t size = inner_.granted_bytes(p, bytes); size != 0) {
+                const std::uint64_t waste = detail::fraction(size - bytes, size);
+                add(counters_->granted, 1);
+                add(counters_->waste, waste);
+                add(counters_->live_granted, 1);
+                add(counters_->live_waste, waste);
+            }
+            const std::uint64_t live =
+                platform::AtomicRef(counters_->live).add_relaxed(bytes) + bytes;
+            platform::AtomicRef(counters_->peak).max_relaxed(live);
+            if (live >= freeze_at_) platform::AtomicRef(counters_->frozen).store_relaxed(1);
         }
 
         HEAPWOOD_INLINE static void add(std::uint64_t& counter, std::uint64_t v) {

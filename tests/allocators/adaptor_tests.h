@@ -122,6 +122,37 @@ TYPED_TEST_P(CountingTest, FreezesWhenSoMuchIsLive) {
     }
 }
 
+TYPED_TEST_P(CountingTest, CountsPairsAsTwo) {
+    using T = TestFixture;
+    if constexpr (allocators::AllocatesPairs<typename T::Ref>) {
+        auto a = T::make(T::kPool);
+        a->freeze_at(1000);
+        a->reset();
+        // The second pair is too large, the third freezes the pool.
+        typename T::template Array<Block> list(8);
+        const std::uint64_t sizes[] = {100, 300, 50, T::kPool, 250, 350, 16, 16};
+        for (unsigned i = 0; i < 8; ++i) list[i].bytes = sizes[i];
+        T::Machine::run(1, PairBody<typename T::Ref>{a->ref(), list.data(), 4});
+        const std::vector<Block> blocks(list.begin(), list.end());
+        for (unsigned i = 0; i < 8; ++i) {
+            EXPECT_EQ(blocks[i].data != nullptr, i / 2 == 0 || i / 2 == 2) << i;
+        }
+        EXPECT_TRUE(a->frozen());
+        const allocators::Statistics s = a->statistics();
+        EXPECT_EQ(s.requests, 6U);
+        EXPECT_EQ(s.failed, 2U);
+        EXPECT_EQ(s.live_bytes, 1000U);
+        EXPECT_DOUBLE_EQ(s.mean_bytes, 250);
+        EXPECT_EQ(s.histogram[6], 1U);
+        EXPECT_EQ(s.histogram[7], 1U);
+        EXPECT_EQ(s.histogram[8], 2U);
+        expect_live_waste(s, blocks, T::traits);
+        T::expect_pool_holds(*a, blocks);
+    } else {
+        GTEST_SKIP() << "asks for one block at a time";
+    }
+}
+
 TYPED_TEST_P(CountingTest, AFrozenPoolAgreesWithItsCounts) {
     using T = TestFixture;
     if (!T::traits.walkable) GTEST_SKIP() << "the pool cannot be walked";
@@ -217,7 +248,8 @@ TYPED_TEST_P(LimitingTest, FailsOneInAsManyAsTold) {
 }
 
 REGISTER_TYPED_TEST_SUITE_P(CountingTest, AgreesWithTheThreads, FreezesWhenSoMuchIsLive,
-                            AFrozenPoolAgreesWithItsCounts, CountsOneThreadExactly);
+                            CountsPairsAsTwo, AFrozenPoolAgreesWithItsCounts,
+                            CountsOneThreadExactly);
 REGISTER_TYPED_TEST_SUITE_P(LimitingTest, FailsAfterAsManyAsTold, FailsOneInAsManyAsTold);
 
 }  // namespace heapwood::tests

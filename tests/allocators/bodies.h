@@ -141,6 +141,32 @@ struct RequestBody {
     }
 };
 
+/// The first thread asks for the blocks two by two, those of a pair at once.
+template <class Ref>
+struct PairBody {
+    Ref ref;
+    Block* blocks;
+    std::uint64_t pairs;
+
+    template <class W>
+    HEAPWOOD_FN void operator()(const W& warp, unsigned w) const {
+        if (w * W::width + warp.lane() != 0) return;
+        for (std::uint64_t i = 0; i < pairs; ++i) {
+            Block* pair = blocks + 2 * i;
+            const std::size_t bytes[2] = {pair[0].bytes, pair[1].bytes};
+            void* data[2];
+            ref.allocate_pair(context_of(w, 1), bytes, data);
+            for (unsigned side = 0; side < 2; ++side) {
+                pair[side].data = data[side];
+                if (data[side] == nullptr) continue;
+                pair[side].granted = ref.granted_bytes(data[side], bytes[side]);
+                pair[side].stamp = 2 * i + side;
+                write_stamp(pair[side]);
+            }
+        }
+    }
+};
+
 /// The first `threads` threads check and free a list of blocks, each its share, in order.
 template <class Ref>
 struct ReleaseBody {

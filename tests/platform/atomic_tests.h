@@ -132,7 +132,8 @@ struct AloneBody {
         require(a.add_relaxed(2) == 41 && a.add_acq_rel(2) == 43 && a.load_relaxed() == 45);
         require(a.sub_relaxed(1) == 45 && a.sub_acq_rel(2) == 44 && a.load_relaxed() == 42);
         require(a.or_acq_rel(5) == 42 && a.and_acq_rel(~T{8}) == 47 && a.load_relaxed() == 39);
-        require(a.exchange_acq_rel(7) == 39 && a.load_relaxed() == 7);
+        require(a.and_acquire(~T{4}) == 39 && a.load_relaxed() == 35);
+        require(a.exchange_acq_rel(7) == 35 && a.load_relaxed() == 7);
         a.count_relaxed(3);
         a.min_relaxed(11);
         a.max_relaxed(9);

@@ -1,0 +1,26 @@
+// Coalescing on a CPU: an allocator that frees nothing, one whose blocks can be split, and one that
+// needs a count.
+#include "allocators/awmalloc.cuh"
+#include "allocators/cfmalloc.cuh"
+#include "tests/allocators/coalescing_tests.h"
+#include "tests/allocators/conformance_tests.h"
+
+namespace heapwood::tests {
+
+using allocators::AtomicMalloc;
+using allocators::AWMalloc;
+using allocators::CFMalloc;
+using allocators::Coalescing;
+
+using Plain = ::testing::Types<Subject<Coalescing<AtomicMalloc>, SerialMachine>,
+                               Subject<Coalescing<AWMalloc>, SerialMachine>,
+                               Subject<Coalescing<CFMalloc>, SerialMachine>>;
+INSTANTIATE_TYPED_TEST_SUITE_P(coalescing, ConformanceTest, Plain);
+
+using Subjects =
+    ::testing::Types<Subject<AtomicMalloc, SerialMachine>, Subject<AtomicMalloc, LockstepMachine>,
+                     Subject<AWMalloc, SerialMachine>, Subject<AWMalloc, LockstepMachine>,
+                     Subject<CFMalloc, SerialMachine>, Subject<CFMalloc, LockstepMachine>>;
+INSTANTIATE_TYPED_TEST_SUITE_P(cpu, CoalescingTest, Subjects);
+
+}  // namespace heapwood::tests

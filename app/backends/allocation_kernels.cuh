@@ -7,7 +7,9 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "allocators/adaptors/coalescing.cuh"
 #include "allocators/allocator.cuh"
+#include "allocators/platform/warp.cuh"
 #include "kdtree/builder_gpu.cuh"
 
 namespace heapwood::app {
@@ -36,6 +38,18 @@ __global__ void uncoalesced_kernel(const __grid_constant__ typename A::Ref alloc
     void* block = allocator.allocate(context, request.bytes);
     request.use(block);
     allocator.deallocate(context, block, request.bytes);
+}
+
+/// The lanes of a warp call together.
+template <allocators::Allocator A>
+__global__ void coalesced_kernel(const __grid_constant__
+                                 typename allocators::Coalescing<A>::Ref allocator,
+                                 const __grid_constant__ Request request) {
+    const platform::DeviceWarp warp;
+    const allocators::Context context = request.context();
+    void* block = allocator.allocate(warp, context, request.bytes);
+    request.use(block);
+    allocator.deallocate(warp, context, block, request.bytes);
 }
 
 }  // namespace heapwood::app

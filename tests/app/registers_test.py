@@ -141,7 +141,7 @@ class Listing(unittest.TestCase):
                     self.assertIsNone(registers)
                     continue
                 self.assertRegex(registers["architecture"], "^sm_[0-9]+$")
-                for kernel in ("uncoalesced", "build"):
+                for kernel in ("uncoalesced", "coalesced", "build"):
                     # No kernel gets by with fewer than 4, and no thread has more than 255.
                     self.assertIn(registers[kernel]["registers"], range(4, 256))
                     for figure in ("stack_bytes", "spill_store_bytes", "spill_load_bytes"):

@@ -1,6 +1,6 @@
 /// @file
 /// The state of the buddy allocator as arithmetic: words that hold five orders of blocks each, and
-/// the tree into which they are numbered. Nothing here touches memory; buddy.cuh has the algorithm.
+/// the tree into which they are numbered. Nothing here touches memory; core.cuh has the algorithm.
 #pragma once
 
 #include <cstdint>

@@ -142,6 +142,46 @@ TEST(BuddyInterleaving, StalledCallsHarmNobody) {
     EXPECT_GT(given, 50000U);
 }
 
+/// A policy that stops one thread at its n-th step, and in which requests have all patience.
+struct Stopping {
+    static constexpr std::uint32_t kPatience = ~0U;
+    static inline thread_local unsigned steps_left = 0;
+    static inline std::function<void()> stop;
+    static void pause() {
+        if (steps_left > 0 && --steps_left == 0) stop();
+    }
+};
+
+TEST(BuddyMoves, AreNotTakenForAFullPool) {
+    using StoppingBuddy = allocators::BasicBuddy<Stopping>;
+    for (unsigned step = 1; step <= 3; ++step) {
+        StoppingBuddy a({.bytes = 4096, .callers = 4});
+        const auto r = a.ref();
+        for (int i = 0; i < 7; ++i) ASSERT_NE(r.allocate({}, 512), nullptr);
+        // One unit of 512 bytes is left. While the first request has it in its hands, nobody sees
+        // it; but the second knows that something is under way.
+        std::atomic<bool> stopped{false};
+        std::atomic<bool> asking{false};
+        Stopping::stop = [&] {
+            stopped = true;
+            while (!asking) std::this_thread::yield();
+            std::this_thread::sleep_for(std::chrono::milliseconds(20));
+        };
+        void* first = nullptr;
+        std::thread splitter([&] {
+            Stopping::steps_left = step;
+            first = r.allocate({0, 1}, 16);
+        });
+        while (!stopped) std::this_thread::yield();
+        asking = true;
+        void* second = r.allocate({0, 2}, 16);
+        splitter.join();
+        EXPECT_NE(first, nullptr) << "stopped at step " << step;
+        EXPECT_NE(second, nullptr) << "stopped at step " << step;
+        EXPECT_NE(first, second);
+    }
+}
+
 /// A policy whose threads now and then yield or sleep where that may hurt.
 struct Stalling : allocators::BuddyPolicy {
     static void pause() {

@@ -296,7 +296,7 @@ public:
     };
 
     explicit Hybrid(const PoolConfig& config)
-        : shift_(block_shift(config.bytes)), list_(config, shift_), shared_count_(1) {
+        : shift_(block_shift(config)), list_(config, shift_), shared_count_(1) {
         const std::uint64_t blocks = config.bytes >> shift_;
         live_ = Heap(config.place, blocks * sizeof(Live));
         // At most a quarter of the pool is in blocks that callers keep to themselves, and an eighth
@@ -364,10 +364,12 @@ private:
     static constexpr std::uint32_t kSharedStride = 4;
     static constexpr std::uint64_t kBlocksPerCachedCaller = 4;
 
-    /// 8 KiB, or less, so that a small pool has some hundred blocks.
-    static std::uint32_t block_shift(std::uint64_t pool) {
+    /// 8 KiB, or less, so that a small pool has some hundred blocks, and some for every caller.
+    static std::uint32_t block_shift(const PoolConfig& config) {
+        const std::uint64_t blocks =
+            std::max<std::uint64_t>(1024, config.callers * kBlocksPerCachedCaller);
         std::uint32_t shift = kLargestShift;
-        while (shift > kSmallestShift && (pool >> shift) < 1024) --shift;
+        while (shift > kSmallestShift && (config.bytes >> shift) < blocks) --shift;
         return shift;
     }
     /// What pieces of so many units together add to an open word.

@@ -39,7 +39,7 @@ public:
         if constexpr (Policy::kShares) {
             shares_ = cut_shares<Policy>(granules_, shift_, config.largest_request,
                                          config.multiprocessors);
-            starts_ = starts_of(shares_, shift_, config.largest_request);
+            starts_ = starts_of(shares_);
             hints = shares_.count * (shares_.stretches + 1) + 1;
         } else {
             starts_ = presplit(granules_, shift_, config.largest_request);

@@ -105,7 +105,7 @@ public:
     /// another, if there is a chunk large enough for both. @return false: there is no room for
     /// both, and nothing is allocated.
     HEAPWOOD_FN bool allocate_pair(const Context& context, const std::size_t (&bytes)[2],
-                                   void* (&blocks)[2]) const {
+                                   void* (&blocks)[2]) const requires(Policy::kShares) {
         blocks[0] = blocks[1] = nullptr;
         if (bytes[0] == 0 || bytes[1] == 0 || bytes[0] > pool_bytes() || bytes[1] > pool_bytes()) {
             return false;
@@ -126,13 +126,20 @@ public:
         return false;
     }
 
-    HEAPWOOD_FN void deallocate(const Context&, void* p, std::size_t) const {
+    HEAPWOOD_FN void deallocate(const Context& context, void* p, std::size_t) const {
         if (p == nullptr) return;
         std::uint32_t at = granule(p);
-        const std::uint32_t end = merge(headers_.load(at).next, granules_, Policy::kMergesPerFree);
+        const std::uint32_t next = headers_.load(at).next;
+        const std::uint32_t end = merge(next, end_of_home(next - 1), Policy::kMergesPerFree);
         if constexpr (Policy::kBackward) at = join_predecessor(at, end);
         Policy::pause();
         give(at, end);
+        if constexpr (Policy::kShares) {
+            // What was freed last is free, and in the cache: there the next search begins.
+            const Home home =
+                home_of(context, end - at <= medium_ && small_ < end - at ? end - at : 1, 0);
+            if (home.begin <= at && at < home.end) hint(home.hint).store_relaxed(at);
+        }
     }
 
     HEAPWOOD_FN std::uint64_t granted_bytes(const void* p, std::size_t) const {
@@ -178,14 +185,23 @@ private:
 
     /// Finds and takes a chunk of `need` granules, and makes it two where `first` is less.
     /// @return where it starts, or kNone.
-    HEAPWOOD_FN std::uint32_t find(const Context& context, std::uint32_t need,
-                                   std::uint32_t first) const {
+    HEAPWOOD_INLINE std::uint32_t find(const Context& context, std::uint32_t need,
+                                       std::uint32_t first) const {
         Policy::note(Event::request);
-        if (need > granules_) return kNone;
         if constexpr (Policy::kShares) {
-            const std::uint32_t at = find_at_home(context, need, first);
-            if (at != kNone) return at;
+            return find_in_shares(context, need, first);
+        } else {
+            return find_in_ring(context, need, first);
         }
+    }
+
+    /// Out of line, for it is long, and with the context by value, so that the caller's need not
+    /// lie in memory.
+    HEAPWOOD_NOINLINE std::uint32_t find_in_shares(Context context, std::uint32_t need,
+                                                   std::uint32_t first) const {
+        const std::uint32_t at = find_at_home(context, need, first);
+        if (at != kNone || need > granules_) return at;
+        Policy::note(Event::ring);
         return find_in_ring(context, need, first);
     }
 
@@ -197,6 +213,7 @@ private:
             const std::uint32_t start = hint(home.hint).load_relaxed();
             std::uint32_t at = start;
             std::uint32_t stop = home.end;
+            std::uint32_t on = home.begin;  // from stop
             bool lost = false;
             for (std::uint32_t step = 0; step < kMostSteps; ++step) {
                 Policy::pause();
@@ -209,13 +226,15 @@ private:
                     break;
                 }
                 at = h.next;
-                // Beyond the stretch, or (0) at a header that is not yet visible.
-                if (at - home.begin >= stop - home.begin) {
-                    if (stop != home.end) break;
-                    at = home.begin;
-                    stop = start;
-                    if (at >= stop) break;
+                // To the end, from the begin to the start, and on behind the end.
+                while (on != kNone && at >= stop) {
+                    at = on;
+                    const bool wraps = on == home.begin;
+                    stop = wraps ? start : kNone;
+                    on = wraps ? home.end : kNone;
                 }
+                // The end of the ring, or a header that is not yet visible.
+                if (at == 0 || at == granules_) break;
             }
             if (need > medium_) {
                 // There is no other stretch, but whoever was quicker soon gives back the rest.
@@ -226,15 +245,15 @@ private:
         return kNone;
     }
 
-    /// find() from the single hint on, or, after find_at_home(), from chunk 0 on.
+    /// find() in the whole ring, from a hint on.
     HEAPWOOD_FN std::uint32_t find_in_ring(const Context& context, std::uint32_t need,
                                            std::uint32_t first) const {
         Home home{0, 0, granules_};
-        if constexpr (Policy::kShares) home = home_of(context, need, 0);
-        std::uint32_t at = Policy::kShares ? 0 : hint(0).load_relaxed();
-        std::uint32_t traversals = Policy::kShares ? 1 : 0;  // begun at chunk 0
+        if constexpr (Policy::kShares) home = home_of(context, need, kMostMoves);
+        std::uint32_t at = hint(home.hint).load_relaxed();
+        std::uint32_t traversals = 0;  // begun at chunk 0
         std::uint32_t moves = 0;
-        bool conclusive = Policy::kShares;
+        bool conclusive = false;
         for (std::uint32_t steps = 0;; ++steps) {
             Policy::pause();
             Policy::note(Event::step);
@@ -293,6 +312,21 @@ private:
         const std::uint32_t stretch = ((context.warp * 0x9e3779b1U) >> 16) & stretch_mask_;
         return {share * (stretch_mask_ + 1) + stretch, begin + stretch * stretch_size_,
                 begin + (stretch + 1) * stretch_size_};
+    }
+    /// Where the stretch ends in which a granule lies. When blocks are freed they merge no further,
+    /// so that a stretch's first header stays one.
+    HEAPWOOD_INLINE std::uint32_t end_of_home(std::uint32_t at) const {
+        if constexpr (!Policy::kShares) {
+            return granules_;
+        } else {
+            if (at < shares_begin_) return shares_begin_;
+            const std::uint32_t share = (at - shares_begin_) / share_size_;
+            if (share == shares_) return granules_;
+            const std::uint32_t begin = shares_begin_ + share * share_size_;
+            const std::uint32_t stretch = (at - begin) / stretch_size_;
+            return stretch <= stretch_mask_ ? begin + (stretch + 1) * stretch_size_
+                                            : begin + share_size_;
+        }
     }
     /// The first of the hints for chunks of medium size; behind them comes that for large ones.
     HEAPWOOD_INLINE std::uint32_t hints_of_shares() const { return shares_ * (stretch_mask_ + 1); }

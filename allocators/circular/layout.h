@@ -7,7 +7,6 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
-#include <limits>
 #include <vector>
 
 #include "allocators/circular/header.cuh"
@@ -36,17 +35,14 @@ constexpr std::uint32_t granule_shift(std::uint64_t pool_bytes) {
 /// split below kSmallestChunk, is one last chunk.
 /// @param granules of the pool, at least 1
 /// @param first_bytes 0: one chunk
-/// @param levels at most so many
 /// @return the granules at which chunks start, ascending from 0.
-inline std::vector<std::uint32_t> presplit(
-    std::uint64_t granules, std::uint32_t shift, std::uint64_t first_bytes,
-    double ratio = kLevelRatio, std::uint32_t levels = std::numeric_limits<std::uint32_t>::max()) {
+inline std::vector<std::uint32_t> presplit(std::uint64_t granules, std::uint32_t shift,
+                                           std::uint64_t first_bytes, double ratio = kLevelRatio) {
     std::vector<std::uint32_t> starts{0};
     if (first_bytes == 0 || first_bytes >= granules << shift) return starts;
     std::uint64_t at = 0;
     double bytes = static_cast<double>(first_bytes);
     for (std::uint64_t chunks = 1;; chunks *= 2, bytes *= ratio) {
-        if (levels-- == 0) return starts;
         if (chunks > 1 && bytes < static_cast<double>(kSmallestChunk)) return starts;
         const double granule = static_cast<double>(std::uint64_t{1} << shift);
         const auto size =
@@ -59,7 +55,7 @@ inline std::vector<std::uint32_t> presplit(
     }
 }
 
-/// A pool that is cut into chunks for large requests and, behind them, equal shares. A share has
+/// A pool that is cut into one chunk for large requests and, behind it, equal shares. A share has
 /// equal stretches for small chunks and, behind them, one chunk for those of medium size.
 struct Shares {
     std::uint32_t begin;         ///< the granule at which the first share starts
@@ -69,41 +65,39 @@ struct Shares {
     std::uint32_t stretch_size;  ///< granules of a stretch, at least 1
 };
 
-/// How many levels presplit() makes for large requests: the root's array, its children's and
-/// theirs.
-inline constexpr std::uint32_t kLevelsBeforeShares = 3;
+/// How many times the largest request the chunk for large requests has: the root's array, those of
+/// its children, of theirs, and what is lost between them.
+inline constexpr std::uint64_t kLargeChunk = 6;
+
+/// What part of a share its stretches for small chunks make up: one in so many.
+inline constexpr std::uint64_t kSmallPart = 2;
 
 /// Cuts a pool into a share for each of `multiprocessors` with at most so many stretches, fewer in
-/// a small pool: Policy (policy.cuh) says how small they may be. Large requests get what
-/// kLevelsBeforeShares levels of presplit() take, but at most half of the pool, and a quarter where
-/// nothing is known of them.
+/// a small pool: Policy (policy.cuh) says how small they may be. Large requests get kLargeChunk
+/// times `largest_bytes`, but at most half of the pool, and a quarter where that is not known (0).
 template <class Policy>
-Shares cut_shares(std::uint64_t granules, std::uint32_t shift, std::uint64_t first_bytes,
+Shares cut_shares(std::uint64_t granules, std::uint32_t shift, std::uint64_t largest_bytes,
                   std::uint32_t multiprocessors) {
     const std::uint64_t large =
-        first_bytes == 0
-            ? granules / 4
-            : presplit(granules / 2, shift, first_bytes, kLevelRatio, kLevelsBeforeShares).back();
+        largest_bytes == 0 ? granules / 4
+                           : std::min(granules / 2, ((largest_bytes >> shift) + 1) * kLargeChunk);
     const std::uint64_t rest = granules - large;
     const auto count = std::clamp<std::uint64_t>(rest / Policy::kSmallestShare, 1, multiprocessors);
     const std::uint64_t size = rest / count;
-    const auto stretches = std::bit_floor(
-        std::clamp<std::uint64_t>(size / 2 / Policy::kSmallestStretch, 1, Policy::kStretches));
+    const auto stretches = std::bit_floor(std::clamp<std::uint64_t>(
+        size / kSmallPart / Policy::kSmallestStretch, 1, Policy::kStretches));
     return {.begin = static_cast<std::uint32_t>(large),
             .count = static_cast<std::uint32_t>(count),
             .size = static_cast<std::uint32_t>(size),
             .stretches = static_cast<std::uint32_t>(stretches),
-            .stretch_size =
-                static_cast<std::uint32_t>(std::max<std::uint64_t>(size / 2 / stretches, 1))};
+            .stretch_size = static_cast<std::uint32_t>(
+                std::max<std::uint64_t>(size / kSmallPart / stretches, 1))};
 }
 
 /// The granules at which the chunks of such a pool start, ascending from 0.
-inline std::vector<std::uint32_t> starts_of(const Shares& shares, std::uint32_t shift,
-                                            std::uint64_t first_bytes) {
+inline std::vector<std::uint32_t> starts_of(const Shares& shares) {
     std::vector<std::uint32_t> starts;
-    if (shares.begin > 0) {
-        starts = presplit(shares.begin, shift, first_bytes, kLevelRatio, kLevelsBeforeShares);
-    }
+    if (shares.begin > 0) starts.push_back(0);
     for (std::uint32_t i = 0; i < shares.count; ++i) {
         const std::uint32_t begin = shares.begin + i * shares.size;
         for (std::uint32_t k = 0; k <= shares.stretches; ++k) {

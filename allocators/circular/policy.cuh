@@ -13,8 +13,9 @@ namespace heapwood::allocators::circular {
 
 /// What a Policy may count.
 enum class Event {
-    request,     ///< a call of allocate
+    request,     ///< a search for a chunk
     step,        ///< a header that a search looked at
+    ring,        ///< a search of the whole ring, after one of a few stretches
     lost,        ///< a chunk that another was quicker to take
     split,       ///< a chunk of which a part was given back
     merge,       ///< a free successor that a chunk was merged with
@@ -54,9 +55,10 @@ struct SingleHint : DefaultPolicy {
 /// A share of the pool with hints of its own for every multiprocessor (CMMalloc, CFMMalloc).
 struct HintPerMultiprocessor : DefaultPolicy {
     static constexpr bool kShares = true;
+    static constexpr bool kBackward = true;
     /// At most so many stretches for small chunks has a share, a power of two (published: 1): the
     /// lanes of its multiprocessor that call at once seldom meet.
-    static constexpr std::uint32_t kStretches = 64;
+    static constexpr std::uint32_t kStretches = 32;
     /// No share has fewer granules, nor any stretch.
     static constexpr std::uint32_t kSmallestShare = 512;
     static constexpr std::uint32_t kSmallestStretch = 8;

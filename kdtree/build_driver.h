@@ -72,7 +72,7 @@ std::optional<allocators::PeakUse> measure_peak(const Machine& machine, BuildMem
                                                 allocators::Counting<A>& allocator) {
     if (!A::traits().walkable) return std::nullopt;
     std::uint64_t peak = allocator.statistics().peak_live_bytes;
-    for (const std::uint64_t percent : {100, 98, 90}) {
+    for (const std::uint64_t percent : {100, 98, 90, 70}) {
         allocator.freeze_at(peak * percent / 100);
         allocator.reset();
         memory.reset();

@@ -8,12 +8,12 @@
 
 namespace heapwood::app {
 
-/// One kernel's resources, per thread.
+/// One kernel's resources, per thread, with those of the functions that it calls out of line.
 struct KernelFigures {
     unsigned registers;
-    unsigned stack_bytes;        ///< local memory, with that of functions called out of line
-    unsigned spill_store_bytes;  ///< written when registers ran out; not by functions called
-    unsigned spill_load_bytes;   ///< read back; not by functions called
+    unsigned stack_bytes;        ///< local memory
+    unsigned spill_store_bytes;  ///< written by instructions that save registers, each counted once
+    unsigned spill_load_bytes;   ///< read back, likewise
 };
 
 /// The kernels of an allocator.

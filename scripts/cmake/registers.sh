@@ -33,13 +33,20 @@ record() {
 
 # The rows of the table. A kernel is known by its name and that name's length, which together stand
 # in the mangled name; the build kernel with the counting adaptor is not the one that is timed.
-# Where functions are called out of line, only "cumulative stack size" includes their stack.
+# After a kernel ptxas lists the functions that it calls out of line: their spills are added, and
+# their stack is in the "cumulative stack size".
 rows() {
     for object in "$@"; do
         name=${object##*/}
         name=$(printf '%s' "${name%_gpu.cu.*}" | tr _ -)
         awk -v allocator="$name" '
+            function finish() {
+                if (kernel == "") return
+                printf "        {\"%s\", %d, Kernel::%s, {%d, %d, %d, %d}},\n", allocator,
+                    architecture, kernel, registers, stack, stores, loads
+            }
             /Compiling entry function/ {
+                finish()
                 split($0, quoted, "\047")
                 entry = quoted[2]
                 architecture = quoted[4]
@@ -48,16 +55,19 @@ rows() {
                 if (entry ~ /18uncoalesced_kernelI/) kernel = "uncoalesced"
                 if (entry ~ /16coalesced_kernelI/) kernel = "coalesced"
                 if (entry ~ /12build_kernelI/ && entry !~ /8CountingI/) kernel = "build"
+                functions = stores = loads = 0
             }
-            /Function properties for/ { of_entry = $NF == entry }
-            /bytes stack frame,/ && of_entry { stack = $1; stores = $5; loads = $9 }
-            /Used [0-9]+ registers/ && kernel != "" {
+            /bytes stack frame,/ {
+                if (functions++ == 0) stack = $1
+                stores += $5
+                loads += $9
+            }
+            /Used [0-9]+ registers/ {
                 registers = $0
                 sub(/.*Used /, "", registers)
                 if (match($0, /[0-9]+ bytes cumulative stack size/)) stack = substr($0, RSTART)
-                printf "        {\"%s\", %d, Kernel::%s, {%d, %d, %d, %d}},\n", allocator,
-                    architecture, kernel, registers, stack, stores, loads
-            }' "$object.ptxas" || return
+            }
+            END { finish() }' "$object.ptxas" || return
     done
 }
 

@@ -57,6 +57,16 @@ struct Context {
     CallerCache* cache = nullptr;  ///< or none. Before it goes away: flush(ref, context)
 };
 
+/// How the pool of a circular allocator with a single hint is cut before its first use, given the
+/// largest request R (PoolConfig::largest_request). Others do not look at it.
+enum class Presplit {
+    levels,   ///< a chunk of R bytes, then 2, 4, 8 ... of 0.8, 0.64, 0.512 ... R: the papers'
+              ///< builder
+    halving,  ///< a chunk of R bytes, then 2, 4, 8 ... of R/2, R/4, R/8 ...: 2015, equation 1
+    uniform,  ///< chunks of R bytes
+    none,     ///< one chunk
+};
+
 /// What a host object is made from.
 struct PoolConfig {
     Place place = Place::host;          ///< where the pool lies
@@ -64,6 +74,7 @@ struct PoolConfig {
     std::uint64_t largest_request = 0;  ///< bytes a user expects to ask for at once; 0: unknown
     std::uint32_t multiprocessors = 1;  ///< how many hints Context::multiprocessor spans
     std::uint32_t callers = 1;          ///< about how many warps will call at once
+    Presplit presplit = Presplit::levels;
 };
 
 /// A stretch of the pool that is one allocation, or one free block.

@@ -1,5 +1,8 @@
 /// @file
-/// CFMMalloc.
+/// CFMMalloc: CMMalloc with state and successor fused into one word, as in CFMalloc.
+///
+/// Header: 4 bytes, and 4 for the predecessor; for every granule of 16 bytes, 50 % of the pool.
+/// circular/core.cuh has the algorithm and why it is sound.
 #pragma once
 
 #include "allocators/allocator.cuh"
@@ -18,8 +21,9 @@ struct CFMMallocPolicy : circular::HintPerMultiprocessor {
                 .frees_individually = true,
                 .full = true,
                 .walkable = true,
-                .header_bytes = sizeof(Headers::Cell),
-                .smallest_pool = 4096};
+                .header_bytes = sizeof(Headers::Cell) + sizeof(std::uint32_t),
+                .smallest_pool = 4096,
+                .published_registers = {16, 21}};
     }
 };
 

@@ -1,5 +1,16 @@
 /// @file
-/// CMalloc.
+/// CMalloc: the circular allocator with a hint for all and headers of two words.
+///
+/// The pool is a ring of chunks. A request takes the first free chunk that is large enough from
+/// the hint on, gives back what it does not need, and moves the hint past itself; a freed block
+/// merges with the free chunks that follow it. For programs whose large requests come first, such
+/// as builders of trees, the pool is split beforehand (PoolConfig::presplit).
+///
+/// What is sound about it, how it differs from the published one and why: circular/core.cuh. All
+/// that is published of CMalloc alone is that state and successor are words of their own (8 bytes
+/// a header; here for every granule of 16 bytes, 50 % of the pool), and the single hint. Here it
+/// has refuges beside it, to which only requests turn that have lost a chunk to another; without
+/// them thousands of warps follow one another from chunk to chunk.
 #pragma once
 
 #include "allocators/allocator.cuh"
@@ -19,7 +30,8 @@ struct CMallocPolicy : circular::SingleHint {
                 .full = true,
                 .walkable = true,
                 .header_bytes = sizeof(Headers::Cell),
-                .smallest_pool = 4096};
+                .smallest_pool = 4096,
+                .published_registers = {18, 18}};
     }
 };
 

@@ -1,7 +1,7 @@
 /// @file
 /// Hybrid: blocks for small requests in front of a circular list, Heapwood's own allocator.
 ///
-/// Vinkler & Havran 2015 (section 6) name a hybrid as future work: small requests and large ones
+/// Vinkler & Havran 2015 name a hybrid as future work: small requests and large ones
 /// want different allocators. Here the pool is a circular list (circular/core.cuh) whose granule
 /// is a block of up to 8 KiB. A request of at most half a block is cut from an open block, front to
 /// back; a larger one is a run of blocks from the list. A block counts its pieces, and returns to
@@ -53,7 +53,7 @@ struct HybridListPolicy : circular::HintPerMultiprocessor {
     static constexpr Traits traits() {
         return {.name = "hybrid",
                 .title = "Hybrid",
-                .source = "Heapwood; Vinkler & Havran 2015, section 6",
+                .source = "Heapwood; Vinkler & Havran 2015, future work",
                 .frees_individually = true,
                 .full = true,
                 .walkable = true,

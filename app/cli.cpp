@@ -165,6 +165,11 @@ void add_run(CLI::App& verb, BuildOptions& o) {
             "least what the allocator needs")
         ->default_str(PoolSize().text())
         ->type_name("SIZE");
+    verb.add_option("--presplit", o.presplit,
+                    "How circular allocators with a single hint cut their pool beforehand")
+        ->transform(CLI::CheckedTransformer(presplits(), CLI::ignore_case).description(""))
+        ->default_str(presplit_name(o.presplit))
+        ->type_name("levels|halving|uniform|none");
     const auto count = [&verb](const char* name, unsigned& value, const char* what,
                                std::uint64_t least, std::uint64_t most) {
         verb.add_option(name, value, what)

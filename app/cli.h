@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "allocators/allocator.cuh"
 #include "app/exit_code.h"
 #include "app/pool_size.h"
 #include "kdtree/config.h"
@@ -32,6 +33,7 @@ struct BuildOptions {
     DeviceChoice device = DeviceChoice::automatic;
     /// Unset: 200x, or the allocator's smallest pool if that is more.
     std::optional<PoolSize> pool;
+    allocators::Presplit presplit = allocators::Presplit::levels;
     unsigned repeat = 5;
     unsigned warm_up = 1;
     unsigned threads = 0;

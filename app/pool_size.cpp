@@ -76,4 +76,20 @@ std::string PoolSize::text() const {
     return std::to_string(bytes) + "B";
 }
 
+const std::map<std::string, allocators::Presplit>& presplits() {
+    using allocators::Presplit;
+    static const std::map<std::string, Presplit> all{{"levels", Presplit::levels},
+                                                     {"halving", Presplit::halving},
+                                                     {"uniform", Presplit::uniform},
+                                                     {"none", Presplit::none}};
+    return all;
+}
+
+std::string presplit_name(allocators::Presplit presplit) {
+    for (const auto& [name, value] : presplits()) {
+        if (value == presplit) return name;
+    }
+    return "unknown";
+}
+
 }  // namespace heapwood::app

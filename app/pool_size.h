@@ -3,8 +3,11 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
+
+#include "allocators/allocator.cuh"
 
 namespace heapwood::app {
 
@@ -27,5 +30,9 @@ struct PoolSize {
     /// As `parse` reads it.
     std::string text() const;
 };
+
+/// The ways to cut a pool beforehand, by their names on the command line.
+const std::map<std::string, allocators::Presplit>& presplits();
+std::string presplit_name(allocators::Presplit presplit);
 
 }  // namespace heapwood::app

@@ -113,7 +113,8 @@ BuildResult drive(const Machine& machine, const scenes::Scene& scene, const Buil
                                       .bytes = options.pool_bytes,
                                       .largest_request = result.root_bytes,
                                       .multiprocessors = machine.multiprocessors(),
-                                      .callers = machine.warps()};
+                                      .callers = machine.warps(),
+                                      .presplit = options.presplit};
 
     // One build; true if it is done. Arrays that were only estimated are enlarged and the build
     // is begun anew, so that an estimate is never a limit.

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "allocators/allocator.cuh"
 #include "allocators/statistics.h"
 #include "kdtree/config.h"
 #include "kdtree/tree.h"
@@ -28,7 +29,9 @@ struct RunOptions {
     unsigned repeat = 5;           ///< timed runs
     unsigned warm_up = 1;          ///< untimed runs before them
     unsigned threads = 0;          ///< CPU only: threads, each a warp; 0: one a core
-    bool statistics = true;        ///< more runs with the counting adaptor
+    /// How circular allocators cut their pool beforehand.
+    allocators::Presplit presplit = allocators::Presplit::levels;
+    bool statistics = true;  ///< more runs with the counting adaptor
 };
 
 /// A build's outcome. If status is not done, `message` says what ran out and what would have been

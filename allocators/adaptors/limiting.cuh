@@ -42,6 +42,19 @@ public:
             if (fails(number)) return nullptr;
             return inner_.allocate(context, bytes);
         }
+        /// Two requests, each with a number of its own; if either fails, both do.
+        // clang-format off
+        HEAPWOOD_FN bool allocate_pair(const Context& context, const std::size_t (&bytes)[2],
+                                       void* (&blocks)[2]) const
+            requires AllocatesPairs<typename A::Ref> {
+            // clang-format on
+            const std::uint64_t number = platform::AtomicRef(*counter_).add_relaxed(2);
+            if (fails(number) || fails(number + 1)) {
+                blocks[0] = blocks[1] = nullptr;
+                return false;
+            }
+            return inner_.allocate_pair(context, bytes, blocks);
+        }
         HEAPWOOD_FN void deallocate(const Context& context, void* p, std::size_t bytes) const {
             inner_.deallocate(context, p, bytes);
         }

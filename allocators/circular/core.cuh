@@ -5,52 +5,58 @@
 /// After Vinkler & Havran 2014/2015 ("Register Efficient Dynamic Memory Allocator for GPUs"). They
 /// keep a chunk's header in the pool, in front of the payload, and rely on a thread not being
 /// stalled long enough for a header that it is about to touch to be merged away and overwritten
-/// with payload. With independent thread scheduling and pre-emption it can be. Here all header
-/// words lie in a table beside the pool, one word for every granule, and no payload ever covers
-/// one. The rest of this comment is why that suffices.
+/// with payload. With independent thread scheduling and pre-emption it can be. Here all headers lie
+/// in a table beside the pool, a cell for every granule, and no payload ever covers one. The rest
+/// of this comment is why that suffices.
 ///
-/// **The words.** H[x] = {state, next}. Chunk x is [x, next). H[G], after the last granule, is the
-/// sentinel: always USED, next 0. The table starts as zeroes (DEAD, next 0), except where the pool
-/// is pre-split. A granule at which a chunk has ever started is called a header.
+/// **The headers.** H[x] = {state, next}. Chunk x is [x, next). H[G], after the last granule, is
+/// the sentinel: always USED, next 0. The table starts as zeroes (DEAD, next 0), except where the
+/// pool is cut beforehand. A granule at which a chunk has ever started is called a header.
 ///
-/// **Who owns what.** A chunk [x, n) comes with its words H[x+1] ... H[n-1], none of which is FREE.
-/// - H[x] = FREE: nobody owns the chunk; it lies, so to speak, in the word. Whoever replaces the
-///   word by compare-and-swap takes it out and is the owner, until it stores FREE again.
+/// **Who owns what.** A chunk [x, n) comes with its cells H[x+1] ... H[n-1], none of which is FREE.
+/// - H[x] = FREE: nobody owns the chunk; it lies, so to speak, in the cell. Whoever replaces the
+///   state by compare-and-swap takes it out and is the owner, until it stores FREE again.
 /// - The only writes ever made: (1) compare-and-swap FREE -> USED, UNSETTLED or DEAD, with next
 ///   unchanged; (2) an owner's stores to H[x] of its own chunk, and to H[y] strictly inside it when
-///   it cuts the chunk at y. So FREE words are written by owners only, and mean a chunk that is
-///   there and complete: FREE implies live.
+///   it cuts the chunk at y. So FREE is written by owners only, and means a chunk that is there and
+///   complete: FREE implies live.
 /// - Splitting [x, n) at y: store H[y] = {FREE, n}, which gives [y, n) away, then H[x] = {USED, y}.
-/// - Merging, by the owner of [a, n): H[n] is FREE -> {DEAD, m} makes it the owner of [n, m) too,
-///   that is, of [a, m). It may go on at m. A header can die in this way only, by the hand of the
-///   owner of the chunk right before it; hence an owner may always trust its own `next`. Chunk 0
-///   has none before it and never dies.
+///   A pair's second block is such a cut as well, with H[y] = {USED, n}.
+/// - Merging forward, by the owner of [a, n): H[n] is FREE -> {DEAD, m} makes it the owner of
+///   [n, m) too, that is, of [a, m). It may go on at m.
+/// - Merging backward (Policy::kBackward), by the owner of [a, n): `before[a]`, a word that anybody
+///   may have written long ago, tells where the chunk before may start. Only if H[p] is FREE with
+///   next = a, and is taken, the two are neighbours; then H[a] = DEAD, and [p, n) is the own chunk.
+/// - So a header dies by the hand of the owner of the chunk right before it, who then owns both;
+///   hence an owner may always trust its own `next`. Chunk 0 has none before it and never dies.
 ///
 /// **Equal words mean equal chunks.** Take a thread that read H[x] = {FREE, n} and was stalled. If
-/// its compare-and-swap succeeds, the word is {FREE, n} now, so there is a free chunk [x, n) now,
-/// whatever happened in between. Position, size and state are compared at once; there is no ABA.
+/// its compare-and-swap succeeds, the state is FREE now, so there is a free chunk at x now,
+/// whatever happened in between; and its end is in the same word (FusedHeaders), or read once it is
+/// owned, and the chunk given back if it is too small (SeparateHeaders). There is no ABA.
 ///
-/// **A stale traversal harms nobody and ends.** It reads only words, never the pool. Every word of
-/// a header other than the sentinel leads strictly forward, to a header, also when it is dead or
-/// read late; so a traversal of any age arrives at the sentinel. It changes nothing but FREE words,
-/// and these only if they are what it believes. It can overlook free chunks, though: by a leap over
-/// dead headers that have come to life again, by losing a compare-and-swap, or in the rest of a
-/// chunk that its owner has not given back yet (UNSETTLED). A traversal that met one of these is
-/// inconclusive, and only one that began at chunk 0 and is not may say that the pool is full. When
-/// nothing else is going on, that answer is exact.
+/// **A stale traversal harms nobody and ends.** It reads only headers, never the pool. Every header
+/// but the sentinel leads strictly forward, to a header, also when it is dead or read late; so a
+/// traversal of any age arrives at the sentinel. It changes nothing but FREE headers, and these
+/// only if they are what it believes. It can overlook free chunks, though: by a leap over dead
+/// headers that have come to life again, by losing a compare-and-swap, or in the rest of a chunk
+/// that its owner has not given back yet (UNSETTLED). A traversal that met one of these is
+/// inconclusive, and only one that began at chunk 0 and is not may say that the pool is full. While
+/// others allocate and free, that answer may be wrong (a traversal is no snapshot); when nothing
+/// else is going on, it is exact.
 ///
-/// **Memory order.** Ownership is passed by words becoming FREE and being taken:
+/// **Memory order.** Ownership is passed by headers becoming FREE and being taken:
 /// - Every store of FREE is a release, every compare-and-swap that takes is an acquire and reads
-///   the last FREE stored. So all that the former owner did to the chunk and to the words in it,
+///   the last FREE stored. So all that the former owner did to the chunk and to the cells in it,
 ///   the payload's writes included, happens before anything the next owner does. This holds for
 ///   the rest of a split chunk as well: a stale traversal may come upon it without ever having
-///   read the word in front.
+///   read the header in front.
 /// - Traversals load relaxed, and hints are relaxed: for 4000 warps an acquire at every step costs
 ///   more than the step. A relaxed reader may learn of a header y before it can see H[y], and finds
-///   an older word there: if that is zero (never a header), next 0 ends the traversal, and it is
-///   inconclusive, for no word but the sentinel says USED with next 0; any other older word leads
-///   forward as always. What it takes, it takes by the acquire above.
-/// - Of an own word the owner reads the latest value, since nobody else writes it. If another
+///   an older one there: if that is zero (never a header), next 0 ends the traversal, and it is
+///   inconclusive, for it ended before the sentinel; any other older one leads forward as always.
+///   What it takes, it takes by the acquire above.
+/// - Of an own header the owner reads the latest value, since nobody else writes it. If another
 ///   thread frees a block, the program has passed it the pointer with a release and an acquire.
 ///
 /// **Progress.** No loop waits for another thread. A step either goes forward or follows a lost
@@ -62,8 +68,10 @@
 /// for a moment; merging goes on over more than one free successor; before the pool is called full,
 /// one traversal merges adjacent free chunks, since chunks freed in ascending order find no free
 /// successor when they are freed; a failure is nullptr, not the pool's start; pools above 4 GiB.
-/// Also, the original lets all who lost a chunk to another march on behind one another, a chunk a
-/// step; here they move to another hint (Policy::kRefuges), so that they spread over the pool.
+/// The original lets all who lost a chunk to another march on behind one another, a chunk a step;
+/// here they move to another hint. Where every multiprocessor has hints of its own, a hint stays
+/// within a stretch of the pool (cut_shares() in layout.h), over whose ends freed blocks do not
+/// merge; a request searches some stretches, and only then the whole ring.
 #pragma once
 
 #include <cstddef>
@@ -136,9 +144,8 @@ public:
         give(at, end);
         if constexpr (Policy::kShares) {
             // What was freed last is free, and in the cache: there the next search begins.
-            const Home home =
-                home_of(context, end - at <= medium_ && small_ < end - at ? end - at : 1, 0);
-            if (home.begin <= at && at < home.end) hint(home.hint).store_relaxed(at);
+            remember(home_of(context, 1, 0), at);
+            remember(home_of(context, small_ + 1, 0), at);
         }
     }
 
@@ -312,6 +319,9 @@ private:
         const std::uint32_t stretch = ((context.warp * 0x9e3779b1U) >> 16) & stretch_mask_;
         return {share * (stretch_mask_ + 1) + stretch, begin + stretch * stretch_size_,
                 begin + (stretch + 1) * stretch_size_};
+    }
+    HEAPWOOD_INLINE void remember(const Home& home, std::uint32_t at) const {
+        if (home.begin <= at && at < home.end) hint(home.hint).store_relaxed(at);
     }
     /// Where the stretch ends in which a granule lies. When blocks are freed they merge no further,
     /// so that a stretch's first header stays one.

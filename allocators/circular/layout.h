@@ -9,13 +9,11 @@
 #include <cstdint>
 #include <vector>
 
+#include "allocators/allocator.cuh"
 #include "allocators/circular/header.cuh"
 
 namespace heapwood::allocators::circular {
 
-/// Chunks of a level relative to those of the level above. The papers' equation (1) halves them;
-/// their kd-tree builder, which this library follows, takes 0.8 of them.
-inline constexpr double kLevelRatio = 0.8;
 /// No level is made of chunks below this size: what is left of the pool stays in one piece.
 inline constexpr std::uint64_t kSmallestChunk = 4096;
 
@@ -29,22 +27,32 @@ constexpr std::uint32_t granule_shift(std::uint64_t pool_bytes) {
     return shift;
 }
 
-/// Splits a pool for programs that ask for one block of `first_bytes`, then two smaller ones, and
-/// so on (Vinkler & Havran 2015, equation 1): level l has 2^l chunks of first_bytes * ratio^l
-/// bytes, rounded up to granules, and whatever no further chunk of its level fits in, or would be
-/// split below kSmallestChunk, is one last chunk.
+/// How large a level's chunks are relative to those of the level above.
+constexpr double level_ratio(Presplit how) {
+    switch (how) {
+        case Presplit::levels:
+            return 0.8;
+        case Presplit::halving:
+            return 0.5;
+        default:
+            return 1;
+    }
+}
+
+/// Splits a pool beforehand. In levels, level l has 2^l chunks of first_bytes * ratio^l bytes,
+/// rounded up to granules; whatever no further chunk fits in, or would be split below
+/// kSmallestChunk, is one last chunk.
 /// @param granules of the pool, at least 1
 /// @param first_bytes 0: one chunk
 /// @return the granules at which chunks start, ascending from 0.
 inline std::vector<std::uint32_t> presplit(std::uint64_t granules, std::uint32_t shift,
-                                           std::uint64_t first_bytes, double ratio = kLevelRatio) {
+                                           std::uint64_t first_bytes, Presplit how) {
     std::vector<std::uint32_t> starts{0};
-    if (first_bytes == 0 || first_bytes >= granules << shift) return starts;
-    std::uint64_t at = 0;
+    if (how == Presplit::none || first_bytes == 0) return starts;
+    const double granule = static_cast<double>(std::uint64_t{1} << shift);
     double bytes = static_cast<double>(first_bytes);
-    for (std::uint64_t chunks = 1;; chunks *= 2, bytes *= ratio) {
+    for (std::uint64_t at = 0, chunks = 1;; chunks *= 2, bytes *= level_ratio(how)) {
         if (chunks > 1 && bytes < static_cast<double>(kSmallestChunk)) return starts;
-        const double granule = static_cast<double>(std::uint64_t{1} << shift);
         const auto size =
             std::max<std::uint64_t>(1, static_cast<std::uint64_t>(std::ceil(bytes / granule)));
         for (std::uint64_t i = 0; i < chunks; ++i) {

@@ -22,7 +22,8 @@ enum class Event {
     merge_back,  ///< a free predecessor that a chunk was merged with
 };
 
-/// The common values. A Policy adds `traits()`, `Headers`, `homes(config)` and `home`.
+/// The common values. A Policy adds `traits()`, `Headers`, one of the two below, and whatever it
+/// wants otherwise.
 struct DefaultPolicy {
     /// A chunk is split if it has at least this many times the size asked for; else it is given
     /// whole, which bounds the internal waste by one half (the papers' maximum fragmentation).
@@ -31,9 +32,6 @@ struct DefaultPolicy {
     static constexpr std::uint32_t kMergesPerFree = 64;
     /// Whether it merges with a free predecessor, too. Costs a word for every granule.
     static constexpr bool kBackward = false;
-    /// At most how many more hints there are for requests that lost a chunk, a power of two; 1024
-    /// are enough that two of the about 8000 warps of a large GPU seldom meet.
-    static constexpr std::uint32_t kRefuges = 1024;
     /// How many steps a request makes, at least, before it gives up a search of which nothing but
     /// what others are doing kept the outcome open. Some 40 ms on a GPU: a pool of one chunk is cut
     /// by one warp after the other, in a few microseconds each, and the last of thousands must not
@@ -50,14 +48,18 @@ struct DefaultPolicy {
 /// One hint for all (CMalloc, CFMalloc).
 struct SingleHint : DefaultPolicy {
     static constexpr bool kShares = false;
+    /// At most how many more hints there are for requests that lost a chunk, a power of two; 1024
+    /// are enough that two of the about 8000 warps of a large GPU seldom meet.
+    static constexpr std::uint32_t kRefuges = 1024;
 };
 
 /// A share of the pool with hints of its own for every multiprocessor (CMMalloc, CFMMalloc).
 struct HintPerMultiprocessor : DefaultPolicy {
     static constexpr bool kShares = true;
+    /// A stretch is small: without merging both ways it soon consists of crumbs.
     static constexpr bool kBackward = true;
-    /// At most so many stretches for small chunks has a share, a power of two (published: 1): the
-    /// lanes of its multiprocessor that call at once seldom meet.
+    /// At most so many stretches for small chunks has a share, a power of two (published: 1): as
+    /// many as a multiprocessor has warps, so that they seldom meet.
     static constexpr std::uint32_t kStretches = 32;
     /// No share has fewer granules, nor any stretch.
     static constexpr std::uint32_t kSmallestShare = 512;

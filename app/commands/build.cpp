@@ -230,6 +230,7 @@ ExitCode build(const BuildOptions& options, const std::vector<const Backend*>& a
                   .repeat = options.repeat,
                   .warm_up = options.warm_up,
                   .threads = options.threads,
+                  .presplit = options.presplit,
                   .statistics = options.statistics};
     const auto chosen = choose_backends(available, options.allocators, report.machine.gpu);
     if (report.machine.gpu && options.threads > 0) {

@@ -12,7 +12,7 @@ namespace heapwood::app {
 std::string pool_trial(const Backend& backend, const scenes::Scene& scene,
                        const kdtree::BuildConfig& config, kdtree::RunOptions run,
                        const PoolSize& failed, std::uint64_t memory) {
-    run.repeat = 1;
+    run.repeat = 3;  // how much is live at once depends on the schedule
     run.warm_up = 0;
     run.statistics = false;
     const std::uint64_t root = kdtree::root_array_bytes(scene.triangles.size());

@@ -1,6 +1,7 @@
 #include <charconv>
 #include <nlohmann/json.hpp>
 
+#include "app/pool_size.h"
 #include "app/printers/printers.h"
 #include "app/printers/registers.h"
 #include "app/text.h"
@@ -63,6 +64,7 @@ Json provenance_json(const Report& report) {
             {"configuration", configuration_json(report.configuration)},
             {"repeat", report.run.repeat},
             {"warm_up", report.run.warm_up},
+            {"presplit", presplit_name(report.run.presplit)},
             {"date", report.date}};
 }
 

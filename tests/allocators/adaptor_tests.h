@@ -132,7 +132,9 @@ TYPED_TEST_P(CountingTest, CountsPairsAsTwo) {
         typename T::template Array<Block> list(8);
         const std::uint64_t sizes[] = {100, 300, 50, T::kPool, 250, 350, 16, 16};
         for (unsigned i = 0; i < 8; ++i) list[i].bytes = sizes[i];
-        T::Machine::run(1, PairBody<typename T::Ref>{a->ref(), list.data(), 4});
+        typename T::template Array<Tally> tally(1);
+        T::Machine::run(1, PairBody<typename T::Ref>{a->ref(), list.data(), 4, tally.data()});
+        T::expect_sound(tally);
         const std::vector<Block> blocks(list.begin(), list.end());
         for (unsigned i = 0; i < 8; ++i) {
             EXPECT_EQ(blocks[i].data != nullptr, i / 2 == 0 || i / 2 == 2) << i;
@@ -247,9 +249,42 @@ TYPED_TEST_P(LimitingTest, FailsOneInAsManyAsTold) {
     EXPECT_NE(failures(10, 2), some);
 }
 
+TYPED_TEST_P(LimitingTest, FailsBothHalvesOfAPair) {
+    using T = TestFixture;
+    if constexpr (allocators::AllocatesPairs<typename T::Ref>) {
+        constexpr std::uint64_t kPairs = 500;
+        const auto given = [](auto& a) {
+            typename T::template Array<Block> list(2 * kPairs);
+            for (Block& b : list) b.bytes = 40;
+            typename T::template Array<Tally> tally(1);
+            T::Machine::run(1,
+                            PairBody<typename T::Ref>{a.ref(), list.data(), kPairs, tally.data()});
+            T::expect_sound(tally);
+            std::vector<Block> blocks(list.begin(), list.end());
+            T::expect_pool_holds(a, blocks);
+            T::release(a, blocks);
+            return blocks;
+        };
+        auto a = T::make(T::kPool);
+        a->fail_after(5);  // the second half of the third pair
+        auto blocks = given(*a);
+        for (unsigned i = 0; i < 2 * kPairs; ++i) EXPECT_EQ(blocks[i].data != nullptr, i < 4) << i;
+
+        a->fail_one_in(4, test_seed());
+        blocks = given(*a);
+        for (unsigned i = 0; i < 2 * kPairs; ++i) {
+            const bool fails = a->ref().fails(i / 2 * 2) || a->ref().fails(i / 2 * 2 + 1);
+            EXPECT_EQ(blocks[i].data == nullptr, fails) << i;
+        }
+    } else {
+        GTEST_SKIP() << "asks for one block at a time";
+    }
+}
+
 REGISTER_TYPED_TEST_SUITE_P(CountingTest, AgreesWithTheThreads, FreezesWhenSoMuchIsLive,
                             CountsPairsAsTwo, AFrozenPoolAgreesWithItsCounts,
                             CountsOneThreadExactly);
-REGISTER_TYPED_TEST_SUITE_P(LimitingTest, FailsAfterAsManyAsTold, FailsOneInAsManyAsTold);
+REGISTER_TYPED_TEST_SUITE_P(LimitingTest, FailsAfterAsManyAsTold, FailsOneInAsManyAsTold,
+                            FailsBothHalvesOfAPair);
 
 }  // namespace heapwood::tests

@@ -29,6 +29,7 @@ struct Tally {
     std::uint64_t misaligned;  ///< blocks not at a multiple of kAlignment
     std::uint64_t too_small;   ///< blocks that say they are smaller than asked for
     std::uint64_t corrupt;     ///< blocks whose bytes had changed before they were freed
+    std::uint64_t half_pairs;  ///< pairs that were given by halves, or not as the answer said
     std::uint64_t live_bytes;  ///< of a thread that frees its own blocks only
     std::uint64_t peak_bytes;  ///< largest value of live_bytes
 
@@ -39,6 +40,7 @@ struct Tally {
         misaligned += t.misaligned;
         too_small += t.too_small;
         corrupt += t.corrupt;
+        half_pairs += t.half_pairs;
         live_bytes += t.live_bytes;
         peak_bytes += t.peak_bytes;
     }
@@ -90,11 +92,11 @@ HEAPWOOD_FN inline bool has_stamp(const Block& b) {
     return true;
 }
 
-/// Asks for a block, judges and stamps it. `data` is nullptr if the answer was.
+/// Judges and stamps what a request for `bytes` bytes was answered with.
 template <class Ref>
-HEAPWOOD_FN Block request(const Ref& ref, const allocators::Context& context, std::uint64_t bytes,
-                          std::uint64_t stamp, Tally& tally) {
-    Block b{ref.allocate(context, bytes), bytes, 0, stamp};
+HEAPWOOD_FN Block receive(const Ref& ref, void* data, std::uint64_t bytes, std::uint64_t stamp,
+                          Tally& tally) {
+    Block b{data, bytes, 0, stamp};
     ++tally.requests;
     if (b.data == nullptr) {
         ++tally.failed;
@@ -107,6 +109,29 @@ HEAPWOOD_FN Block request(const Ref& ref, const allocators::Context& context, st
     if (tally.live_bytes > tally.peak_bytes) tally.peak_bytes = tally.live_bytes;
     write_stamp(b);
     return b;
+}
+
+/// Asks for a block, judges and stamps it. `data` is nullptr if the answer was.
+template <class Ref>
+HEAPWOOD_FN Block request(const Ref& ref, const allocators::Context& context, std::uint64_t bytes,
+                          std::uint64_t stamp, Tally& tally) {
+    return receive(ref, ref.allocate(context, bytes), bytes, stamp, tally);
+}
+
+/// As request, for two blocks at once: of pair[i].bytes bytes, stamped with pair[i].stamp.
+template <class Ref>
+HEAPWOOD_FN void request_pair(const Ref& ref, const allocators::Context& context, Block* pair,
+                              Tally& tally) {
+    const std::size_t bytes[2] = {pair[0].bytes, pair[1].bytes};
+    void* data[2] = {&tally, &tally};  // to be written over, whatever the answer
+    const bool given = ref.allocate_pair(context, bytes, data);
+    for (unsigned i = 0; i < 2; ++i) {
+        if ((data[i] != nullptr) != given || data[i] == &tally) {
+            ++tally.half_pairs;
+            data[i] = nullptr;
+        }
+        pair[i] = receive(ref, data[i], bytes[i], pair[i].stamp, tally);
+    }
 }
 
 /// Checks a block's stamp and frees it.
@@ -147,22 +172,14 @@ struct PairBody {
     Ref ref;
     Block* blocks;
     std::uint64_t pairs;
+    Tally* tally;
 
     template <class W>
     HEAPWOOD_FN void operator()(const W& warp, unsigned w) const {
         if (w * W::width + warp.lane() != 0) return;
+        for (std::uint64_t i = 0; i < 2 * pairs; ++i) blocks[i].stamp = i * 0x0123456789abcdU;
         for (std::uint64_t i = 0; i < pairs; ++i) {
-            Block* pair = blocks + 2 * i;
-            const std::size_t bytes[2] = {pair[0].bytes, pair[1].bytes};
-            void* data[2];
-            ref.allocate_pair(context_of(w, 1), bytes, data);
-            for (unsigned side = 0; side < 2; ++side) {
-                pair[side].data = data[side];
-                if (data[side] == nullptr) continue;
-                pair[side].granted = ref.granted_bytes(data[side], bytes[side]);
-                pair[side].stamp = 2 * i + side;
-                write_stamp(pair[side]);
-            }
+            request_pair(ref, context_of(w, 1), blocks + 2 * i, tally[0]);
         }
     }
 };
@@ -265,14 +282,19 @@ struct HandOverBody {
         Dice dice{seed + t * 0x5851f42d4c957f2dU};
         for (unsigned i = 0; i < rounds; ++i) {
             const std::uint64_t bytes = sizeof(Block) + dice.size(largest);
-            const Block b = request(ref, context, bytes, dice.next(), tally[t]);
-            if (b.data != nullptr) *static_cast<Block*>(b.data) = b;
-            // Release: hands over what was written to the block. Acquire: sees it.
-            const std::uint64_t found =
-                platform::AtomicRef(boxes[dice.below(box_count)])
-                    .exchange_acq_rel(reinterpret_cast<std::uint64_t>(b.data));
-            if (found != 0) take_back(found, context, tally[t]);
+            put(request(ref, context, bytes, dice.next(), tally[t]), dice, context, tally[t]);
         }
+    }
+
+    /// Puts a block of at least sizeof(Block) bytes, or nothing, into a box, and frees what was
+    /// there.
+    HEAPWOOD_FN void put(const Block& b, Dice& dice, const allocators::Context& context,
+                         Tally& own) const {
+        if (b.data != nullptr) *static_cast<Block*>(b.data) = b;
+        // Release: hands over what was written to the block. Acquire: sees it.
+        const std::uint64_t found = platform::AtomicRef(boxes[dice.below(box_count)])
+                                        .exchange_acq_rel(reinterpret_cast<std::uint64_t>(b.data));
+        if (found != 0) take_back(found, context, own);
     }
 
     /// Frees the block at that address, once its description has been put back under the stamp.
@@ -286,6 +308,46 @@ struct HandOverBody {
         }
         for (std::uint64_t i = 0; i < sizeof(Block); ++i) p[i] = stamp_byte(b.stamp, i);
         release(ref, context, b, own);
+    }
+};
+
+/// As HandOverBody, but every other request is for a pair, whose halves go into different boxes:
+/// they are freed apart, by different threads. Of some pairs a half cannot be had.
+template <class Ref>
+struct PairHandOverBody {
+    HandOverBody<Ref> hand_over;
+    std::uint64_t too_large;  ///< a size that is to be refused
+
+    template <class W>
+    HEAPWOOD_FN void operator()(const W& warp, unsigned w) const {
+        const HandOverBody<Ref>& h = hand_over;
+        const unsigned t = w * W::width + warp.lane();
+        const auto context = context_of(w, h.multiprocessors);
+        Tally& own = h.tally[t];
+        Dice dice{h.seed + t * 0x5851f42d4c957f2dU};
+        for (unsigned i = 0; i < h.rounds; ++i) {
+            Block pair[2];
+            for (Block& b : pair) {
+                b = {nullptr, sizeof(Block) + dice.size(h.largest), 0, dice.next()};
+            }
+            unsigned count = 2;
+            switch (const std::uint64_t roll = dice.below(16); roll) {
+                case 0:
+                    pair[dice.below(2)].bytes = 0;
+                    break;
+                case 1:
+                    pair[dice.below(2)].bytes = too_large;
+                    break;
+                default:
+                    count = 1 + roll % 2;
+            }
+            if (count == 2) {
+                request_pair(h.ref, context, pair, own);
+            } else {
+                pair[0] = request(h.ref, context, pair[0].bytes, pair[0].stamp, own);
+            }
+            for (unsigned k = 0; k < count; ++k) h.put(pair[k], dice, context, own);
+        }
     }
 };
 

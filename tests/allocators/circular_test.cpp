@@ -48,28 +48,38 @@ TEST(CircularLayout, GranuleGrowsWithThePool) {
 TEST(CircularLayout, HalvesLevelsByEquationOne) {
     // 64 KiB in granules of 16 bytes: 4096. First chunk 16 KiB: 1024; two of 512; four of 256;
     // then eight of 128 would follow (2 KiB, below the smallest chunk), so the rest is one.
-    EXPECT_EQ(presplit(4096, 4, 16384, 0.5),
+    EXPECT_EQ(presplit(4096, 4, 16384, Presplit::halving),
               (std::vector<std::uint32_t>{0, 1024, 1536, 2048, 2304, 2560, 2816, 3072}));
 }
 
 TEST(CircularLayout, TakesTheBuildersRatio) {
     // First 100000 B = 6250 granules; two of 80000 B = 5000; four of 64000 B = 4000 (the last ends
     // at 32250); eight of 51200 B = 3200: one ends at 35450, and the second does not fit.
-    EXPECT_EQ(presplit(38000, 4, 100000), (std::vector<std::uint32_t>{0, 6250, 11250, 16250, 20250,
-                                                                      24250, 28250, 32250, 35450}));
+    EXPECT_EQ(
+        presplit(38000, 4, 100000, Presplit::levels),
+        (std::vector<std::uint32_t>{0, 6250, 11250, 16250, 20250, 24250, 28250, 32250, 35450}));
 }
 
 TEST(CircularLayout, RoundsChunksUpToGranules) {
     // 10001 B need 626 granules; 0.8 of them, 8000.8 B, need 501.
-    EXPECT_EQ(presplit(2000, 4, 10001), (std::vector<std::uint32_t>{0, 626, 1127, 1628}));
+    EXPECT_EQ(presplit(2000, 4, 10001, Presplit::levels),
+              (std::vector<std::uint32_t>{0, 626, 1127, 1628}));
 }
 
 TEST(CircularLayout, IsOneChunkWhereNothingElseFits) {
-    EXPECT_EQ(presplit(256, 4, 0), std::vector<std::uint32_t>{0});
-    EXPECT_EQ(presplit(256, 4, 4096), std::vector<std::uint32_t>{0});
-    EXPECT_EQ(presplit(256, 4, 1 << 20), std::vector<std::uint32_t>{0});
+    EXPECT_EQ(presplit(256, 4, 0, Presplit::levels), std::vector<std::uint32_t>{0});
+    EXPECT_EQ(presplit(256, 4, 4096, Presplit::levels), std::vector<std::uint32_t>{0});
+    EXPECT_EQ(presplit(256, 4, 1 << 20, Presplit::levels), std::vector<std::uint32_t>{0});
     // Exactly the first and half of the second level.
-    EXPECT_EQ(presplit(3 * 512, 4, 16384, 0.5), (std::vector<std::uint32_t>{0, 1024}));
+    EXPECT_EQ(presplit(3 * 512, 4, 16384, Presplit::halving),
+              (std::vector<std::uint32_t>{0, 1024}));
+}
+
+TEST(CircularLayout, UniformChunksOrNone) {
+    // 4100 B need 257 granules: three times in 1024, and what is left.
+    EXPECT_EQ(presplit(1024, 4, 4100, Presplit::uniform),
+              (std::vector<std::uint32_t>{0, 257, 514, 771}));
+    EXPECT_EQ(presplit(1024, 4, 4100, Presplit::none), std::vector<std::uint32_t>{0});
 }
 
 TEST(Circular, FreshPoolIsSplitBeforehand) {

@@ -114,6 +114,7 @@ protected:
         EXPECT_EQ(sum.misaligned, 0U);
         EXPECT_EQ(sum.too_small, 0U);
         EXPECT_EQ(sum.corrupt, 0U) << "blocks changed in the hands of their owners";
+        EXPECT_EQ(sum.half_pairs, 0U) << "a pair is given whole, or not at all";
         return sum;
     }
 

@@ -9,8 +9,11 @@
 #include <memory>
 
 #include "allocators/atomicmalloc.cuh"
+#include "allocators/buddy.cuh"
+#include "allocators/cfmmalloc.cuh"
 #include "allocators/cmalloc.cuh"
 #include "allocators/cudamalloc.cuh"
+#include "allocators/hybrid.cuh"
 
 namespace heapwood::allocators {
 namespace {
@@ -24,7 +27,12 @@ template <class A>
 void allocate_and_free(benchmark::State& state) {
     static std::unique_ptr<A> pool;
     const PoolConfig config{
-        .place = Place::host, .bytes = kPoolBytes, .multiprocessors = kMostThreads};
+        .place = Place::host,
+        .bytes = kPoolBytes,
+        // Cut beforehand: a thread that is stalled while it cuts the only chunk hides all memory.
+        .largest_request = kPoolBytes / 64,
+        .multiprocessors = kMostThreads,
+        .callers = kMostThreads};
     if (state.thread_index() == 0) pool = std::make_unique<A>(config);
     const auto bytes = static_cast<std::size_t>(state.range(0));
     const auto thread = static_cast<std::uint32_t>(state.thread_index());
@@ -50,6 +58,9 @@ void allocate_and_free(benchmark::State& state) {
 BENCHMARK_TEMPLATE(allocate_and_free, AtomicMalloc)->Arg(16)->Arg(4096);
 BENCHMARK_TEMPLATE(allocate_and_free, CudaMalloc)->Arg(16)->Arg(4096)->ThreadRange(1, kMostThreads);
 BENCHMARK_TEMPLATE(allocate_and_free, CMalloc)->Arg(16)->Arg(4096)->ThreadRange(1, kMostThreads);
+BENCHMARK_TEMPLATE(allocate_and_free, CFMMalloc)->Arg(16)->Arg(4096)->ThreadRange(1, kMostThreads);
+BENCHMARK_TEMPLATE(allocate_and_free, Hybrid)->Arg(16)->Arg(4096)->ThreadRange(1, kMostThreads);
+BENCHMARK_TEMPLATE(allocate_and_free, Buddy)->Arg(16)->Arg(4096)->ThreadRange(1, kMostThreads);
 
 }  // namespace
 }  // namespace heapwood::allocators

@@ -20,7 +20,7 @@ std::string percent(double fraction) {
     return fraction < 0 ? "unknown" : fixed(100 * fraction, 1) + " %";
 }
 
-/// With the papers' asterisk where memory returns only as a whole.
+/// With the papers' asterisk where memory does not return block by block.
 std::string title(const Result& result) {
     return std::string(result.allocator.name) + (result.allocator.full ? "" : "*");
 }

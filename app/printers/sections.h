@@ -12,7 +12,7 @@ namespace heapwood::app {
 
 /// What the asterisk behind an allocator's name means.
 inline constexpr const char* kAsteriskRemark =
-    "* no full allocator: memory returns only with the whole pool.";
+    "* no full allocator: memory returns with the whole pool, or in ring order, only.";
 
 /// Scene and machine, the tree, times, and allocations.
 std::vector<Table> sections(const Report& report);

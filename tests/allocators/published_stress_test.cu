@@ -13,7 +13,7 @@ namespace {
 /// 2048 threads. They use about a quarter of the pool at once.
 constexpr StressScale kScale{.warps = 64, .rounds = 60, .pool = 2 << 20, .largest = 1500};
 /// Of about 90,000 operations each.
-constexpr unsigned kPublishedRuns = 5;
+constexpr unsigned kPublishedRuns = 20;
 constexpr unsigned kSoundRuns = 20;
 
 template <class A>

@@ -373,7 +373,7 @@ template <class A, class Machine>
 void stress(const StressScale& scale, unsigned runs, bool breaks) {
     const std::uint64_t seed = test_seed();
     PublishedStress<A, Machine> subject(scale);
-    unsigned broken_runs = 0;
+    std::uint64_t broken_runs = 0;
     for (const Payload payload : kPayloads) {
         Findings sum;
         for (unsigned i = 0; i < runs; ++i) sum += subject.run(payload, seed + i);

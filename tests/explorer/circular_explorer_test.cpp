@@ -17,6 +17,7 @@
 #include "allocators/cfmalloc.cuh"
 #include "allocators/cfmmalloc.cuh"
 #include "allocators/cmalloc.cuh"
+#include "allocators/cmmalloc.cuh"
 #include "tests/explorer/circular_scenarios.h"
 #include "tests/explorer/explorer.h"
 
@@ -95,6 +96,19 @@ TEST(CircularExplorer, SeparateHeadersMergingBackTwoThreads) {
 }
 TEST(CircularExplorer, SeparateHeadersMergingBackThreeThreads) {
     expect_sound(three_threads<SeparateBack>(), {.preemptions = 1, .stale_reads = 1});
+}
+
+/// CMMalloc with a chunk for large requests of two granules and a share that has a stretch of four,
+/// for requests of one, and a chunk of five.
+struct SharesPolicy : TinyPolicy<allocators::CMMallocPolicy, true> {
+    static constexpr std::uint32_t kSmallestShare = 8;
+    static constexpr std::uint32_t kSmallestStretch = 4;
+};
+TEST(CircularExplorer, SharesOfSeparateHeadersTwoThreads) {
+    using Shares = allocators::circular::CircularMalloc<SharesPolicy>;
+    auto scenarios = two_threads<Shares>();
+    for (Scenario<Shares>& s : scenarios) s.granules = 11;
+    expect_sound(scenarios, {.preemptions = 2, .stale_reads = 1});
 }
 
 const char* name_of(Fault fault) {

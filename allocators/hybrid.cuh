@@ -279,7 +279,8 @@ public:
                     !shared_word(i).cas_acquire(w, 0)) {
                     continue;
                 }
-                close(context, w);
+                // To the list, where everybody finds it, not to this caller's cache.
+                close({context.multiprocessor, context.warp}, w);
                 any = true;
             }
             return any;

@@ -1,9 +1,9 @@
 /// @file
 /// Hybrid: blocks for small requests in front of a circular list, Heapwood's own allocator.
 ///
-/// Vinkler & Havran 2015 name a hybrid as future work: small requests and large ones
-/// want different allocators. Here the pool is a circular list (circular/core.cuh) whose granule
-/// is a block of up to 8 KiB. A request of at most half a block is cut from an open block, front to
+/// Vinkler & Havran 2015 name a hybrid as future work: small requests and large ones want different
+/// allocators. Here the pool is a circular list (circular/core.cuh) whose granule is a block of up
+/// to 8 KiB. A request of at most half a block is cut from an open block, front to
 /// back; a larger one is a run of blocks from the list. A block counts its pieces, and returns to
 /// the list when it is closed and the last of its pieces has been freed.
 ///
@@ -12,7 +12,7 @@
 /// a cache, and those for whose blocks the pool is too small, share a table of open blocks.
 ///
 /// **What the words mean.**
-/// - An open word is {block + 1, sixteenths of 16 bytes used, pieces given}: nobody but the block's
+/// - An open word is {block + 1, units of 16 bytes used, pieces given}: nobody but the block's
 ///   giver knows of the rest of the block. A request replaces it by compare-and-swap, which both
 ///   takes a piece and counts it; a full one is replaced by that of a fresh block, and whoever
 ///   does that closes the old one.
@@ -57,7 +57,7 @@ struct HybridListPolicy : circular::HintPerMultiprocessor {
                 .frees_individually = true,
                 .full = true,
                 .walkable = true,
-                .header_bytes = 8,
+                .header_bytes = 3 * sizeof(std::uint32_t),  // header, predecessor, pieces
                 .smallest_pool = 16384,
                 .shares_regions = true};
     }

@@ -61,8 +61,8 @@
 ///
 /// **Progress.** No loop waits for another thread. A step either goes forward or follows a lost
 /// compare-and-swap, which somebody else has won, and is one of a bounded number. A full pool costs
-/// one traversal to the sentinel and two from chunk 0; Policy::kPatience bounds the search in a
-/// pool where others never let a traversal be conclusive.
+/// one traversal to the sentinel and two from chunk 0 (four with separate words); Policy::kPatience
+/// bounds the search in a pool where others never let a traversal be conclusive.
 ///
 /// **Against the original**, beside the table: chunks that are too small are never marked, not even
 /// for a moment; merging goes on over more than one free successor; before the pool is called full,
@@ -260,6 +260,7 @@ private:
         std::uint32_t at = hint(home.hint).load_relaxed();
         std::uint32_t traversals = 0;  // begun at chunk 0
         std::uint32_t moves = 0;
+        std::uint32_t confirmations = 0;  // that the pool is full
         bool conclusive = false;
         for (std::uint32_t steps = 0;; ++steps) {
             Policy::pause();
@@ -296,7 +297,8 @@ private:
             }
             // Only the sentinel ends the ring; a header that is not yet visible does not.
             if (at != granules_) conclusive = false;
-            if (conclusive && traversals >= 2) return kNone;
+            confirmations = conclusive && traversals >= 2 ? confirmations + 1 : 0;
+            if (confirmations == Policy::Headers::kConfirmations) return kNone;
             if (traversals >= kMostTraversals && steps >= Policy::kPatience) return kNone;
             if (traversals > 0 && !conclusive) platform::back_off(traversals);
             ++traversals;
@@ -352,9 +354,10 @@ private:
     /// Takes the free chunk that h was read of, if it has `need` granules. @return false if it is
     /// somebody else's or too small; h is then what the header says now.
     HEAPWOOD_INLINE bool take(std::uint32_t at, Header& h, std::uint32_t need) const {
-        const State state = splits(h.next - at, need) ? kUnsettled : kUsed;
         Policy::pause();
-        if (!headers_.take(at, h, state)) return false;
+        // Not USED yet, even if it looks as if nothing will be given back: the size may be an old
+        // one.
+        if (!headers_.take(at, h, kUnsettled)) return false;
         if (h.next - at >= need) return true;
         // Separate words, read at different times.
         give(at, h.next);

@@ -5,6 +5,8 @@
 /// Two layouts, as published: FusedHeaders keeps both in one word (CFMalloc), SeparateHeaders a
 /// word for each (CMalloc). core.cuh uses either through the same few operations:
 /// - `load(at)`: what the cell says, relaxed. Of separate words the two may be of different times.
+/// - `kConfirmations`: how many traversals in a row must find the pool full. A state and a next of
+///   different times can hide free chunks from one of them; from several it is most unlikely.
 /// - `take(at, seen, to)`: makes a FREE cell `to` and its chunk the caller's; acquire: pairs with
 ///   the release of whoever made it FREE. True: seen.next is where the chunk ends now, which need
 ///   not be what was seen. False: `seen` is what the cell says instead.
@@ -43,6 +45,7 @@ inline constexpr std::uint64_t kMostGranules = (std::uint64_t{1} << kNextBits) -
 class FusedHeaders {
 public:
     using Cell = std::uint32_t;
+    static constexpr std::uint32_t kConfirmations = 1;
 
     HEAPWOOD_INLINE static constexpr Cell encode(Header h) {
         return (static_cast<Cell>(h.state) << kNextBits) | h.next;
@@ -84,6 +87,7 @@ public:
         std::uint32_t state;
         std::uint32_t next;
     };
+    static constexpr std::uint32_t kConfirmations = 3;
 
     static constexpr Cell encode(Header h) { return {h.state, h.next}; }
     static constexpr Header decode(Cell c) { return {static_cast<State>(c.state), c.next}; }

@@ -37,11 +37,17 @@ void allocate_and_free(benchmark::State& state) {
     const auto bytes = static_cast<std::size_t>(state.range(0));
     const auto thread = static_cast<std::uint32_t>(state.thread_index());
     const Context context{.multiprocessor = thread, .warp = thread};
+    // While others hold what is free, a request may be refused though little is in use.
+    std::int64_t refused = 0;
     for (auto _ : state) {
         void* block = pool->ref().allocate(context, bytes);
         benchmark::DoNotOptimize(block);
         if (block == nullptr) {
-            if (A::traits().frees_individually || state.threads() > 1) {
+            if (A::traits().frees_individually) {
+                ++refused;
+                continue;
+            }
+            if (state.threads() > 1) {
                 state.SkipWithError("the pool is exhausted");
                 break;
             }
@@ -52,6 +58,7 @@ void allocate_and_free(benchmark::State& state) {
         }
         pool->ref().deallocate(context, block, bytes);
     }
+    state.counters["refused"] = static_cast<double>(refused);
     state.SetItemsProcessed(state.iterations());
 }
 

@@ -7,7 +7,6 @@
 /// a lane wrote before it, all lanes see after it.
 #pragma once
 
-#include <chrono>
 #include <concepts>
 #include <cstdint>
 #include <thread>
@@ -47,18 +46,14 @@ concept Warp = requires(const W w, bool p, unsigned i, std::uint32_t v) {
     { W::back_off(i) } -> std::same_as<void>;
 };
 
-/// Pauses the calling thread before its n-th retry: on a GPU 32 ns doubling to about 1 us. On a CPU
-/// a yield, since there may be more threads than cores; and a sleep once that has not helped 64
-/// times, for whoever is waited for may have been suspended by the system.
+/// Pauses the calling thread before its n-th retry: on a GPU 32 ns doubling to about 1 us, on a
+/// CPU a yield, since there may be more threads than cores.
 HEAPWOOD_INLINE void back_off(unsigned n) {
 #if defined(__CUDA_ARCH__)
     __nanosleep(32U << (n < 5 ? n : 5));
 #else
-    if (n < 64) {
-        std::this_thread::yield();
-    } else {
-        std::this_thread::sleep_for(std::chrono::microseconds(50));
-    }
+    (void)n;
+    std::this_thread::yield();
 #endif
 }
 

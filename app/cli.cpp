@@ -165,9 +165,17 @@ void add_run(CLI::App& verb, BuildOptions& o) {
             "least what the allocator needs")
         ->default_str(PoolSize().text())
         ->type_name("SIZE");
-    verb.add_option("--presplit", o.presplit,
-                    "How circular allocators with a single hint cut their pool beforehand")
-        ->transform(CLI::CheckedTransformer(presplits(), CLI::ignore_case).description(""))
+    verb.add_option_function<std::string>(
+            "--presplit",
+            [&o](const std::string& text) {
+                const auto found = presplits().find(text);
+                if (found == presplits().end()) {
+                    throw CLI::ValidationError(
+                        "--presplit", "'" + text + "' is not levels, halving, uniform or none");
+                }
+                o.presplit = found->second;
+            },
+            "How circular allocators with a single hint cut their pool beforehand")
         ->default_str(presplit_name(o.presplit))
         ->type_name("levels|halving|uniform|none");
     const auto count = [&verb](const char* name, unsigned& value, const char* what,

@@ -62,11 +62,17 @@ public:
         Task task{start(), Piece{}};
         if (task.job == nullptr) return;
         do {
+            // What either way of dividing a node ends with stands here, once: the instructions of
+            // the whole kernel are more than a multiprocessor's cache of them can hold.
+            Division division;
             if (task.job != nullptr) {
-                help(*task.job);
+                help(*task.job, task.piece, division);
             } else {
-                expand(task.piece);
+                expand(task.piece, division);
             }
+            warp_.sync();  // what the lanes have written: references, bins
+            release(task.piece, division);
+            schedule_children(task.piece, division);
             share();
         } while (next(task));
         if (leader()) allocators::flush(allocator_, context_);
@@ -83,6 +89,15 @@ private:
     static constexpr std::uint32_t kSmallestChunk = 128;
     /// References of a small node that a lane holds.
     static constexpr unsigned kPerLane = (kExactMax + W::width - 1) / W::width;
+
+    /// What became of a piece that a warp has worked on.
+    struct Division {
+        Reference* arrays[2] = {nullptr, nullptr};  ///< the children's
+        std::uint32_t node = 0;                     ///< the left child; the right one follows
+        std::uint32_t to_do = 0;                    ///< bit i: child i is still to be made
+        std::uint32_t to_free = 0;  ///< bit i: child i is made, its array is no longer needed
+        bool made_root = false;     ///< there was nothing to divide: child 0 is the piece itself
+    };
 
     HEAPWOOD_INLINE bool leader() const { return warp_.lane() == 0; }
 
@@ -235,12 +250,19 @@ private:
             const unsigned short_of = arrays[0] == nullptr ? 0 : 1;
             record_failure(Status::pool_exhausted, kJoint ? bytes[0] + bytes[1] : bytes[short_of]);
             if constexpr (!kJoint) {  // a joint request has failed as a whole
-                allocator_.deallocate(context_, arrays[0], bytes[0]);
-                allocator_.deallocate(context_, arrays[1], bytes[1]);
+                free_one(allocator_, context_, arrays[short_of ^ 1U], bytes[short_of ^ 1U]);
             }
         }
         aborted_ = true;
         return false;
+    }
+
+    /// Out of line, for it is rare. Static, for a call with `this` would force the whole worker
+    /// from registers into memory.
+    HEAPWOOD_NOINLINE static void free_one(const AllocatorRef& allocator,
+                                           allocators::Context context, Reference* p,
+                                           std::uint64_t bytes) {
+        allocator.deallocate(context, p, bytes);
     }
 
     /// Collective: results[i] = f(i) for i = 0 and 1, in every lane. On a GPU two lanes call f at
@@ -257,17 +279,22 @@ private:
         }
     }
 
-    /// Collective: frees up to three arrays, after all lanes are done with them.
-    HEAPWOOD_FN void release(Reference* a, std::uint32_t a_count, Reference* b = nullptr,
-                             std::uint32_t b_count = 0, Reference* c = nullptr,
-                             std::uint32_t c_count = 0) {
+    /// Collective, after a sync: frees the array of a piece, unless it is nullptr, and those of
+    /// children that are made already.
+    HEAPWOOD_FN void release(const Piece& piece, const Division& division) {
         if constexpr (kFrees) {
-            warp_.sync();
             for (unsigned i = warp_.lane(); i < 3; i += W::width) {
-                Reference* p = i == 0 ? a : i == 1 ? b : c;
-                const std::uint32_t count = i == 0 ? a_count : i == 1 ? b_count : c_count;
+                Reference* p = division.made_root ? nullptr : piece.references;
+                std::uint32_t count = piece.count;
+                if (i < 2) {
+                    p = (division.to_free >> i & 1U) == 0 ? nullptr
+                        : i == 0                          ? division.arrays[0]
+                                                          : division.arrays[1];
+                    count = i == 0 ? piece.split.left : piece.split.right;
+                }
                 if (p != nullptr) allocator_.deallocate(context_, p, bytes_of(count));
             }
+            warp_.sync();
         }
     }
 
@@ -329,7 +356,6 @@ private:
         if (leader()) {
             write_node(piece.node, Node::leaf(static_cast<std::uint32_t>(first), piece.count));
         }
-        release(piece.references, piece.count);
     }
 
     /// Records a failure: the first one, but lack of memory, which ends the build, before lack of
@@ -337,7 +363,6 @@ private:
     HEAPWOOD_INLINE void record_failure(Status status, std::uint64_t bytes) {
         record_failure(state_, status, bytes);
     }
-    /// Static, for a call with `this` would force the whole worker from registers into memory.
     HEAPWOOD_NOINLINE static void record_failure(BuildState& state, Status status,
                                                  std::uint64_t bytes) {
         const auto value = static_cast<std::uint32_t>(status);
@@ -389,40 +414,73 @@ private:
 
     // ---------------------------------------------------------------- pieces of any size
 
-    HEAPWOOD_FN void expand(Piece& piece) {
-        if (aborted_) {
-            release(piece.references, piece.count);
-        } else if (piece.split.axis == Split::kMakeLeaf) {
+    /// Makes a leaf of a piece, or divides its references. It may cut off empty space first. What
+    /// is left of the piece is then its array, which is no longer needed.
+    HEAPWOOD_FN void expand(Piece& piece, Division& division) {
+        if (aborted_) return;
+        warp_.sync();  // the scratch memory's previous use is over in all lanes
+        const bool small = piece.count <= problem_.exact_limit;
+        Reference mine[kPerLane];
+        if (small) find_exact_split(piece, mine);
+        if (piece.split.axis == Split::kMakeLeaf) {
             write_leaf(piece);
-        } else if (piece.count <= problem_.exact_limit) {
-            expand_small(piece);
+            return;
+        }
+        if (!allocate_children(piece.split, division.arrays)) return;
+        division.node = reserve_pair();
+        if (leader()) {
+            write_node(piece.node,
+                       Node::inner(piece.split.axis, piece.split.position, division.node));
+        }
+        if (small) {
+            divide_small(piece, mine, division);
         } else {
-            expand_medium(piece);
-            until_share_ = 1;
+            divide_medium(piece, division);
         }
     }
 
-    /// Chooses the split of a piece above the exact limit from its bins (empty space is cut off
-    /// at once), and puts it where it will be worked on.
-    HEAPWOOD_FN void decide_and_schedule(Piece& piece, const Bins& bins, const BinFrame& frame) {
+    /// Schedules the children of a node that has been divided, whose bins, if they are above the
+    /// exact limit, are in the scratch memory. The one with more references comes first: on the
+    /// longest way to a leaf nobody should wait. This warp goes on with it, too.
+    HEAPWOOD_FN void schedule_children(const Piece& piece, const Division& division) {
+        const unsigned first = piece.split.left > piece.split.right ? 0 : 1;
+        std::uint32_t place = top_ + (division.to_do == 3 ? 1 : 0);
+        HEAPWOOD_UNROLL(1)
+        for (unsigned i = 0; i < 2; ++i) {
+            const unsigned side = i ^ first;
+            if ((division.to_do >> side & 1U) == 0) continue;
+            Task task{nullptr, piece};
+            if (!division.made_root) {
+                task.piece =
+                    child_of(piece, piece.split, side,
+                             side == 0 ? division.arrays[0] : division.arrays[1], division.node);
+            }
+            if (task.piece.count > problem_.exact_limit && !aborted_) {
+                decide(task.piece, scratch_.bins[side], scratch_.frames[side]);
+                if (task.piece.split.axis != Split::kMakeLeaf &&
+                    task.piece.count > problem_.large_limit) {
+                    task.job = make_job(task.piece);
+                }
+            }
+            if (leader()) stack_[place] = task;
+            --place;
+        }
+        top_ += platform::popcount(division.to_do);
+        warp_.sync();
+    }
+
+    /// Chooses the split of a piece above the exact limit from its bins; empty space is cut off at
+    /// once.
+    HEAPWOOD_FN void decide(Piece& piece, const Bins& bins, const BinFrame& frame) {
         piece.tight = bins.tight();
         for (;;) {
-            if (must_be_leaf(piece.count, piece.depth)) {
-                piece.split.axis = Split::kMakeLeaf;
-                break;
-            }
+            piece.split.axis = Split::kMakeLeaf;
+            if (must_be_leaf(piece.count, piece.depth)) return;
             piece.split = split_binned(warp_, bins, frame, piece.cell, piece.tight, piece.count,
                                        problem_.model);
-            if (piece.split.axis == Split::kMakeLeaf) break;
-            if (piece.split.left > 0 && piece.split.right > 0) break;
+            if (piece.split.axis == Split::kMakeLeaf) return;
+            if (piece.split.left > 0 && piece.split.right > 0) return;
             cut_empty(piece, piece.split);
-        }
-        if (piece.split.axis != Split::kMakeLeaf && piece.count > problem_.large_limit &&
-            make_job(piece)) {
-            return;
-        }
-        if (!aborted_) {
-            push({nullptr, piece});
         }
     }
 
@@ -510,17 +568,8 @@ private:
 
     // ---------------------------------------------------------------- medium nodes
 
-    HEAPWOOD_FN void expand_medium(Piece& piece) {
+    HEAPWOOD_FN void divide_medium(const Piece& piece, Division& division) {
         const Split split = piece.split;
-        warp_.sync();  // the scratch memory's previous use is over in all lanes
-        Reference* arrays[2];
-        if (!allocate_children(split, arrays)) {
-            release(piece.references, piece.count);
-            return;
-        }
-        const std::uint32_t node = reserve_pair();
-        if (leader()) write_node(piece.node, Node::inner(split.axis, split.position, node));
-
         clear_bins(warp_, scratch_.bins[0]);
         clear_bins(warp_, scratch_.bins[1]);
         if (leader()) {
@@ -529,47 +578,9 @@ private:
         }
         warp_.sync();
         std::uint32_t used[2] = {0, 0};
-        partition(piece, 0, piece.count, arrays, used);
-        release(piece.references, piece.count);
-        warp_.sync();
-        schedule_children(piece, arrays, node, scratch_.bins, scratch_.frames);
-        warp_.sync();
-    }
-
-    HEAPWOOD_FN void schedule(Piece& piece, const Bins& bins, const BinFrame& frame) {
-        if (piece.count > problem_.exact_limit) {
-            decide_and_schedule(piece, bins, frame);
-        } else {
-            push({nullptr, piece});
-        }
-    }
-
-    /// Schedules both children of a node that has been partitioned, the one with more references
-    /// first: on the longest way to a leaf nobody should wait. This warp goes on with it, too.
-    HEAPWOOD_FN void schedule_children(const Piece& piece, Reference* const (&arrays)[2],
-                                       std::uint32_t node, const Bins (&bins)[2],
-                                       const BinFrame (&frames)[2]) {
-        const unsigned first = piece.split.left > piece.split.right ? 0 : 1;
-        const std::uint32_t before = top_;
-        HEAPWOOD_UNROLL(1)
-        for (unsigned i = 0; i < 2; ++i) {
-            const unsigned side = i ^ first;
-            Piece child =
-                child_of(piece, piece.split, side, side == 0 ? arrays[0] : arrays[1], node);
-            if (aborted_) {
-                release(child.references, child.count);
-            } else {
-                schedule(child, bins[side], frames[side]);
-            }
-        }
-        if (top_ - before == 2) {
-            if (leader()) {
-                const Task second = stack_[before + 1];
-                stack_[before + 1] = stack_[before];
-                stack_[before] = second;
-            }
-            warp_.sync();
-        }
+        partition(piece, 0, piece.count, division.arrays, used);
+        division.to_do = 3;
+        until_share_ = 1;
     }
 
     // ---------------------------------------------------------------- large nodes
@@ -582,18 +593,15 @@ private:
         return even < problem_.chunk ? even : problem_.chunk;
     }
 
-    /// Collective: makes a job of a piece and invites idle warps. False: there is no job to be
-    /// had (the piece goes on as a medium one), or no memory (aborted_ is set, the piece is freed).
-    HEAPWOOD_FN bool make_job(const Piece& piece) {
+    /// Collective: makes a job of a piece and invites idle warps. nullptr: there is no job to be
+    /// had (the piece goes on as a medium one), or no memory (then aborted_ is set).
+    HEAPWOOD_FN Job* make_job(const Piece& piece) {
         std::uint32_t number = 0;
         if (leader()) number = state_.jobs.ref().add_relaxed(1);
         number = warp_.shuffle(number, 0);
-        if (number >= problem_.job_capacity) return false;
+        if (number >= problem_.job_capacity) return nullptr;
         Reference* arrays[2];
-        if (!allocate_children(piece.split, arrays)) {
-            release(piece.references, piece.count);
-            return false;
-        }
+        if (!allocate_children(piece.split, arrays)) return nullptr;
         Job& job = problem_.jobs[number];
         const std::uint32_t node = reserve_pair();
         if (leader()) {
@@ -611,9 +619,8 @@ private:
         }
         prepare(job);
         warp_.sync();
-        push({&job, Piece{}});
         invite(job, job.chunks);
-        return true;
+        return &job;
     }
 
     /// Zeroes a job's counters and bins.
@@ -646,8 +653,10 @@ private:
         queue_.give(warp_, Task{&job, Piece{}}, wanted, [](std::uint32_t) {});
     }
 
-    /// Takes chunks of a job until none is left; whoever finishes the last chunk completes it.
-    HEAPWOOD_FN void help(Job& job) {
+    /// Takes chunks of a job until none is left. Whoever finishes the last one goes on with it:
+    /// `piece` becomes the job's. For all others it becomes nothing.
+    HEAPWOOD_FN void help(Job& job, Piece& piece, Division& division) {
+        piece.references = nullptr;
         for (;;) {
             std::uint32_t chunk = 0;
             if (leader()) chunk = job.next_chunk.ref().add_relaxed(1);
@@ -674,7 +683,7 @@ private:
             last = warp_.any(last);
             warp_.sync();
             if (last) {
-                complete(job);
+                complete(job, piece, division);
                 return;
             }
         }
@@ -743,38 +752,31 @@ private:
         }
     }
 
-    /// What the last finisher of a job does: the children go on. The job's credit becomes the
-    /// warp's.
-    HEAPWOOD_FN void complete(Job& job) {
+    /// What the last finisher of a job does. The job's credit becomes the warp's.
+    HEAPWOOD_FN void complete(const Job& job, Piece& piece, Division& division) {
         ++credits_;
         until_share_ = 1;
-        const Piece& piece = job.piece;
         // A warp that skipped its chunk had seen the failure, and released that with its part.
         look_around();
-        if (aborted_) {
-            if (job.makes_root) {
-                release(piece.references, piece.count);
-            } else {
-                release(piece.references, piece.count, job.child_references[0], piece.split.left,
-                        job.child_references[1], piece.split.right);
-            }
-            return;
+        piece = job.piece;
+        division.made_root = job.makes_root;
+        division.to_do = job.makes_root ? 1 : 3;
+        division.node = job.child_node;
+        HEAPWOOD_UNROLL(1)
+        for (unsigned side = 0; side < 2; ++side) {
+            division.arrays[side] = job.child_references[side];
+            copy_bins(warp_, scratch_.bins[side], job.bins[side]);
+            if (leader()) scratch_.frames[side] = job.frames[side];
         }
-        if (job.makes_root) {
-            Piece root = piece;
-            schedule(root, job.bins[0], job.frames[0]);
-            return;
-        }
-        release(piece.references, piece.count);
-        schedule_children(piece, job.child_references, job.child_node, job.bins, job.frames);
+        warp_.sync();
     }
 
     // ---------------------------------------------------------------- small nodes
 
-    HEAPWOOD_FN void expand_small(Piece& piece) {
+    /// Loads the references of a small piece, each lane its own, and chooses the split. Empty space
+    /// is cut off at once.
+    HEAPWOOD_FN void find_exact_split(Piece& piece, Reference (&mine)[kPerLane]) {
         const std::uint32_t n = piece.count;
-        warp_.sync();  // the scratch memory's previous use is over in all lanes
-        Reference mine[kPerLane];
         HEAPWOOD_UNROLL_ALL
         for (unsigned k = 0; k < kPerLane; ++k) {
             const unsigned i = k * W::width + warp_.lane();
@@ -785,29 +787,22 @@ private:
         }
         warp_.sync();
         if (!must_be_leaf(n, piece.depth)) scratch_.exact.count(warp_, n);
-        Split split;
         for (;;) {
-            split.axis = Split::kMakeLeaf;
-            if (!must_be_leaf(n, piece.depth)) {
-                split = scratch_.exact.best(warp_, piece.cell, n, problem_.model);
-            }
-            if (split.axis == Split::kMakeLeaf) {
-                write_leaf(piece);
-                return;
-            }
-            if (split.left > 0 && split.right > 0) break;
-            cut_empty(piece, split);
+            piece.split.axis = Split::kMakeLeaf;
+            if (must_be_leaf(n, piece.depth)) return;
+            piece.split = scratch_.exact.best(warp_, piece.cell, n, problem_.model);
+            if (piece.split.axis == Split::kMakeLeaf) return;
+            if (piece.split.left > 0 && piece.split.right > 0) return;
+            cut_empty(piece, piece.split);
         }
-        Reference* arrays[2];
-        if (!allocate_children(split, arrays)) {
-            release(piece.references, n);
-            return;
-        }
-        const std::uint32_t node = reserve_pair();
-        if (leader()) write_node(piece.node, Node::inner(split.axis, split.position, node));
+    }
 
-        // Children that are leaves at once are written out from here; their arrays still come
-        // from the allocator and are filled, as any node's.
+    /// Divides the references that the lanes hold. Children that are leaves at once are written out
+    /// from here; their arrays still come from the allocator and are filled, as any node's.
+    HEAPWOOD_FN void divide_small(const Piece& piece, Reference (&mine)[kPerLane],
+                                  Division& division) {
+        const std::uint32_t n = piece.count;
+        const Split split = piece.split;
         const std::uint32_t counts[2] = {split.left, split.right};
         bool leaf[2];
         std::uint64_t first[2] = {0, 0};
@@ -817,7 +812,7 @@ private:
             if (!leaf[side]) continue;
             first[side] = reserve_references(counts[side]);
             if (leader()) {
-                write_node(node + side,
+                write_node(division.node + side,
                            Node::leaf(static_cast<std::uint32_t>(first[side]), counts[side]));
             }
         }
@@ -841,26 +836,18 @@ private:
             const std::uint32_t to_left = used[0] + platform::popcount(lefts & lower_lanes);
             const std::uint32_t to_right = used[1] + platform::popcount(rights & lower_lanes);
             if (left) {
-                store_wide(arrays[0] + to_left, mine[k]);
+                store_wide(division.arrays[0] + to_left, mine[k]);
                 if (leaf[0]) write_reference(first[0] + to_left, mine[k].primitive);
             }
             if (right) {
-                store_wide(arrays[1] + to_right, above);
+                store_wide(division.arrays[1] + to_right, above);
                 if (leaf[1]) write_reference(first[1] + to_right, above.primitive);
             }
             used[0] += platform::popcount(lefts);
             used[1] += platform::popcount(rights);
         }
-        release(piece.references, n, leaf[0] ? arrays[0] : nullptr, counts[0],
-                leaf[1] ? arrays[1] : nullptr, counts[1]);
-        const unsigned last = counts[0] > counts[1] ? 0 : 1;
-        HEAPWOOD_UNROLL(1)
-        for (unsigned i = 0; i < 2; ++i) {
-            const unsigned side = i ^ last ^ 1U;
-            if (side == 0 ? leaf[0] : leaf[1]) continue;
-            push({nullptr, child_of(piece, split, side, side == 0 ? arrays[0] : arrays[1], node)});
-        }
-        warp_.sync();
+        division.to_free = (leaf[0] ? 1U : 0U) | (leaf[1] ? 2U : 0U);
+        division.to_do = 3U & ~division.to_free;
     }
 
     const W warp_;

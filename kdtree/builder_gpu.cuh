@@ -17,7 +17,7 @@ namespace heapwood::kdtree {
 
 /// Warps of a block, and the blocks a multiprocessor should hold: the second bounds the registers.
 inline constexpr unsigned kWarpsPerBlock = 4;
-inline constexpr unsigned kBlocksPerMultiprocessor = 6;
+inline constexpr unsigned kBlocksPerMultiprocessor = 5;
 
 /// @throws std::runtime_error naming the call that failed.
 inline void check_cuda(cudaError_t error, const char* what) {

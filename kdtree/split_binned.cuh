@@ -29,6 +29,7 @@ struct Bins {
     /// Words of the counts.
     static constexpr unsigned kWords = 2 * 3 * kBins;
     HEAPWOOD_INLINE std::uint32_t* words() { return &begin[0][0]; }
+    HEAPWOOD_INLINE const std::uint32_t* words() const { return &begin[0][0]; }
 
     /// The box around all references.
     HEAPWOOD_INLINE Box tight() const {
@@ -116,6 +117,16 @@ HEAPWOOD_INLINE void clear_bins(const W& warp, Bins& bins) {
     for (unsigned i = warp.lane(); i < 3; i += W::width) {
         bins.lowest[i] = 0xffffffffU;
         bins.highest[i] = 0;
+    }
+}
+
+/// Collective: copies bins. No sync is implied.
+template <class W>
+HEAPWOOD_INLINE void copy_bins(const W& warp, Bins& to, const Bins& from) {
+    for (unsigned i = warp.lane(); i < Bins::kWords; i += W::width) to.words()[i] = from.words()[i];
+    for (unsigned i = warp.lane(); i < 3; i += W::width) {
+        to.lowest[i] = from.lowest[i];
+        to.highest[i] = from.highest[i];
     }
 }
 

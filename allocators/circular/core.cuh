@@ -90,6 +90,9 @@ namespace heapwood::allocators::circular {
 inline constexpr std::uint32_t kMostMoves = 8;
 /// How many headers it looks at in a stretch.
 inline constexpr std::uint32_t kMostSteps = 64;
+/// How many times a large request looks through all that there is for large ones: a traversal of
+/// the whole ring takes a GPU milliseconds, and whoever is quicker soon gives back the rest.
+inline constexpr std::uint32_t kMostLooks = 64;
 /// A search whose traversals are all inconclusive ends after this many of them, if it has made
 /// Policy::kPatience steps as well.
 inline constexpr std::uint32_t kMostTraversals = 8;
@@ -135,18 +138,7 @@ public:
     }
 
     HEAPWOOD_FN void deallocate(const Context& context, void* p, std::size_t) const {
-        if (p == nullptr) return;
-        std::uint32_t at = granule(p);
-        const std::uint32_t next = headers_.load(at).next;
-        const std::uint32_t end = merge(next, end_of_home(next - 1), Policy::kMergesPerFree);
-        if constexpr (Policy::kBackward) at = join_predecessor(at, end);
-        Policy::pause();
-        give(at, end);
-        if constexpr (Policy::kShares) {
-            // What was freed last is free, and in the cache: there the next search begins.
-            remember(home_of(context, 1, 0), at);
-            remember(home_of(context, small_ + 1, 0), at);
-        }
+        if (p != nullptr) free(context, granule(p));
     }
 
     HEAPWOOD_FN std::uint64_t granted_bytes(const void* p, std::size_t) const {
@@ -190,64 +182,70 @@ private:
         return static_cast<std::uint32_t>(((bytes - 1) >> shift_) + 1);
     }
 
-    /// Finds and takes a chunk of `need` granules, and makes it two where `first` is less.
-    /// @return where it starts, or kNone.
-    HEAPWOOD_INLINE std::uint32_t find(const Context& context, std::uint32_t need,
-                                       std::uint32_t first) const {
-        Policy::note(Event::request);
+    // Both operations are out of line, for they are long, and with the context by value, so that
+    // the caller's need not lie in memory.
+
+    HEAPWOOD_NOINLINE void free(Context context, std::uint32_t at) const {
+        // All loads at once, as far as they can: each takes a GPU the better part of a microsecond.
+        std::uint32_t start = at;
+        if constexpr (Policy::kBackward) start = before(at).load_relaxed();
+        const std::uint32_t next = headers_.load(at).next;
+        const Header ahead = headers_.load(next);
+        Header behind{};
+        if (start < at) behind = headers_.load(start);
+        const std::uint32_t end = merge(next, ahead, end_of_home(next - 1), Policy::kMergesPerFree);
+        if (start < at) at = join_predecessor(start, behind, at, end);
+        Policy::pause();
+        give(at, end);
         if constexpr (Policy::kShares) {
-            return find_in_shares(context, need, first);
-        } else {
-            return find_in_ring(context, need, first);
+            // What was freed last is free, and in the cache: there the next search begins.
+            remember(home_of(context, 1, 0), at);
+            remember(home_of(context, small_ + 1, 0), at);
         }
     }
 
-    /// Out of line, for it is long, and with the context by value, so that the caller's need not
-    /// lie in memory.
-    HEAPWOOD_NOINLINE std::uint32_t find_in_shares(Context context, std::uint32_t need,
-                                                   std::uint32_t first) const {
-        const std::uint32_t at = find_at_home(context, need, first);
-        if (at != kNone || need > granules_) return at;
-        Policy::note(Event::ring);
+    /// Finds and takes a chunk of `need` granules, and makes it two where `first` is less.
+    /// @return where it starts, or kNone.
+    HEAPWOOD_NOINLINE std::uint32_t find(Context context, std::uint32_t need,
+                                         std::uint32_t first) const {
+        Policy::note(Event::request);
+        if constexpr (Policy::kShares) {
+            const std::uint32_t at = find_at_home(context, need, first);
+            if (at != kNone || need > granules_) return at;
+            Policy::note(Event::ring);
+        }
         return find_in_ring(context, need, first);
     }
 
     /// find() in a few stretches that others seldom look at.
     HEAPWOOD_FN std::uint32_t find_at_home(const Context& context, std::uint32_t need,
                                            std::uint32_t first) const {
-        for (std::uint32_t move = 0; move < kMostMoves; ++move) {
+        const bool large = need > medium_;
+        for (std::uint32_t move = 0; move < (large ? kMostLooks : kMostMoves); ++move) {
             const Home home = home_of(context, need, move);
             const std::uint32_t start = hint(home.hint).load_relaxed();
             std::uint32_t at = start;
             std::uint32_t stop = home.end;
-            std::uint32_t on = home.begin;  // from stop
-            bool lost = false;
-            for (std::uint32_t step = 0; step < kMostSteps; ++step) {
+            unsigned leg = 0;  // to the end; from the begin to the start; on behind the end
+            for (std::uint32_t step = 0; large || step < kMostSteps; ++step) {
                 Policy::pause();
                 Policy::note(Event::step);
                 Header h = headers_.load(at);
                 if (h.state == kFree && h.next - at >= need) {
                     if (take(at, h, need)) return grant(home, at, h.next, need, first);
                     Policy::note(Event::lost);
-                    lost = true;
-                    break;
+                    if (!large) break;
                 }
+                // A lost compare-and-swap has left the winner's header in h.
                 at = h.next;
-                // To the end, from the begin to the start, and on behind the end.
-                while (on != kNone && at >= stop) {
-                    at = on;
-                    const bool wraps = on == home.begin;
-                    stop = wraps ? start : kNone;
-                    on = wraps ? home.end : kNone;
+                if (at == 0) break;  // not yet visible
+                for (; at >= stop && leg < (large ? 1 : 2); ++leg) {
+                    at = leg == 0 ? home.begin : home.end;
+                    stop = leg == 0 ? start : granules_;
                 }
-                // The end of the ring, or a header that is not yet visible.
-                if (at == 0 || at == granules_) break;
+                if (at >= stop) break;
             }
-            if (need > medium_) {
-                // There is no other stretch, but whoever was quicker soon gives back the rest.
-                if (!lost) break;
-                platform::back_off(move);
-            }
+            if (large) platform::back_off(move);
         }
         return kNone;
     }
@@ -279,7 +277,8 @@ private:
                 } else if (traversals >= 2 && headers_.load(h.next).state == kFree) {
                     if (headers_.take(at, h, kUnsettled)) {
                         Policy::pause();
-                        const std::uint32_t end = merge(h.next, at + need, granules_);
+                        const std::uint32_t end =
+                            merge(h.next, headers_.load(h.next), at + need, granules_);
                         if (end - at >= need) return grant(home, at, end, need, first);
                         give(at, end);
                         at = end;
@@ -403,25 +402,24 @@ private:
     }
 
     /// Takes the free chunks from `from` on, which follow the own chunk, until it would reach
-    /// `until`, meets one that is not free, or has taken `most`. @return the own chunk's new end.
-    HEAPWOOD_INLINE std::uint32_t merge(std::uint32_t from, std::uint32_t until,
+    /// `until`, meets one that is not free, or has taken `most`. `h`: the first one's header, as
+    /// read some time ago. @return the own chunk's new end.
+    HEAPWOOD_INLINE std::uint32_t merge(std::uint32_t from, Header h, std::uint32_t until,
                                         std::uint32_t most) const {
         for (std::uint32_t i = 0; i < most && from < until; ++i) {
-            Header h = headers_.load(from);
             Policy::pause();
             if (h.state != kFree || !headers_.take(from, h, kDead)) break;
             Policy::note(Event::merge);
             from = h.next;
+            h = headers_.load(from);
         }
         return from;
     }
 
-    /// Takes the free chunk right before the own one [at, end), if there is one and its place is
-    /// known. @return where the own chunk starts now.
-    HEAPWOOD_INLINE std::uint32_t join_predecessor(std::uint32_t at, std::uint32_t end) const {
-        const std::uint32_t start = before(at).load_relaxed();
-        if (start >= at) return at;
-        Header h = headers_.load(start);
+    /// Takes the chunk at `start` if it is free and ends where the own one [at, end) begins. `h`:
+    /// its header, as read some time ago. @return where the own chunk starts now.
+    HEAPWOOD_INLINE std::uint32_t join_predecessor(std::uint32_t start, Header h, std::uint32_t at,
+                                                   std::uint32_t end) const {
         Policy::pause();
         if (h.state != kFree || h.next != at || !headers_.take(start, h, kUnsettled)) return at;
         Policy::pause();

@@ -12,20 +12,22 @@
 /// a cache, and those for whose blocks the pool is too small, share a table of open blocks.
 ///
 /// **What the words mean.**
-/// - An open word is {block + 1, units of 16 bytes used, pieces given}: nobody but the block's
-///   giver knows of the rest of the block. A request replaces it by compare-and-swap, which both
-///   takes a piece and counts it; a full one is replaced by that of a fresh block, and whoever
-///   does that closes the old one.
-/// - live[b] is kOpen - frees while b is open. Closing adds pieces - kOpen, so that from then on it
-///   is the number of pieces in use. Whoever brings it to 0, by closing or by freeing, is alone
-///   with the block, and returns it. It is 0 for all granules that are not blocks of pieces.
+/// - An open word is {block + 1, units of 16 bytes used, pieces}: nobody but the block's giver
+///   knows of the rest of the block. A request replaces it by compare-and-swap, which both takes a
+///   piece and counts it; a full one is replaced by that of a fresh block, and whoever does that
+///   closes the old one. If it is in the cache of the one who frees a piece of the block, this
+///   takes the piece off the count again; the last one also sets `used` back to 0.
+/// - live[b] is kOpen - all other frees while b is open. Closing adds pieces - kOpen, so that from
+///   then on it is the number of pieces in use. Whoever brings it to 0, by closing or by freeing,
+///   is alone with the block, and returns it. It is 0 for all granules that are not blocks of
+///   pieces.
 ///
-/// **Memory order.** Each free is a release on live[b]; the one that brings it to 0 then acquires
-/// it, and so has all that was done to any piece behind it. It passes the block on through the list
-/// (release and acquire there), or through its cache's `spare` (likewise, among the threads of one
-/// block). The opener publishes the block by a release on the open word, and each request that
-/// takes a piece acquires it: in the scope of the thread block if it is in a cache, so that a GPU
-/// need not give up its L1 cache for it.
+/// **Memory order.** Each free is a release on live[b], or on an open word, which its closer
+/// acquires; the one that brings live[b] to 0 then acquires it, and so has all that was done to any
+/// piece behind it. It passes the block on through the list (release and acquire there), or through
+/// its cache's `spare` (likewise, among the threads of one block). The opener publishes the block
+/// by a release on the open word, and each request that takes a piece acquires it: in the scope of
+/// the thread block if it is in a cache, so that a GPU need not give up its L1 cache for it.
 ///
 /// **Progress.** Nobody waits. A lost compare-and-swap on an open word means that another has taken
 /// a piece or opened a block. When the list has no block left, the shared open blocks none of whose
@@ -100,8 +102,11 @@ public:
         }
         HEAPWOOD_FN void deallocate(const Context& context, void* p, std::size_t bytes) const {
             if (p == nullptr) return;
-            // Release: whatever was done to this piece, to the one who returns the block.
-            if (bytes <= small_ && live(block_of(p)).sub_release(1) != 1) return;
+            if (bytes <= small_) {
+                if (has_cache(context) && take_back(cached_word(context), block_of(p))) return;
+                // Release: whatever was done to this piece, to the one who returns the block.
+                if (live(block_of(p)).sub_release(1) != 1) return;
+            }
             deallocate_slowly(context, p, bytes);
         }
         HEAPWOOD_FN std::uint64_t granted_bytes(const void* p, std::size_t bytes) const {
@@ -114,7 +119,7 @@ public:
             const Open open = cached_word(context).exchange_acq_rel(0);
             if (open != 0) close(context, open);
             const std::uint32_t spare = take_spare(context);
-            if (spare != 0) list_.deallocate(context, address(spare - 1), 0);
+            if (spare != 0) to_list(context, address(spare - 1));
         }
 
     private:
@@ -164,6 +169,16 @@ public:
             }
             return nullptr;
         }
+        /// Frees a piece of the caller's own open block without the table; when no other of its
+        /// pieces is in use, the block starts anew. @return false: it is not of that block.
+        HEAPWOOD_INLINE static bool take_back(platform::AtomicRef<Open, Scope::block> word,
+                                              std::uint32_t block) {
+            for (Open w = word.load_relaxed(); w >> 32 == block + 1;) {
+                // Release: whatever was done to this piece, to the one who takes the next.
+                if (word.cas_release(w, pieces_of(w) == 1 ? w >> 32 << 32 : w - 1)) return true;
+            }
+            return false;
+        }
 
         // What is rare is out of line, so that it costs callers no registers, and takes contexts by
         // value, so that theirs need not lie in memory.
@@ -200,7 +215,7 @@ public:
         HEAPWOOD_NOINLINE void deallocate_slowly(Context context, void* p,
                                                  std::size_t bytes) const {
             if (bytes > small_) {
-                list_.deallocate(context, p, bytes);
+                to_list(context, p);
             } else {
                 recycle(context, block_of(p));
             }
@@ -261,14 +276,18 @@ public:
                     return;
                 }
             }
-            list_.deallocate(context, address(block), 0);
+            to_list(context, address(block));
         }
 
         /// A run of blocks; closes idle ones if there is none.
-        HEAPWOOD_FN void* from_list(const Context& context, std::size_t bytes) const {
-            void* p = list_.allocate(context, bytes);
-            if (p == nullptr && close_idle(context)) p = list_.allocate(context, bytes);
-            return p;
+        HEAPWOOD_NOINLINE void* from_list(Context context, std::size_t bytes) const {
+            for (;;) {
+                void* p = list_.allocate(context, bytes);
+                if (p != nullptr || !close_idle(context)) return p;
+            }
+        }
+        HEAPWOOD_NOINLINE void to_list(Context context, void* p) const {
+            list_.deallocate(context, p, 0);
         }
         /// Closes the shared open blocks without a piece in use. @return whether there was one.
         HEAPWOOD_FN bool close_idle(const Context& context) const {

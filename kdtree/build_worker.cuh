@@ -9,7 +9,7 @@
 ///   that finishes last decides the children's splits from the bins that all have filled;
 /// - medium nodes (above exact_limit) are partitioned by one warp, which bins both children in
 ///   the same pass and decides their splits at once;
-/// - small nodes are held in registers; every plane is tried.
+/// - small nodes are read into memory that a warp's lanes share; every plane is tried.
 /// A warp keeps the children on a stack of its own and gives the oldest away when others idle.
 ///
 /// Which way is taken, by whom and in which order, changes nothing in the result: counts are
@@ -61,20 +61,25 @@ public:
         // All begin with the job that fills the root's array.
         Task task{start(), Piece{}};
         if (task.job == nullptr) return;
-        do {
-            // What either way of dividing a node ends with stands here, once: the instructions of
-            // the whole kernel are more than a multiprocessor's cache of them can hold.
+        // Whatever the ways of dividing a node have in common stands here, once: a multiprocessor's
+        // cache for instructions is smaller than the kernel.
+        for (bool more = true; more;) {
             Division division;
-            if (task.job != nullptr) {
-                help(*task.job, task.piece, division);
-            } else {
-                expand(task.piece, division);
+            if (task.job == nullptr) {
+                prepare_piece(task, division);
+                if (task.job != nullptr) continue;  // it has become a job
+            } else if (!prepare_chunk(*task.job, task.piece, division)) {
+                more = next(task);
+                continue;
             }
+            if (division.begin < division.end) partition(task.piece, division);
             warp_.sync();  // what the lanes have written: references, bins
+            if (task.job != nullptr && !finish_chunk(*task.job, task.piece, division)) continue;
             release(task.piece, division);
             schedule_children(task.piece, division);
             share();
-        } while (next(task));
+            more = next(task);
+        }
         if (leader()) allocators::flush(allocator_, context_);
     }
 
@@ -87,16 +92,17 @@ private:
     /// References of a job below which a further warp costs more than it helps. (A smaller
     /// BuildConfig::chunk goes first.)
     static constexpr std::uint32_t kSmallestChunk = 128;
-    /// References of a small node that a lane holds.
-    static constexpr unsigned kPerLane = (kExactMax + W::width - 1) / W::width;
-
-    /// What became of a piece that a warp has worked on.
+    /// How a piece, or a chunk of a job's, is divided, and what becomes of it.
     struct Division {
+        std::uint32_t begin = 0;  ///< first of the references to divide
+        std::uint32_t end = 0;
         Reference* arrays[2] = {nullptr, nullptr};  ///< the children's
+        std::uint32_t used[2] = {0, 0};             ///< where to go on in them
+        std::uint64_t leaf_references[2] = {0, 0};  ///< of children that are leaves at once
         std::uint32_t node = 0;                     ///< the left child; the right one follows
-        std::uint32_t to_do = 0;                    ///< bit i: child i is still to be made
-        std::uint32_t to_free = 0;  ///< bit i: child i is made, its array is no longer needed
-        bool made_root = false;     ///< there was nothing to divide: child 0 is the piece itself
+        std::uint32_t leaves = 0;  ///< bit i: child i is such a leaf; its array is not kept
+        std::uint32_t to_do = 0;   ///< bit i: child i is still to be made
+        bool made_root = false;    ///< nothing is divided: child 0 is the piece itself
     };
 
     HEAPWOOD_INLINE bool leader() const { return warp_.lane() == 0; }
@@ -190,10 +196,8 @@ private:
         until_share_ = idle_ > 0 ? 1 : kSharePeriod;
         for (; may_give_ > 0 && top_ - bottom_ > 1; --may_give_, ++bottom_) {
             const Task task = stack_[bottom_];
-            const bool counts = task.job == nullptr;
-            queue_.give(warp_, task, 1, [&](std::uint32_t) {
-                if (counts) state_.outstanding.ref().add_relaxed(1);
-            });
+            queue_.give(warp_, task, 1,
+                        [&](std::uint32_t) { state_.outstanding.ref().add_relaxed(1); });
         }
     }
 
@@ -247,10 +251,13 @@ private:
         }
         warp_.sync();  // what the other lane's allocation wrote, before it is freed from here
         if (leader()) {
-            const unsigned short_of = arrays[0] == nullptr ? 0 : 1;
-            record_failure(Status::pool_exhausted, kJoint ? bytes[0] + bytes[1] : bytes[short_of]);
+            const bool first_failed = arrays[0] == nullptr;
+            record_failure(Status::pool_exhausted, kJoint         ? bytes[0] + bytes[1]
+                                                   : first_failed ? bytes[0]
+                                                                  : bytes[1]);
             if constexpr (!kJoint) {  // a joint request has failed as a whole
-                free_one(allocator_, context_, arrays[short_of ^ 1U], bytes[short_of ^ 1U]);
+                free_one(allocator_, context_, first_failed ? arrays[1] : arrays[0],
+                         first_failed ? bytes[1] : bytes[0]);
             }
         }
         aborted_ = true;
@@ -279,17 +286,16 @@ private:
         }
     }
 
-    /// Collective, after a sync: frees the array of a piece, unless it is nullptr, and those of
-    /// children that are made already.
+    /// Collective, after a sync: frees the array of a piece, and those of children that are leaves.
     HEAPWOOD_FN void release(const Piece& piece, const Division& division) {
         if constexpr (kFrees) {
             for (unsigned i = warp_.lane(); i < 3; i += W::width) {
                 Reference* p = division.made_root ? nullptr : piece.references;
                 std::uint32_t count = piece.count;
                 if (i < 2) {
-                    p = (division.to_free >> i & 1U) == 0 ? nullptr
-                        : i == 0                          ? division.arrays[0]
-                                                          : division.arrays[1];
+                    p = (division.leaves >> i & 1U) == 0 ? nullptr
+                        : i == 0                         ? division.arrays[0]
+                                                         : division.arrays[1];
                     count = i == 0 ? piece.split.left : piece.split.right;
                 }
                 if (p != nullptr) allocator_.deallocate(context_, p, bytes_of(count));
@@ -350,6 +356,7 @@ private:
 
     HEAPWOOD_FN void write_leaf(const Piece& piece) {
         const std::uint64_t first = reserve_references(piece.count);
+        HEAPWOOD_UNROLL(1)
         for (std::uint32_t i = warp_.lane(); i < piece.count; i += W::width) {
             write_reference(first + i, piece.references[i].primitive);
         }
@@ -414,29 +421,53 @@ private:
 
     // ---------------------------------------------------------------- pieces of any size
 
-    /// Makes a leaf of a piece, or divides its references. It may cut off empty space first. What
-    /// is left of the piece is then its array, which is no longer needed.
-    HEAPWOOD_FN void expand(Piece& piece, Division& division) {
+    /// Makes a leaf of a piece, or makes ready to divide it, or makes it a job. It may cut off
+    /// empty space first.
+    HEAPWOOD_FN void prepare_piece(Task& task, Division& division) {
+        Piece& piece = task.piece;
         if (aborted_) return;
         warp_.sync();  // the scratch memory's previous use is over in all lanes
-        const bool small = piece.count <= problem_.exact_limit;
-        Reference mine[kPerLane];
-        if (small) find_exact_split(piece, mine);
-        if (piece.split.axis == Split::kMakeLeaf) {
+        if (piece.count <= problem_.exact_limit) {
+            find_exact_split(piece);
+        } else {
+            until_share_ = 1;
+        }
+        const Split& split = piece.split;
+        if (split.axis == Split::kMakeLeaf) {
             write_leaf(piece);
             return;
         }
-        if (!allocate_children(piece.split, division.arrays)) return;
+        if (!allocate_children(split, division.arrays)) return;
+        division.end = piece.count;
         division.node = reserve_pair();
         if (leader()) {
-            write_node(piece.node,
-                       Node::inner(piece.split.axis, piece.split.position, division.node));
+            write_node(piece.node, Node::inner(split.axis, split.position, division.node));
         }
-        if (small) {
-            divide_small(piece, mine, division);
-        } else {
-            divide_medium(piece, division);
+        HEAPWOOD_UNROLL(1)
+        for (unsigned side = 0; side < 2; ++side) {
+            const std::uint32_t count = side == 0 ? split.left : split.right;
+            if (piece.count > problem_.exact_limit) {
+                clear_bins(warp_, scratch_.bins[side]);
+                if (leader()) {
+                    scratch_.frames[side] = BinFrame::of(
+                        side == 0 ? lower_cell(piece.tight, split.axis, split.position)
+                                  : upper_cell(piece.tight, split.axis, split.position));
+                }
+            } else if (must_be_leaf(count, piece.depth + 1)) {
+                // Written out with the division; its array still comes from the allocator and is
+                // filled, as any node's.
+                const std::uint64_t first = reserve_references(count);
+                (side == 0 ? division.leaf_references[0] : division.leaf_references[1]) = first;
+                division.leaves |= 1U << side;
+                if (leader()) {
+                    write_node(division.node + side,
+                               Node::leaf(static_cast<std::uint32_t>(first), count));
+                }
+            }
         }
+        warp_.sync();
+        division.to_do = 3U & ~division.leaves;
+        if (piece.count > problem_.large_limit) task.job = make_job(piece, division);
     }
 
     /// Schedules the children of a node that has been divided, whose bins, if they are above the
@@ -449,20 +480,16 @@ private:
         for (unsigned i = 0; i < 2; ++i) {
             const unsigned side = i ^ first;
             if ((division.to_do >> side & 1U) == 0) continue;
-            Task task{nullptr, piece};
+            Piece child = piece;
             if (!division.made_root) {
-                task.piece =
+                child =
                     child_of(piece, piece.split, side,
                              side == 0 ? division.arrays[0] : division.arrays[1], division.node);
             }
-            if (task.piece.count > problem_.exact_limit && !aborted_) {
-                decide(task.piece, scratch_.bins[side], scratch_.frames[side]);
-                if (task.piece.split.axis != Split::kMakeLeaf &&
-                    task.piece.count > problem_.large_limit) {
-                    task.job = make_job(task.piece);
-                }
+            if (child.count > problem_.exact_limit && !aborted_) {
+                decide(child, scratch_.bins[side], scratch_.frames[side]);
             }
-            if (leader()) stack_[place] = task;
+            if (leader()) stack_[place] = {nullptr, child};
             --place;
         }
         top_ += platform::popcount(division.to_do);
@@ -484,49 +511,52 @@ private:
         }
     }
 
-    /// Divides references [begin, end) of a piece among the children's arrays, from
-    /// `used[0]` and `used[1]` on, and counts in scratch_.bins[side] those whose child is above
-    /// the exact limit.
-    HEAPWOOD_FN void partition(const Piece& piece, std::uint32_t begin, std::uint32_t end,
-                               Reference* const (&arrays)[2], std::uint32_t (&used)[2]) {
+    /// Divides references among the children's arrays; counts those of children above the exact
+    /// limit in the scratch memory's bins, and writes out those of leaves.
+    HEAPWOOD_FN void partition(const Piece& piece, const Division& division) {
         const Split split = piece.split;
         const bool bin[2] = {split.left > problem_.exact_limit, split.right > problem_.exact_limit};
         const std::uint32_t lower_lanes = (1U << warp_.lane()) - 1U;
+        std::uint32_t used[2] = {division.used[0], division.used[1]};
         GrowingBox around[2];
-        for (std::uint32_t base = begin; base < end; base += W::width) {
+        HEAPWOOD_UNROLL(1)
+        for (std::uint32_t base = division.begin; base < division.end; base += W::width) {
             const std::uint32_t i = base + warp_.lane();
+            const bool here = i < division.end;
             Reference below{};
-            bool left = false;
-            bool right = false;
-            if (i < end) {
+            bool to[2] = {false, false};
+            if (here) {
                 below = load_wide(piece.references + i);
                 const float lo = component(below.lo, split.axis);
                 const float hi = component(below.hi, split.axis);
-                left = goes_left(lo, hi, split.position, split.side);
-                right = goes_right(lo, hi, split.position, split.side);
+                to[0] = goes_left(lo, hi, split.position, split.side);
+                to[1] = goes_right(lo, hi, split.position, split.side);
             }
             Reference above = below;
-            if (left && right) cut(split, below, above);
-            const std::uint32_t lefts = warp_.ballot(left);
-            const std::uint32_t rights = warp_.ballot(right);
-            if (left) {
-                store_wide(arrays[0] + used[0] + platform::popcount(lefts & lower_lanes), below);
+            if (to[0] && to[1]) cut(split, below, above);
+            HEAPWOOD_UNROLL_ALL
+            for (unsigned side = 0; side < 2; ++side) {
+                const Reference& part = side == 0 ? below : above;
+                const std::uint32_t lanes = warp_.ballot(to[side]);
+                if (to[side]) {
+                    const std::uint32_t k = used[side] + platform::popcount(lanes & lower_lanes);
+                    store_wide(division.arrays[side] + k, part);
+                    if ((division.leaves >> side & 1U) != 0) {
+                        write_reference(division.leaf_references[side] + k, part.primitive);
+                    }
+                    if (bin[side]) around[side].add(part.lo, part.hi);
+                }
+                used[side] += platform::popcount(lanes);
             }
-            if (right) {
-                store_wide(arrays[1] + used[1] + platform::popcount(rights & lower_lanes), above);
-            }
-            used[0] += platform::popcount(lefts);
-            used[1] += platform::popcount(rights);
-            if (left) around[0].add(below.lo, below.hi);
-            if (right) around[1].add(above.lo, above.hi);
             // Lanes count for one child each, then those that cut a reference for the other.
-            const unsigned first = left ? 0 : 1;
-            if (i < end && (first == 0 ? bin[0] : bin[1])) {
-                count_in_bins<W>(scratch_.bins[first], scratch_.frames[first],
-                                 {below.lo, below.hi});
-            }
-            if (left && right && bin[1]) {
-                count_in_bins<W>(scratch_.bins[1], scratch_.frames[1], {above.lo, above.hi});
+            HEAPWOOD_UNROLL(1)
+            for (unsigned round = 0; round < 2 && (bin[0] || bin[1]); ++round) {
+                const unsigned side = round == 0 && to[0] ? 0 : 1;
+                if (!(side == 0 ? bin[0] : bin[1]) || !(round == 0 ? here : to[0] && to[1])) {
+                    continue;
+                }
+                const Reference& part = round == 0 ? below : above;
+                count_in_bins<W>(scratch_.bins[side], scratch_.frames[side], {part.lo, part.hi});
             }
         }
         if (bin[0]) store_tight(scratch_.bins[0], around[0]);
@@ -566,23 +596,6 @@ private:
         }
     }
 
-    // ---------------------------------------------------------------- medium nodes
-
-    HEAPWOOD_FN void divide_medium(const Piece& piece, Division& division) {
-        const Split split = piece.split;
-        clear_bins(warp_, scratch_.bins[0]);
-        clear_bins(warp_, scratch_.bins[1]);
-        if (leader()) {
-            scratch_.frames[0] = BinFrame::of(lower_cell(piece.tight, split.axis, split.position));
-            scratch_.frames[1] = BinFrame::of(upper_cell(piece.tight, split.axis, split.position));
-        }
-        warp_.sync();
-        std::uint32_t used[2] = {0, 0};
-        partition(piece, 0, piece.count, division.arrays, used);
-        division.to_do = 3;
-        until_share_ = 1;
-    }
-
     // ---------------------------------------------------------------- large nodes
 
     /// How many references of a job a warp takes at a time: few while there are idle warps to take
@@ -593,28 +606,22 @@ private:
         return even < problem_.chunk ? even : problem_.chunk;
     }
 
-    /// Collective: makes a job of a piece and invites idle warps. nullptr: there is no job to be
-    /// had (the piece goes on as a medium one), or no memory (then aborted_ is set).
-    HEAPWOOD_FN Job* make_job(const Piece& piece) {
+    /// Collective: makes a job of a piece that is ready to be divided, and invites idle warps.
+    /// nullptr: there is no job to be had, and the piece goes on as a medium one.
+    HEAPWOOD_FN Job* make_job(const Piece& piece, const Division& division) {
         std::uint32_t number = 0;
         if (leader()) number = state_.jobs.ref().add_relaxed(1);
         number = warp_.shuffle(number, 0);
         if (number >= problem_.job_capacity) return nullptr;
-        Reference* arrays[2];
-        if (!allocate_children(piece.split, arrays)) return nullptr;
         Job& job = problem_.jobs[number];
-        const std::uint32_t node = reserve_pair();
         if (leader()) {
-            write_node(piece.node, Node::inner(piece.split.axis, piece.split.position, node));
             job.piece = piece;
-            job.child_references[0] = arrays[0];
-            job.child_references[1] = arrays[1];
-            job.child_node = node;
+            job.child_references[0] = division.arrays[0];
+            job.child_references[1] = division.arrays[1];
+            job.child_node = division.node;
             job.makes_root = false;
-            job.frames[0] =
-                BinFrame::of(lower_cell(piece.tight, piece.split.axis, piece.split.position));
-            job.frames[1] =
-                BinFrame::of(upper_cell(piece.tight, piece.split.axis, piece.split.position));
+            job.frames[0] = scratch_.frames[0];
+            job.frames[1] = scratch_.frames[1];
             state_.outstanding.ref().add_relaxed(1);
         }
         prepare(job);
@@ -653,40 +660,55 @@ private:
         queue_.give(warp_, Task{&job, Piece{}}, wanted, [](std::uint32_t) {});
     }
 
-    /// Takes chunks of a job until none is left. Whoever finishes the last one goes on with it:
-    /// `piece` becomes the job's. For all others it becomes nothing.
-    HEAPWOOD_FN void help(Job& job, Piece& piece, Division& division) {
-        piece.references = nullptr;
-        for (;;) {
-            std::uint32_t chunk = 0;
-            if (leader()) chunk = job.next_chunk.ref().add_relaxed(1);
-            look_around();
-            chunk = warp_.shuffle(chunk, 0);
-            if (chunk >= job.chunks) return;
-            // Each helper brings others, so that their number grows by powers; and again at every
-            // chunk, for at the first there may have been nobody idle.
-            invite(job, job.chunks - chunk);
-            const std::uint32_t begin = chunk * job.chunk;
-            const std::uint32_t rest = job.piece.count - begin;
-            const std::uint32_t end = begin + (rest < job.chunk ? rest : job.chunk);
-            if (!aborted_) {
-                if (job.makes_root) {
-                    make_references(job, begin, end);
-                } else {
-                    partition_chunk(job, begin, end);
-                }
-            }
-            warp_.sync();
-            bool last = false;
-            // Releases this warp's part of the arrays and bins; the last one acquires all parts.
-            if (leader()) last = job.remaining.ref().sub_acq_rel(1) == 1;
-            last = warp_.any(last);
-            warp_.sync();
-            if (last) {
-                complete(job, piece, division);
-                return;
-            }
+    /// Collective: takes a chunk of a job and makes ready to divide it. False: none is left.
+    HEAPWOOD_FN bool prepare_chunk(Job& job, Piece& piece, Division& division) {
+        std::uint32_t chunk = 0;
+        if (leader()) chunk = job.next_chunk.ref().add_relaxed(1);
+        look_around();
+        chunk = warp_.shuffle(chunk, 0);
+        if (chunk >= job.chunks) return false;
+        // Each helper brings others, so that their number grows by powers; and again at every
+        // chunk, for at the first there may have been nobody idle.
+        invite(job, job.chunks - chunk);
+        const std::uint32_t begin = chunk * job.chunk;
+        const std::uint32_t rest = job.piece.count - begin;
+        const std::uint32_t end = begin + (rest < job.chunk ? rest : job.chunk);
+        if (aborted_) return true;
+        if (job.makes_root) {
+            make_references(job, begin, end);
+            return true;
         }
+        piece.references = job.piece.references;
+        piece.split = job.piece.split;
+        division.begin = begin;
+        division.end = end;
+        division.arrays[0] = job.child_references[0];
+        division.arrays[1] = job.child_references[1];
+        reserve_parts(job, division);
+        clear_bins(warp_, scratch_.bins[0]);
+        clear_bins(warp_, scratch_.bins[1]);
+        if (leader()) {
+            scratch_.frames[0] = job.frames[0];
+            scratch_.frames[1] = job.frames[1];
+        }
+        warp_.sync();
+        return true;
+    }
+
+    /// Collective: adds what a chunk has brought to the job. True for the last chunk, whose warp
+    /// goes on with the job: `piece` becomes the job's, which has become the warp's own.
+    HEAPWOOD_FN bool finish_chunk(Job& job, Piece& piece, Division& division) {
+        if (division.begin < division.end) {
+            if (piece.split.left > problem_.exact_limit) add_bins(job.bins[0], scratch_.bins[0]);
+            if (piece.split.right > problem_.exact_limit) add_bins(job.bins[1], scratch_.bins[1]);
+        }
+        warp_.sync();
+        bool last = false;
+        // Releases this warp's part of the arrays and bins; the last one acquires all parts.
+        if (leader()) last = job.remaining.ref().sub_acq_rel(1) == 1;
+        if (!warp_.any(last)) return false;
+        complete(job, piece, division);
+        return true;
     }
 
     HEAPWOOD_FN void make_references(Job& job, std::uint32_t begin, std::uint32_t end) {
@@ -695,6 +717,7 @@ private:
         if (leader()) scratch_.frames[0] = job.frames[0];
         warp_.sync();
         GrowingBox around;
+        HEAPWOOD_UNROLL(1)
         for (std::uint32_t i = begin + warp_.lane(); i < end; i += W::width) {
             const Reference r = whole_reference(load_wide(problem_.triangles + i), i);
             store_wide(job.piece.references + i, r);
@@ -706,42 +729,34 @@ private:
         if (bin) add_bins(job.bins[0], scratch_.bins[0]);
     }
 
-    HEAPWOOD_FN void partition_chunk(Job& job, std::uint32_t begin, std::uint32_t end) {
+    /// Collective: counts how many of a chunk's references go to either child, and reserves places
+    /// for them in the children's arrays.
+    HEAPWOOD_FN void reserve_parts(Job& job, Division& division) {
         const Split split = job.piece.split;
-        std::uint32_t used[2] = {0, 0};
-        for (std::uint32_t i = begin + warp_.lane(); i < end; i += W::width) {
+        std::uint32_t parts[2] = {0, 0};
+        HEAPWOOD_UNROLL(1)
+        for (std::uint32_t i = division.begin + warp_.lane(); i < division.end; i += W::width) {
             const Reference& r = job.piece.references[i];
             const float lo = component(r.lo, split.axis);
             const float hi = component(r.hi, split.axis);
-            used[0] += goes_left(lo, hi, split.position, split.side);
-            used[1] += goes_right(lo, hi, split.position, split.side);
+            parts[0] += goes_left(lo, hi, split.position, split.side);
+            parts[1] += goes_right(lo, hi, split.position, split.side);
         }
-        used[0] = warp_.sum(used[0]);
-        used[1] = warp_.sum(used[1]);
+        parts[0] = warp_.sum(parts[0]);
+        parts[1] = warp_.sum(parts[1]);
         std::uint64_t start[2];
         by_two_lanes(start, [&](unsigned side) {
             return (side == 0 ? job.used[0] : job.used[1])
                 .ref()
-                .add_relaxed(side == 0 ? used[0] : used[1]);
+                .add_relaxed(side == 0 ? parts[0] : parts[1]);
         });
-        used[0] = static_cast<std::uint32_t>(start[0]);
-        used[1] = static_cast<std::uint32_t>(start[1]);
-        clear_bins(warp_, scratch_.bins[0]);
-        clear_bins(warp_, scratch_.bins[1]);
-        if (leader()) {
-            scratch_.frames[0] = job.frames[0];
-            scratch_.frames[1] = job.frames[1];
-        }
-        warp_.sync();
-        Reference* const arrays[2] = {job.child_references[0], job.child_references[1]};
-        partition(job.piece, begin, end, arrays, used);
-        warp_.sync();
-        if (split.left > problem_.exact_limit) add_bins(job.bins[0], scratch_.bins[0]);
-        if (split.right > problem_.exact_limit) add_bins(job.bins[1], scratch_.bins[1]);
+        division.used[0] = static_cast<std::uint32_t>(start[0]);
+        division.used[1] = static_cast<std::uint32_t>(start[1]);
     }
 
     /// Adds this warp's counts, and its box, to a job's.
     HEAPWOOD_FN void add_bins(Bins& to, Bins& from) {
+        HEAPWOOD_UNROLL(1)
         for (unsigned i = warp_.lane(); i < Bins::kWords; i += W::width) {
             const std::uint32_t n = from.words()[i];
             if (n > 0) platform::AtomicRef(to.words()[i]).count_relaxed(n);
@@ -762,9 +777,10 @@ private:
         division.made_root = job.makes_root;
         division.to_do = job.makes_root ? 1 : 3;
         division.node = job.child_node;
+        division.arrays[0] = job.child_references[0];
+        division.arrays[1] = job.child_references[1];
         HEAPWOOD_UNROLL(1)
         for (unsigned side = 0; side < 2; ++side) {
-            division.arrays[side] = job.child_references[side];
             copy_bins(warp_, scratch_.bins[side], job.bins[side]);
             if (leader()) scratch_.frames[side] = job.frames[side];
         }
@@ -773,81 +789,27 @@ private:
 
     // ---------------------------------------------------------------- small nodes
 
-    /// Loads the references of a small piece, each lane its own, and chooses the split. Empty space
-    /// is cut off at once.
-    HEAPWOOD_FN void find_exact_split(Piece& piece, Reference (&mine)[kPerLane]) {
-        const std::uint32_t n = piece.count;
-        HEAPWOOD_UNROLL_ALL
-        for (unsigned k = 0; k < kPerLane; ++k) {
-            const unsigned i = k * W::width + warp_.lane();
-            if (i < n) {
-                mine[k] = load_wide(piece.references + i);
-                scratch_.exact.set(i, mine[k].lo, mine[k].hi);
-            }
+    /// Chooses the split of a small piece; empty space is cut off at once.
+    HEAPWOOD_FN void find_exact_split(Piece& piece) {
+        piece.split.axis = Split::kMakeLeaf;
+        if (must_be_leaf(piece.count, piece.depth)) return;
+        HEAPWOOD_UNROLL(1)
+        for (unsigned i = warp_.lane(); i < piece.count; i += W::width) {
+            const Reference r = load_wide(piece.references + i);
+            scratch_.exact.set(i, r.lo, r.hi);
         }
         warp_.sync();
-        if (!must_be_leaf(n, piece.depth)) scratch_.exact.count(warp_, n);
+        scratch_.exact.count(warp_, piece.count);
         for (;;) {
-            piece.split.axis = Split::kMakeLeaf;
-            if (must_be_leaf(n, piece.depth)) return;
-            piece.split = scratch_.exact.best(warp_, piece.cell, n, problem_.model);
+            piece.split = scratch_.exact.best(warp_, piece.cell, piece.count, problem_.model);
             if (piece.split.axis == Split::kMakeLeaf) return;
             if (piece.split.left > 0 && piece.split.right > 0) return;
             cut_empty(piece, piece.split);
-        }
-    }
-
-    /// Divides the references that the lanes hold. Children that are leaves at once are written out
-    /// from here; their arrays still come from the allocator and are filled, as any node's.
-    HEAPWOOD_FN void divide_small(const Piece& piece, Reference (&mine)[kPerLane],
-                                  Division& division) {
-        const std::uint32_t n = piece.count;
-        const Split split = piece.split;
-        const std::uint32_t counts[2] = {split.left, split.right};
-        bool leaf[2];
-        std::uint64_t first[2] = {0, 0};
-        HEAPWOOD_UNROLL_ALL
-        for (unsigned side = 0; side < 2; ++side) {
-            leaf[side] = must_be_leaf(counts[side], piece.depth + 1);
-            if (!leaf[side]) continue;
-            first[side] = reserve_references(counts[side]);
-            if (leader()) {
-                write_node(division.node + side,
-                           Node::leaf(static_cast<std::uint32_t>(first[side]), counts[side]));
+            if (must_be_leaf(piece.count, piece.depth)) {
+                piece.split.axis = Split::kMakeLeaf;
+                return;
             }
         }
-        const std::uint32_t lower_lanes = (1U << warp_.lane()) - 1U;
-        std::uint32_t used[2] = {0, 0};
-        HEAPWOOD_UNROLL_ALL
-        for (unsigned k = 0; k < kPerLane && k * W::width < n; ++k) {
-            const unsigned i = k * W::width + warp_.lane();
-            bool left = false;
-            bool right = false;
-            if (i < n) {
-                const float lo = component(mine[k].lo, split.axis);
-                const float hi = component(mine[k].hi, split.axis);
-                left = goes_left(lo, hi, split.position, split.side);
-                right = goes_right(lo, hi, split.position, split.side);
-            }
-            Reference above = mine[k];
-            if (left && right) cut(split, mine[k], above);
-            const std::uint32_t lefts = warp_.ballot(left);
-            const std::uint32_t rights = warp_.ballot(right);
-            const std::uint32_t to_left = used[0] + platform::popcount(lefts & lower_lanes);
-            const std::uint32_t to_right = used[1] + platform::popcount(rights & lower_lanes);
-            if (left) {
-                store_wide(division.arrays[0] + to_left, mine[k]);
-                if (leaf[0]) write_reference(first[0] + to_left, mine[k].primitive);
-            }
-            if (right) {
-                store_wide(division.arrays[1] + to_right, above);
-                if (leaf[1]) write_reference(first[1] + to_right, above.primitive);
-            }
-            used[0] += platform::popcount(lefts);
-            used[1] += platform::popcount(rights);
-        }
-        division.to_free = (leaf[0] ? 1U : 0U) | (leaf[1] ? 2U : 0U);
-        division.to_do = 3U & ~division.to_free;
     }
 
     const W warp_;

@@ -67,14 +67,18 @@ struct BinFrame {
     /// How many planes are at or below x.
     HEAPWOOD_INLINE static unsigned planes_to(float lo, float step, float inverse, float x) {
         unsigned b = guess(lo, inverse, x);
+        HEAPWOOD_UNROLL(1)
         while (b > 0 && x < plane(lo, step, b)) --b;
+        HEAPWOOD_UNROLL(1)
         while (b + 1 < kBins && plane(lo, step, b + 1) <= x) ++b;
         return b;
     }
     /// How many planes are below x.
     HEAPWOOD_INLINE static unsigned planes_below(float lo, float step, float inverse, float x) {
         unsigned b = guess(lo, inverse, x);
+        HEAPWOOD_UNROLL(1)
         while (b > 0 && x <= plane(lo, step, b)) --b;
+        HEAPWOOD_UNROLL(1)
         while (b + 1 < kBins && plane(lo, step, b + 1) < x) ++b;
         return b;
     }
@@ -113,6 +117,7 @@ HEAPWOOD_INLINE void count_in_bins(Bins& bins, const BinFrame& frame, const Box&
 /// Collective: sets all counts of `bins` to 0, and the box to an empty one.
 template <class W>
 HEAPWOOD_INLINE void clear_bins(const W& warp, Bins& bins) {
+    HEAPWOOD_UNROLL(1)
     for (unsigned i = warp.lane(); i < Bins::kWords; i += W::width) bins.words()[i] = 0;
     for (unsigned i = warp.lane(); i < 3; i += W::width) {
         bins.lowest[i] = 0xffffffffU;
@@ -123,6 +128,7 @@ HEAPWOOD_INLINE void clear_bins(const W& warp, Bins& bins) {
 /// Collective: copies bins. No sync is implied.
 template <class W>
 HEAPWOOD_INLINE void copy_bins(const W& warp, Bins& to, const Bins& from) {
+    HEAPWOOD_UNROLL(1)
     for (unsigned i = warp.lane(); i < Bins::kWords; i += W::width) to.words()[i] = from.words()[i];
     for (unsigned i = warp.lane(); i < 3; i += W::width) {
         to.lowest[i] = from.lowest[i];

@@ -50,7 +50,7 @@ public:
             const float position = candidate.position;
             std::uint32_t begun = 0;
             std::uint32_t ended = 0;
-            HEAPWOOD_UNROLL(8)
+            HEAPWOOD_UNROLL(4)
             for (unsigned j = 0; j < n; ++j) {
                 begun += ends[j].lo < position;
                 ended += ends[j].hi <= position;

@@ -17,6 +17,10 @@
 ///   piece and counts it; a full one is replaced by that of a fresh block, and whoever does that
 ///   closes the old one. If it is in the cache of the one who frees a piece of the block, this
 ///   takes the piece off the count again; the last one also sets `used` back to 0.
+/// - A spares word is {number, count, top block + 1}: a stack, on which live[b] links a block to
+/// the
+///   one below it. The number grows with each block that is put on, so that an equal word means an
+///   equal stack.
 /// - live[b] is kOpen - all other frees while b is open. Closing adds pieces - kOpen, so that from
 ///   then on it is the number of pieces in use. Whoever brings it to 0, by closing or by freeing,
 ///   is alone with the block, and returns it. It is 0 for all granules that are not blocks of
@@ -25,7 +29,7 @@
 /// **Memory order.** Each free is a release on live[b], or on an open word, which its closer
 /// acquires; the one that brings live[b] to 0 then acquires it, and so has all that was done to any
 /// piece behind it. It passes the block on through the list (release and acquire there), or through
-/// its cache's `spare` (likewise, among the threads of one block). The opener publishes the block
+/// its cache's `spares` (likewise, among the threads of one block). The opener publishes the block
 /// by a release on the open word, and each request that takes a piece acquires it: in the scope of
 /// the thread block if it is in a cache, so that a GPU need not give up its L1 cache for it.
 ///
@@ -77,8 +81,7 @@ public:
     class Ref {
     public:
         HEAPWOOD_FN void* allocate(const Context& context, std::size_t bytes) const {
-            if (bytes == 0) return nullptr;
-            if (bytes <= small_ && has_cache(context)) {
+            if (bytes != 0 && bytes <= small_ && has_cache(context)) {
                 if (void* p = cut(cached_word(context), units_of(bytes))) return p;
             }
             return allocate_slowly(context, bytes);
@@ -104,8 +107,6 @@ public:
             if (p == nullptr) return;
             if (bytes <= small_) {
                 if (has_cache(context) && take_back(cached_word(context), block_of(p))) return;
-                // Release: whatever was done to this piece, to the one who returns the block.
-                if (live(block_of(p)).sub_release(1) != 1) return;
             }
             deallocate_slowly(context, p, bytes);
         }
@@ -118,8 +119,7 @@ public:
             if (!has_cache(context)) return;
             const Open open = cached_word(context).exchange_acq_rel(0);
             if (open != 0) close(context, open);
-            const std::uint32_t spare = take_spare(context);
-            if (spare != 0) to_list(context, address(spare - 1));
+            return_spares(context);
         }
 
     private:
@@ -141,10 +141,34 @@ public:
         HEAPWOOD_INLINE bool has_cache(const Context& context) const {
             return context.cache != nullptr && context.warp < cached_callers_;
         }
-        /// The caller's spare block, plus 1; 0: it has none.
-        HEAPWOOD_INLINE static std::uint32_t take_spare(const Context& context) {
-            return platform::AtomicRef<std::uint32_t, Scope::block>(context.cache->spare)
-                .exchange_acq_rel(0);
+        HEAPWOOD_INLINE static platform::AtomicRef<std::uint64_t, Scope::block> spares(
+            const Context& context) {
+            return platform::AtomicRef<std::uint64_t, Scope::block>(context.cache->spares);
+        }
+        /// Takes one of the caller's spare blocks, plus 1; 0: it has none.
+        HEAPWOOD_INLINE std::uint32_t take_spare(const Context& context) const {
+            const auto word = spares(context);
+            for (std::uint64_t w = word.load_acquire(); w << 32 != 0;) {
+                const auto top = static_cast<std::uint32_t>(w);
+                // If it is another's by now, what is read here is of no use, and the word has a new
+                // number.
+                const std::uint64_t below = live(top - 1).load_relaxed();
+                const std::uint64_t count = (w >> 32 & 0xff) - 1;
+                if (word.cas_acq_rel(w, (w >> 40 << 40) | count << 32 | below)) return top;
+            }
+            return 0;
+        }
+        /// Puts an own block aside for this caller. @return false: it has enough of them.
+        HEAPWOOD_INLINE bool put_spare(const Context& context, std::uint32_t block) const {
+            const auto word = spares(context);
+            for (std::uint64_t w = word.load_relaxed(); (w >> 32 & 0xff) < most_spares_;) {
+                live(block).store_relaxed(static_cast<Live>(w));
+                // Release: the block, with all that its former users did to it.
+                const std::uint64_t count = (w >> 32 & 0xff) + 1;
+                const std::uint64_t number = (w >> 40) + 1;
+                if (word.cas_acq_rel(w, number << 40 | count << 32 | (block + 1))) return true;
+            }
+            return false;
         }
 
         HEAPWOOD_INLINE static platform::AtomicRef<Open, Scope::block> cached_word(
@@ -160,7 +184,7 @@ public:
 
         /// Takes a piece of the open block of `word`. nullptr: it has no room for it.
         template <Scope kScope>
-        HEAPWOOD_INLINE void* cut(platform::AtomicRef<Open, kScope> word, std::uint32_t units,
+        HEAPWOOD_INLINE char* cut(platform::AtomicRef<Open, kScope> word, std::uint32_t units,
                                   std::uint32_t pieces = 1) const {
             for (Open w = word.load_relaxed(); has_room(w, units);) {
                 if (word.cas_acquire(w, w + make_pieces(units, pieces))) {
@@ -196,49 +220,59 @@ public:
                 if (list_.allocate_pair(context, {first, second}, blocks)) {
                     return {blocks[0], blocks[1]};
                 }
+            } else if (first != 0 && second != 0 && first <= small_ && second <= small_ &&
+                       has_cache(context)) {
+                const std::uint32_t units = units_of(first);
+                char* p = cut_fresh(context.cache->open, context, units + units_of(second), 2);
+                return {p, p == nullptr ? p : p + std::uint64_t{units} * kUnit};
             }
-            Blocks blocks{allocate(context, first), nullptr};
-            if (blocks.first != nullptr) blocks.second = allocate(context, second);
+            Blocks blocks{allocate_slowly(context, first), nullptr};
+            if (blocks.first != nullptr) blocks.second = allocate_slowly(context, second);
             if (blocks.first != nullptr && blocks.second == nullptr) {
-                deallocate(context, blocks.first, first);
+                deallocate_slowly(context, blocks.first, first);
                 blocks.first = nullptr;
             }
             return blocks;
         }
         HEAPWOOD_NOINLINE void* allocate_slowly(Context context, std::size_t bytes) const {
+            if (bytes == 0) return nullptr;
             if (bytes > small_) return from_list(context, bytes);
-            if (has_cache(context)) return cut_fresh(cached_word(context), context, bytes);
-            const auto word = shared_word(context.warp & shared_mask_);
-            if (void* p = cut(word, units_of(bytes))) return p;
-            return cut_fresh(word, context, bytes);
+            Open& open = has_cache(context)
+                             ? context.cache->open
+                             : shared_[(context.warp & shared_mask_) * kSharedStride];
+            const std::uint32_t units = units_of(bytes);
+            if (void* p = cut(platform::AtomicRef<Open>(open), units)) return p;
+            return cut_fresh(open, context, units);
         }
+        /// What is left to do for a run of blocks, and for a piece that is not of the caller's own
+        /// open block.
         HEAPWOOD_NOINLINE void deallocate_slowly(Context context, void* p,
                                                  std::size_t bytes) const {
             if (bytes > small_) {
                 to_list(context, p);
-            } else {
-                recycle(context, block_of(p));
+                return;
             }
+            // Release: whatever was done to this piece, to the one who returns the block.
+            if (live(block_of(p)).sub_release(1) == 1) recycle(context, block_of(p));
         }
 
         /// As cut(), with a block of its own to begin with.
-        template <Scope kScope>
-        HEAPWOOD_FN void* cut_fresh(platform::AtomicRef<Open, kScope> word, const Context& context,
-                                    std::size_t bytes) const {
-            const std::uint32_t units = units_of(bytes);
+        HEAPWOOD_NOINLINE char* cut_fresh(Open& open, Context context, std::uint32_t units,
+                                          std::uint32_t pieces = 1) const {
             const std::uint32_t fresh = own_block(context);
             if (fresh == 0) return nullptr;
             live(fresh - 1).store_relaxed(kOpen);
+            const platform::AtomicRef<Open> word(open);
             for (;;) {
                 // Somebody else may have opened one meanwhile.
-                if (void* p = cut(word, units)) {
+                if (char* p = cut(word, units, pieces)) {
                     keep(context, fresh - 1);
                     return p;
                 }
                 Open w = word.load_relaxed();
                 // Release: the block, with all that its former users did to it.
                 if (!has_room(w, units) &&
-                    word.cas_acq_rel(w, (Open{fresh} << 32) + make_pieces(units, 1))) {
+                    word.cas_acq_rel(w, (Open{fresh} << 32) + make_pieces(units, pieces))) {
                     if (w != 0) close(context, w);
                     return address(fresh - 1);
                 }
@@ -268,14 +302,8 @@ public:
         }
         /// Puts an own block aside for this caller, or returns it to the list.
         HEAPWOOD_FN void keep(const Context& context, std::uint32_t block) const {
+            if (has_cache(context) && put_spare(context, block)) return;
             live(block).store_relaxed(0);
-            if (has_cache(context)) {
-                std::uint32_t none = 0;
-                if (platform::AtomicRef<std::uint32_t, Scope::block>(context.cache->spare)
-                        .cas_acq_rel(none, block + 1)) {
-                    return;
-                }
-            }
             to_list(context, address(block));
         }
 
@@ -289,9 +317,19 @@ public:
         HEAPWOOD_NOINLINE void to_list(Context context, void* p) const {
             list_.deallocate(context, p, 0);
         }
-        /// Closes the shared open blocks without a piece in use. @return whether there was one.
-        HEAPWOOD_FN bool close_idle(const Context& context) const {
+        /// Returns the caller's spare blocks to the list. @return whether there was one.
+        HEAPWOOD_FN bool return_spares(const Context& context) const {
             bool any = false;
+            for (std::uint32_t spare; (spare = take_spare(context)) != 0; any = true) {
+                live(spare - 1).store_relaxed(0);
+                to_list(context, address(spare - 1));
+            }
+            return any;
+        }
+        /// Returns the caller's spare blocks, and closes the shared open ones without a piece in
+        /// use. @return whether there was one.
+        HEAPWOOD_FN bool close_idle(const Context& context) const {
+            bool any = has_cache(context) && return_spares(context);
             for (std::uint32_t i = 0; i <= shared_mask_; ++i) {
                 Open w = shared_word(i).load_relaxed();
                 if (w == 0 || live(block_of_word(w)).load_relaxed() != kOpen - pieces_of(w) ||
@@ -311,6 +349,7 @@ public:
         Open* shared_;
         std::uint32_t shared_mask_;
         std::uint32_t cached_callers_;
+        std::uint32_t most_spares_;
         std::uint32_t shift_;
         std::uint32_t small_;  // bytes
     };
@@ -319,10 +358,12 @@ public:
         : shift_(block_shift(config)), list_(config, shift_), shared_count_(1) {
         const std::uint64_t blocks = config.bytes >> shift_;
         live_ = Heap(config.place, blocks * sizeof(Live));
-        // At most a quarter of the pool is in blocks that callers keep to themselves, and an eighth
-        // in those that are shared.
+        // Of the pool, callers have at most a third open to themselves and a third spare; an eighth
+        // is open to all.
         cached_callers_ = static_cast<std::uint32_t>(
             std::min<std::uint64_t>(config.callers, blocks / kBlocksPerCachedCaller));
+        most_spares_ = static_cast<std::uint32_t>(std::min<std::uint64_t>(
+            kMostSpares, blocks / kBlocksPerCachedCaller / std::max(cached_callers_, 1U)));
         shared_count_ = std::bit_floor(static_cast<std::uint32_t>(
             std::clamp<std::uint64_t>(config.callers, 1, std::max<std::uint64_t>(blocks / 8, 1))));
         shared_ = Heap(config.place, shared_count_ * kSharedStride * sizeof(Open));
@@ -338,6 +379,7 @@ public:
         r.shared_ = shared_.as<Open>();
         r.shared_mask_ = shared_count_ - 1;
         r.cached_callers_ = cached_callers_;
+        r.most_spares_ = most_spares_;
         r.shift_ = shift_;
         r.small_ = 1U << (shift_ - 1);
         return r;
@@ -382,7 +424,9 @@ private:
     static constexpr std::uint32_t kPiecesBits = 16;
     static constexpr Live kOpen = Live{1} << 31;
     static constexpr std::uint32_t kSharedStride = 4;
-    static constexpr std::uint64_t kBlocksPerCachedCaller = 4;
+    /// Blocks of the pool for each that a caller may keep to itself.
+    static constexpr std::uint64_t kBlocksPerCachedCaller = 3;
+    static constexpr std::uint64_t kMostSpares = 8;
 
     /// 8 KiB, or less, so that a small pool has some hundred blocks, and some for every caller.
     static std::uint32_t block_shift(const PoolConfig& config) {
@@ -410,6 +454,7 @@ private:
     List list_;
     std::uint32_t shared_count_;
     std::uint32_t cached_callers_ = 0;
+    std::uint32_t most_spares_ = 0;
     Heap live_;
     Heap shared_;
 };

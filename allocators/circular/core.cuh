@@ -407,11 +407,11 @@ private:
     HEAPWOOD_INLINE std::uint32_t merge(std::uint32_t from, Header h, std::uint32_t until,
                                         std::uint32_t most) const {
         for (std::uint32_t i = 0; i < most && from < until; ++i) {
+            if (i > 0) h = headers_.load(from);
             Policy::pause();
             if (h.state != kFree || !headers_.take(from, h, kDead)) break;
             Policy::note(Event::merge);
             from = h.next;
-            h = headers_.load(from);
         }
         return from;
     }

@@ -56,8 +56,10 @@ struct SingleHint : DefaultPolicy {
 /// A share of the pool with hints of its own for every multiprocessor (CMMalloc, CFMMalloc).
 struct HintPerMultiprocessor : DefaultPolicy {
     static constexpr bool kShares = true;
-    /// A stretch is small: without merging both ways it soon consists of crumbs.
+    /// A stretch is small: without merging both ways it soon consists of crumbs. With it, free
+    /// chunks next to one another are rare, so that one step forward is enough.
     static constexpr bool kBackward = true;
+    static constexpr std::uint32_t kMergesPerFree = 1;
     /// At most so many stretches for small chunks has a share, a power of two (published: 1): as
     /// many as a multiprocessor has warps, so that they seldom meet.
     static constexpr std::uint32_t kStretches = 32;

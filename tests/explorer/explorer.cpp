@@ -2,7 +2,9 @@
 /// The explorer: fibers, choices, and the search.
 #include "tests/explorer/explorer.h"
 
+#include <sys/mman.h>
 #include <ucontext.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -31,6 +33,13 @@ bool acquires(Order o) {
 }
 bool releases(Order o) {
     return o == Order::release || o == Order::acq_rel;
+}
+
+/// Whether there is memory at all. A program that has been broken may ask for any address.
+bool is_mapped(std::uintptr_t address) {
+    const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
+    unsigned char present = 0;
+    return mincore(reinterpret_cast<void*>(address / page * page), 1, &present) == 0;
 }
 
 /// A step, to be printed.
@@ -356,6 +365,7 @@ unsigned Explorer::begin_step(std::uintptr_t address, unsigned size) {
         f.alone = false;
     }
     if (++f.steps > bounds_.steps) fail("an operation does not end");
+    if (!memory_.knows(address) && !is_mapped(address)) fail("there is no memory at an address");
     return memory_.atomic(address, size);
 }
 

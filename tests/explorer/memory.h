@@ -112,6 +112,9 @@ public:
     /// The number of the atomic object at `address`: always the same for the same object.
     unsigned atomic(std::uintptr_t address, unsigned size) { return locate(address, size, false); }
 
+    /// Whether there has been an atomic object at `address`.
+    bool knows(std::uintptr_t address) const { return numbers_.contains(key(address, false)); }
+
     /// Whether `thread` has seen every ordinary access to the atomic object.
     bool ordered(unsigned thread, unsigned atomic) const {
         const Location& l = locations_[atomic];

@@ -47,7 +47,7 @@ struct Traits {
 /// anywhere; used by the threads of one thread block only, any number at once.
 struct CallerCache {
     std::uint64_t open;
-    std::uint64_t spares;
+    std::uint32_t spare;
 };
 
 /// Who calls: hints for spreading the load, never needed for correctness.

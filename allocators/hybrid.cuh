@@ -3,7 +3,7 @@
 ///
 /// Vinkler & Havran 2015 name a hybrid as future work: small requests and large ones want different
 /// allocators. Here the pool is a circular list (circular/core.cuh) whose granule is a block of up
-/// to 8 KiB. A request of at most half a block is cut from an open block, front to
+/// to 32 KiB. A request of at most half a block is cut from an open block, front to
 /// back; a larger one is a run of blocks from the list. A block counts its pieces, and returns to
 /// the list when it is closed and the last of its pieces has been freed.
 ///
@@ -12,30 +12,24 @@
 /// a cache, and those for whose blocks the pool is too small, share a table of open blocks.
 ///
 /// **What the words mean.**
-/// - An open word is {block + 1, units of 16 bytes used, pieces}: nobody but the block's giver
-///   knows of the rest of the block. A request replaces it by compare-and-swap, which both takes a
-///   piece and counts it; a full one is replaced by that of a fresh block, and whoever does that
-///   closes the old one. If it is in the cache of the one who frees a piece of the block, this
-///   takes the piece off the count again; the last one also sets `used` back to 0.
-/// - A spares word is {number, count, top block + 1}: a stack, on which live[b] links a block to
-/// the
-///   one below it. The number grows with each block that is put on, so that an equal word means an
-///   equal stack.
-/// - live[b] is kOpen - all other frees while b is open. Closing adds pieces - kOpen, so that from
-///   then on it is the number of pieces in use. Whoever brings it to 0, by closing or by freeing,
-///   is alone with the block, and returns it. It is 0 for all granules that are not blocks of
-///   pieces.
+/// - An open word is {block + 1, units of 16 bytes used, pieces given}: nobody but the block's
+///   giver knows of the rest of the block. A request replaces it by compare-and-swap, which both
+///   takes a piece and counts it; a full one is replaced by that of a fresh block, and whoever
+///   does that closes the old one.
+/// - live[b] is kOpen - frees while b is open. Closing adds pieces - kOpen, so that from then on it
+///   is the number of pieces in use. Whoever brings it to 0, by closing or by freeing, is alone
+///   with the block, and returns it. It is 0 for all granules that are not blocks of pieces.
 ///
-/// **Memory order.** Each free is a release on live[b], or on an open word, which its closer
-/// acquires; the one that brings live[b] to 0 then acquires it, and so has all that was done to any
-/// piece behind it. It passes the block on through the list (release and acquire there), or through
-/// its cache's `spares` (likewise, among the threads of one block). The opener publishes the block
-/// by a release on the open word, and each request that takes a piece acquires it: in the scope of
-/// the thread block if it is in a cache, so that a GPU need not give up its L1 cache for it.
+/// **Memory order.** Each free is a release on live[b]; the one that brings it to 0 then acquires
+/// it, and so has all that was done to any piece behind it. It passes the block on through the list
+/// (release and acquire there), or through its cache's `spare` (likewise, among the threads of one
+/// block). The opener publishes the block by a release on the open word, and each request that
+/// takes a piece acquires it: in the scope of the thread block if it is in a cache, so that a GPU
+/// need not give up its L1 cache for it.
 ///
 /// **Progress.** Nobody waits. A lost compare-and-swap on an open word means that another has taken
 /// a piece or opened a block. When the list has no block left, the shared open blocks none of whose
-/// pieces is in use are closed, and the request is tried once more.
+/// pieces is in use are closed, the caller's spare one is returned, and the request is tried again.
 #pragma once
 
 #include <algorithm>
@@ -105,9 +99,8 @@ public:
         }
         HEAPWOOD_FN void deallocate(const Context& context, void* p, std::size_t bytes) const {
             if (p == nullptr) return;
-            if (bytes <= small_) {
-                if (has_cache(context) && take_back(cached_word(context), block_of(p))) return;
-            }
+            // Release: whatever was done to this piece, to the one who returns the block.
+            if (bytes <= small_ && live(block_of(p)).sub_release(1) != 1) return;
             deallocate_slowly(context, p, bytes);
         }
         HEAPWOOD_FN std::uint64_t granted_bytes(const void* p, std::size_t bytes) const {
@@ -119,7 +112,8 @@ public:
             if (!has_cache(context)) return;
             const Open open = cached_word(context).exchange_acq_rel(0);
             if (open != 0) close(context, open);
-            return_spares(context);
+            const std::uint32_t spare = take_spare(context);
+            if (spare != 0) to_list(context, address(spare - 1));
         }
 
     private:
@@ -141,34 +135,13 @@ public:
         HEAPWOOD_INLINE bool has_cache(const Context& context) const {
             return context.cache != nullptr && context.warp < cached_callers_;
         }
-        HEAPWOOD_INLINE static platform::AtomicRef<std::uint64_t, Scope::block> spares(
+        HEAPWOOD_INLINE static platform::AtomicRef<std::uint32_t, Scope::block> spare_word(
             const Context& context) {
-            return platform::AtomicRef<std::uint64_t, Scope::block>(context.cache->spares);
+            return platform::AtomicRef<std::uint32_t, Scope::block>(context.cache->spare);
         }
-        /// Takes one of the caller's spare blocks, plus 1; 0: it has none.
-        HEAPWOOD_INLINE std::uint32_t take_spare(const Context& context) const {
-            const auto word = spares(context);
-            for (std::uint64_t w = word.load_acquire(); w << 32 != 0;) {
-                const auto top = static_cast<std::uint32_t>(w);
-                // If it is another's by now, what is read here is of no use, and the word has a new
-                // number.
-                const std::uint64_t below = live(top - 1).load_relaxed();
-                const std::uint64_t count = (w >> 32 & 0xff) - 1;
-                if (word.cas_acq_rel(w, (w >> 40 << 40) | count << 32 | below)) return top;
-            }
-            return 0;
-        }
-        /// Puts an own block aside for this caller. @return false: it has enough of them.
-        HEAPWOOD_INLINE bool put_spare(const Context& context, std::uint32_t block) const {
-            const auto word = spares(context);
-            for (std::uint64_t w = word.load_relaxed(); (w >> 32 & 0xff) < most_spares_;) {
-                live(block).store_relaxed(static_cast<Live>(w));
-                // Release: the block, with all that its former users did to it.
-                const std::uint64_t count = (w >> 32 & 0xff) + 1;
-                const std::uint64_t number = (w >> 40) + 1;
-                if (word.cas_acq_rel(w, number << 40 | count << 32 | (block + 1))) return true;
-            }
-            return false;
+        /// The caller's spare block, plus 1; 0: it has none.
+        HEAPWOOD_INLINE static std::uint32_t take_spare(const Context& context) {
+            return spare_word(context).exchange_acq_rel(0);
         }
 
         HEAPWOOD_INLINE static platform::AtomicRef<Open, Scope::block> cached_word(
@@ -193,17 +166,6 @@ public:
             }
             return nullptr;
         }
-        /// Frees a piece of the caller's own open block without the table; when no other of its
-        /// pieces is in use, the block starts anew. @return false: it is not of that block.
-        HEAPWOOD_INLINE static bool take_back(platform::AtomicRef<Open, Scope::block> word,
-                                              std::uint32_t block) {
-            for (Open w = word.load_relaxed(); w >> 32 == block + 1;) {
-                // Release: whatever was done to this piece, to the one who takes the next.
-                if (word.cas_release(w, pieces_of(w) == 1 ? w >> 32 << 32 : w - 1)) return true;
-            }
-            return false;
-        }
-
         // What is rare is out of line, so that it costs callers no registers, and takes contexts by
         // value, so that theirs need not lie in memory.
 
@@ -229,7 +191,7 @@ public:
             Blocks blocks{allocate_slowly(context, first), nullptr};
             if (blocks.first != nullptr) blocks.second = allocate_slowly(context, second);
             if (blocks.first != nullptr && blocks.second == nullptr) {
-                deallocate_slowly(context, blocks.first, first);
+                deallocate(context, blocks.first, first);
                 blocks.first = nullptr;
             }
             return blocks;
@@ -244,16 +206,14 @@ public:
             if (void* p = cut(platform::AtomicRef<Open>(open), units)) return p;
             return cut_fresh(open, context, units);
         }
-        /// What is left to do for a run of blocks, and for a piece that is not of the caller's own
-        /// open block.
+        /// Returns a run of blocks, or the block whose last piece has been freed.
         HEAPWOOD_NOINLINE void deallocate_slowly(Context context, void* p,
                                                  std::size_t bytes) const {
             if (bytes > small_) {
                 to_list(context, p);
-                return;
+            } else {
+                recycle(context, block_of(p));
             }
-            // Release: whatever was done to this piece, to the one who returns the block.
-            if (live(block_of(p)).sub_release(1) == 1) recycle(context, block_of(p));
         }
 
         /// As cut(), with a block of its own to begin with.
@@ -302,8 +262,11 @@ public:
         }
         /// Puts an own block aside for this caller, or returns it to the list.
         HEAPWOOD_FN void keep(const Context& context, std::uint32_t block) const {
-            if (has_cache(context) && put_spare(context, block)) return;
             live(block).store_relaxed(0);
+            if (has_cache(context)) {
+                std::uint32_t none = 0;
+                if (spare_word(context).cas_acq_rel(none, block + 1)) return;
+            }
             to_list(context, address(block));
         }
 
@@ -317,19 +280,13 @@ public:
         HEAPWOOD_NOINLINE void to_list(Context context, void* p) const {
             list_.deallocate(context, p, 0);
         }
-        /// Returns the caller's spare blocks to the list. @return whether there was one.
-        HEAPWOOD_FN bool return_spares(const Context& context) const {
-            bool any = false;
-            for (std::uint32_t spare; (spare = take_spare(context)) != 0; any = true) {
-                live(spare - 1).store_relaxed(0);
-                to_list(context, address(spare - 1));
-            }
-            return any;
-        }
-        /// Returns the caller's spare blocks, and closes the shared open ones without a piece in
-        /// use. @return whether there was one.
+        /// Returns the caller's spare block, and closes the shared open ones without a piece in
+        /// use.
+        /// @return whether there was one.
         HEAPWOOD_FN bool close_idle(const Context& context) const {
-            bool any = has_cache(context) && return_spares(context);
+            const std::uint32_t spare = has_cache(context) ? take_spare(context) : 0;
+            if (spare != 0) to_list(context, address(spare - 1));
+            bool any = spare != 0;
             for (std::uint32_t i = 0; i <= shared_mask_; ++i) {
                 Open w = shared_word(i).load_relaxed();
                 if (w == 0 || live(block_of_word(w)).load_relaxed() != kOpen - pieces_of(w) ||
@@ -349,7 +306,6 @@ public:
         Open* shared_;
         std::uint32_t shared_mask_;
         std::uint32_t cached_callers_;
-        std::uint32_t most_spares_;
         std::uint32_t shift_;
         std::uint32_t small_;  // bytes
     };
@@ -362,8 +318,6 @@ public:
         // is open to all.
         cached_callers_ = static_cast<std::uint32_t>(
             std::min<std::uint64_t>(config.callers, blocks / kBlocksPerCachedCaller));
-        most_spares_ = static_cast<std::uint32_t>(std::min<std::uint64_t>(
-            kMostSpares, blocks / kBlocksPerCachedCaller / std::max(cached_callers_, 1U)));
         shared_count_ = std::bit_floor(static_cast<std::uint32_t>(
             std::clamp<std::uint64_t>(config.callers, 1, std::max<std::uint64_t>(blocks / 8, 1))));
         shared_ = Heap(config.place, shared_count_ * kSharedStride * sizeof(Open));
@@ -379,7 +333,6 @@ public:
         r.shared_ = shared_.as<Open>();
         r.shared_mask_ = shared_count_ - 1;
         r.cached_callers_ = cached_callers_;
-        r.most_spares_ = most_spares_;
         r.shift_ = shift_;
         r.small_ = 1U << (shift_ - 1);
         return r;
@@ -419,16 +372,15 @@ public:
 private:
     static constexpr std::uint32_t kUnitShift = 4;
     static constexpr std::uint32_t kUnit = 1U << kUnitShift;
-    static constexpr std::uint32_t kLargestShift = 13;
+    static constexpr std::uint32_t kLargestShift = 15;
     static constexpr std::uint32_t kSmallestShift = 9;
     static constexpr std::uint32_t kPiecesBits = 16;
     static constexpr Live kOpen = Live{1} << 31;
     static constexpr std::uint32_t kSharedStride = 4;
     /// Blocks of the pool for each that a caller may keep to itself.
     static constexpr std::uint64_t kBlocksPerCachedCaller = 3;
-    static constexpr std::uint64_t kMostSpares = 8;
 
-    /// 8 KiB, or less, so that a small pool has some hundred blocks, and some for every caller.
+    /// 32 KiB, or less, so that a small pool has some hundred blocks, and some for every caller.
     static std::uint32_t block_shift(const PoolConfig& config) {
         const std::uint64_t blocks =
             std::max<std::uint64_t>(1024, config.callers * kBlocksPerCachedCaller);
@@ -454,7 +406,6 @@ private:
     List list_;
     std::uint32_t shared_count_;
     std::uint32_t cached_callers_ = 0;
-    std::uint32_t most_spares_ = 0;
     Heap live_;
     Heap shared_;
 };

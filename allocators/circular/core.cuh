@@ -197,10 +197,12 @@ private:
         if (start < at) at = join_predecessor(start, behind, at, end);
         Policy::pause();
         give(at, end);
+        // What was freed last is free, and in the cache: there the next search begins.
         if constexpr (Policy::kShares) {
-            // What was freed last is free, and in the cache: there the next search begins.
             remember(home_of(context, 1, 0), at);
             remember(home_of(context, small_ + 1, 0), at);
+        } else {
+            hint(0).store_relaxed(at);
         }
     }
 

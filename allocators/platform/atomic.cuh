@@ -141,11 +141,6 @@ public:
         return ref().compare_exchange_strong(expected, desired, detail::memory_order_acquire,
                                              detail::memory_order_relaxed);
     }
-    /// As cas_relaxed; release on success.
-    HEAPWOOD_INLINE bool cas_release(T& expected, T desired) const {
-        return ref().compare_exchange_strong(expected, desired, detail::memory_order_release,
-                                             detail::memory_order_relaxed);
-    }
     /// As cas_relaxed; acquire and release on success, acquire on failure.
     HEAPWOOD_INLINE bool cas_acq_rel(T& expected, T desired) const {
         return ref().compare_exchange_strong(expected, desired, detail::memory_order_acq_rel,

@@ -104,10 +104,6 @@ protected:
     Context cached(unsigned i) { return {0, i, &caches_[i]}; }
     static Context bare(unsigned i = 7) { return {0, i, nullptr}; }
 
-    /// The number of the caller's first spare block, plus 1.
-    std::uint32_t top_spare(unsigned i) const {
-        return static_cast<std::uint32_t>(caches_[i].spares);
-    }
     void flush_all() {
         for (unsigned i = 0; i < caches_.size(); ++i) ref_.flush(cached(i));
     }
@@ -174,7 +170,7 @@ TEST_F(HybridTest, CutsACallersPiecesFromItsOwnBlock) {
     ref_.flush(cached(1));
     EXPECT_TRUE(allocated().empty());
     EXPECT_EQ(caches_[0].open | caches_[1].open, 0U);
-    EXPECT_EQ(top_spare(0) | top_spare(1), 0U);
+    EXPECT_EQ(caches_[0].spare | caches_[1].spare, 0U);
     expect_whole(bare());
 }
 
@@ -188,64 +184,26 @@ TEST_F(HybridTest, GivesRunsOfBlocksAboveHalfABlock) {
     EXPECT_TRUE(allocated().empty());
 }
 
-TEST_F(HybridTest, KeepsSpareBlocksAndReturnsFurtherOnes) {
-    // Six blocks, of which each is full after two pieces; the seventh stays open. A third of the
-    // pool is for spare blocks, which is four for each caller.
-    std::array<void*, 14> p{};
+TEST_F(HybridTest, KeepsASpareBlockAndReturnsASecond) {
+    // Two blocks, of which each is full after two pieces; the third stays open.
+    std::array<void*, 5> p{};
     for (void*& piece : p) piece = ref_.allocate(cached(0), kBlock / 2);
-    ref_.deallocate(cached(0), p[13], kBlock / 2);
-    std::set<std::uint64_t> kept{block_of(p[12])};
-    for (unsigned i = 0; i < 12; ++i) {
-        if (i < 8) kept.insert(block_of(p[i]));
-        ref_.deallocate(cached(0), p[i], kBlock / 2);
-    }
-    EXPECT_EQ(allocated(), kept);
+    const std::uint64_t first = block_of(p[0]);
+    const std::uint64_t second = block_of(p[2]);
+    EXPECT_EQ(allocated(), (std::set{first, second, block_of(p[4])}));
+    for (unsigned i = 0; i < 4; ++i) ref_.deallocate(cached(0), p[i], kBlock / 2);
+    EXPECT_EQ(allocated(), (std::set{first, block_of(p[4])})) << "one is the caller's spare";
 
-    // The last one put aside is the first to be opened again, and so on.
-    std::array<void*, 9> q{};
-    for (void*& piece : q) piece = ref_.allocate(cached(0), kBlock / 2);
-    EXPECT_EQ(block_of(q[0]), block_of(p[12]));
-    for (unsigned i = 0; i < 4; ++i) {
-        EXPECT_EQ(block_of(q[1 + 2 * i]), block_of(p[6 - 2 * i]));
-        EXPECT_EQ(block_of(q[2 + 2 * i]), block_of(p[6 - 2 * i]));
-    }
-    EXPECT_EQ(allocated(), kept);
-    for (void* piece : q) ref_.deallocate(cached(0), piece, kBlock / 2);
-    ref_.deallocate(cached(0), p[12], kBlock / 2);
+    // The spare is opened next, and is no spare any more.
+    ref_.deallocate(cached(0), ref_.allocate(cached(0), kBlock / 2), kBlock / 2);
+    void* next = ref_.allocate(cached(0), kBlock / 2);
+    EXPECT_EQ(block_of(next), first);
+    EXPECT_EQ(caches_[0].spare, 0U);
+    ref_.deallocate(cached(0), next, kBlock / 2);
+    ref_.deallocate(cached(0), p[4], kBlock / 2);
+    EXPECT_EQ(allocated(), (std::set{first, block_of(p[4])})) << "one open, one spare";
     flush_all();
     EXPECT_TRUE(allocated().empty());
-    expect_whole(bare());
-}
-
-TEST_F(HybridTest, StartsAnOpenBlockAnewWhenItsPiecesAreFreed) {
-    void* first = ref_.allocate(cached(0), 200);
-    void* second = ref_.allocate(cached(0), 200);
-    ref_.deallocate(cached(0), first, 200);
-    EXPECT_NE(ref_.allocate(cached(0), 100), first) << "the second piece is in use yet";
-    ref_.deallocate(cached(0), static_cast<char*>(second) + 208, 100);
-    ref_.deallocate(cached(0), second, 200);
-    EXPECT_EQ(ref_.allocate(cached(0), kBlock / 2), first);
-    // A piece that somebody else frees counts as in use until the block is closed.
-    ref_.deallocate(bare(), first, kBlock / 2);
-    void* next = ref_.allocate(cached(0), kBlock / 2);
-    EXPECT_NE(next, first);
-    ref_.deallocate(cached(0), next, kBlock / 2);
-    EXPECT_NE(block_of(ref_.allocate(cached(0), kBlock / 2)), block_of(first));
-    ref_.reset();
-    caches_ = {};
-    expect_whole(bare());
-}
-
-TEST_F(HybridTest, GivesItsSpareBlocksForLargeRequests) {
-    std::array<void*, 9> p{};
-    for (void*& piece : p) piece = ref_.allocate(cached(0), kBlock / 2);
-    for (void* piece : p) ref_.deallocate(cached(0), piece, kBlock / 2);
-    EXPECT_EQ(allocated().size(), 5U);
-    std::vector<void*> runs;
-    while (void* run = ref_.allocate(cached(0), kBlock)) runs.push_back(run);
-    EXPECT_EQ(runs.size(), kPool / kBlock - 1) << "all but the open one";
-    for (void* run : runs) ref_.deallocate(bare(), run, kBlock);
-    flush_all();
     expect_whole(bare());
 }
 
@@ -331,7 +289,7 @@ TEST_F(HybridTest, ReturnsABlockByWhateverComesLast) {
             }
             // If it was closed last, the caller who did so may keep it.
             if (!flushed && order[3] == 3) {
-                EXPECT_EQ(top_spare(0), block + 1);
+                EXPECT_EQ(caches_[0].spare, block + 1);
             } else {
                 EXPECT_EQ(allocated().count(block), 0U) << "not returned";
             }

@@ -62,9 +62,6 @@ public:
     bool cas_acquire(T& expected, T desired, Site s = Site::current()) const {
         return compare_swap(expected, desired, Order::acquire, Order::relaxed, s);
     }
-    bool cas_release(T& expected, T desired, Site s = Site::current()) const {
-        return compare_swap(expected, desired, Order::release, Order::relaxed, s);
-    }
     bool cas_acq_rel(T& expected, T desired, Site s = Site::current()) const {
         return compare_swap(expected, desired, Order::acq_rel, Order::acquire, s);
     }

@@ -3,8 +3,9 @@
 ///
 /// The pool is a ring of chunks. A request takes the first free chunk that is large enough from
 /// the hint on, gives back what it does not need, and moves the hint past itself; a freed block
-/// merges with the free chunks that follow it. For programs whose large requests come first, such
-/// as builders of trees, the pool is split beforehand (PoolConfig::presplit).
+/// merges with the free chunks that follow it, and the hint moves to it. For programs whose large
+/// requests come first, such as builders of trees, the pool is split beforehand
+/// (PoolConfig::presplit).
 ///
 /// What is sound about it, how it differs from the published one and why: circular/core.cuh. All
 /// that is published of CMalloc alone is that state and successor are words of their own (8 bytes

@@ -188,6 +188,8 @@ void add_run(CLI::App& verb, BuildOptions& o) {
     count("--repeat", o.repeat, "Timed runs", 1, 1000000);
     count("--warm-up", o.warm_up, "Untimed runs before them", 0, 1000000);
     count("--threads", o.threads, "CPU only: threads; 0: one for each hardware thread", 0, 1024);
+    verb.add_flag("--minimal-pool", o.minimal_pool,
+                  "Find the smallest pool that is enough, too, by bisection");
     verb.add_flag("--verify", o.verify, "Check the tree against the scene (exit code 5 if wrong)");
     verb.add_flag("--statistics,!--no-statistics", o.statistics,
                   "Count the allocations in one more run (on by default)");

@@ -37,6 +37,7 @@ struct BuildOptions {
     unsigned repeat = 5;
     unsigned warm_up = 1;
     unsigned threads = 0;
+    bool minimal_pool = false;
     bool verify = false;
     bool statistics = true;
     kdtree::BuildConfig config;

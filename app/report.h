@@ -65,6 +65,7 @@ struct Result {
     std::vector<double> samples;   ///< milliseconds of the timed runs
     double upload_ms = 0;
     double pool_ms = 0;
+    std::optional<std::uint64_t> minimal_pool_bytes;  ///< if asked for and found
     std::uint64_t overhead_bytes = 0;
     std::uint64_t leaked_bytes = 0;
     unsigned warps = 0;  ///< resident warps, or threads

@@ -92,6 +92,7 @@ private:
     /// References of a job below which a further warp costs more than it helps. (A smaller
     /// BuildConfig::chunk goes first.)
     static constexpr std::uint32_t kSmallestChunk = 128;
+
     /// How a piece, or a chunk of a job's, is divided, and what becomes of it.
     struct Division {
         std::uint32_t begin = 0;  ///< first of the references to divide

@@ -69,9 +69,11 @@
 /// one traversal merges adjacent free chunks, since chunks freed in ascending order find no free
 /// successor when they are freed; a failure is nullptr, not the pool's start; pools above 4 GiB.
 /// The original lets all who lost a chunk to another march on behind one another, a chunk a step;
-/// here they move to another hint. Where every multiprocessor has hints of its own, a hint stays
-/// within a stretch of the pool (cut_shares() in layout.h), over whose ends freed blocks do not
-/// merge; a request searches some stretches, and only then the whole ring.
+/// here they move to another hint. A hint goes back to what is freed as well as on past what is
+/// taken. Where every multiprocessor has hints of its own, a hint stays within a stretch of the
+/// pool (cut_shares() in layout.h), over whose ends freed blocks do not merge; a request searches
+/// some stretches, one for a large chunk all there is for these up to kMostLooks times, and only
+/// then the whole ring.
 #pragma once
 
 #include <cstddef>

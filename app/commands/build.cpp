@@ -9,6 +9,7 @@
 #include "allocators/heap.h"
 #include "app/backends/backend.h"
 #include "app/commands/commands.h"
+#include "app/commands/minimal_pool.h"
 #include "app/commands/pool_trial.h"
 #include "app/console.h"
 #include "app/log.h"
@@ -169,6 +170,9 @@ Result build_with(const Backend& backend, const BuildOptions& options, const sce
             record(options, scene, built, result);
             const std::string wrong = fault(options, scene, built, result);
             if (!wrong.empty()) fail(Outcome::verification_failed, wrong);
+            if (options.minimal_pool) {
+                result.minimal_pool_bytes = minimal_pool(backend, scene, options.config, run);
+            }
         }
     };
     try {

@@ -58,6 +58,7 @@ Row row(const Report& report, const Result& r) {
     add("slowdown", factor.has_value(), factor.value_or(0));
     add("upload_ms", gpu, r.upload_ms);
     add("pool_ms", ran, r.pool_ms);
+    add("minimal_pool_bytes", r.minimal_pool_bytes.has_value(), r.minimal_pool_bytes.value_or(0));
     add("overhead_bytes", ran, r.overhead_bytes);
     add("warps", ran, std::uint64_t{r.warps});
     add("registers", gpu, std::uint64_t{r.registers});

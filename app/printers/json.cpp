@@ -92,6 +92,8 @@ Json build_json(const Report& report, const Result& r) {
             {"arrays", "every"},
             {"pool_bytes", r.pool_bytes},
             {"pool_multiple", r.pool_multiple},
+            {"minimal_pool_bytes",
+             known(r.minimal_pool_bytes.has_value(), r.minimal_pool_bytes.value_or(0))},
             {"overhead_bytes", known(ran, r.overhead_bytes)},
             {"leaked_bytes", known(ran && r.allocator.walkable, r.leaked_bytes)},
             {"ms", ms},

@@ -1,5 +1,7 @@
 #include "app/printers/sections.h"
 
+#include <algorithm>
+
 #include "app/printers/printers.h"
 #include "app/printers/registers.h"
 #include "app/text.h"
@@ -115,6 +117,10 @@ Table allocation_table(const Report& report) {
                             {"deviation B", true},
                             {"peak live", true}},
                 .rows = {}};
+    if (std::any_of(report.results.begin(), report.results.end(),
+                    [](const Result& r) { return r.minimal_pool_bytes.has_value(); })) {
+        table.columns.push_back({"minimal pool", true});
+    }
     for (const Result& r : report.results) {
         std::vector<std::string> row(table.columns.size(), kNoValue);
         row[0] = title(r);
@@ -127,6 +133,12 @@ Table allocation_table(const Report& report) {
             row[5] = fixed(s.mean_bytes, 1);
             row[6] = fixed(s.deviation_bytes, 1);
             row[7] = bytes_text(s.peak_live_bytes);
+        }
+        if (r.minimal_pool_bytes) {
+            const double multiple =
+                static_cast<double>(*r.minimal_pool_bytes) / static_cast<double>(report.root_bytes);
+            row[8] = bytes_text(*r.minimal_pool_bytes) + " (" +
+                     shortest(std::stod(fixed(multiple, 2))) + "x)";
         }
         table.rows.push_back(row);
     }

@@ -92,7 +92,8 @@ struct Outcome {
 };
 
 /// Runs the verb with these builders, each verified.
-Outcome run(const std::vector<Backend>& builders, const char* pool = "64KiB") {
+Outcome run(const std::vector<Backend>& builders, const char* pool = "64KiB",
+            bool minimal_pool = false) {
     std::vector<const Backend*> available;
     available.reserve(builders.size());
     for (const Backend& b : builders) available.push_back(&b);
@@ -101,6 +102,7 @@ Outcome run(const std::vector<Backend>& builders, const char* pool = "64KiB") {
     options.allocators = {"all"};
     options.device = DeviceChoice::cpu;
     options.pool = PoolSize::parse(pool);
+    options.minimal_pool = minimal_pool;
     options.verify = true;
     options.output.json = "-";
     testing::internal::CaptureStdout();
@@ -169,6 +171,23 @@ TEST(Build, PoolBelowTheAllocatorsSmallestIsNotTried) {
     EXPECT_EQ(outcome.results.at(0).at("message"),
               "a pool of 3.0 KiB is below the 4.0 KiB that this allocator needs; a pool of 6KiB "
               "(6.0 KiB) was enough in a trial: use --pool 6KiB");
+}
+
+TEST(Build, FindsTheMinimalPool) {
+    const Outcome outcome =
+        run({backend("hungry", hungry), backend("frugal", one_leaf)}, "1GiB", true);
+    EXPECT_EQ(outcome.code, ExitCode::done);
+    const std::uint64_t hungry_pool = outcome.results.at(0).at("build").at("minimal_pool_bytes");
+    EXPECT_GE(hungry_pool, 100U << 20);
+    EXPECT_LE(hungry_pool, 102U << 20) << "to 2 %";
+    EXPECT_EQ(outcome.results.at(0).at("build").at("pool_bytes"), 1U << 30) << "of the build";
+    EXPECT_EQ(outcome.results.at(1).at("build").at("minimal_pool_bytes"), 4096)
+        << "the allocator's own limit";
+}
+
+TEST(Build, LooksForNoMinimalPoolUnasked) {
+    const Outcome outcome = run({backend("hungry", hungry)}, "1GiB");
+    EXPECT_TRUE(outcome.results.at(0).at("build").at("minimal_pool_bytes").is_null());
 }
 
 TEST(Build, ErrorsOfOneDoNotStopTheOthers) {

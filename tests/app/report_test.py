@@ -125,6 +125,13 @@ class Schema(unittest.TestCase):
                 self.assertEqual(peak["allocated_bytes"], peak["live_bytes"])
                 self.assertEqual((peak["internal"], peak["external"]), (0, 0))
 
+    def test_minimal_pool(self):
+        arguments = (MODELS / "cottage.obj", "--allocator", "atomicmalloc", "--threads", 1)
+        minimal = report(*arguments, "--minimal-pool")["results"][0]["build"]["minimal_pool_bytes"]
+        # One thread needs the same every time.
+        report(*arguments, "--pool", f"{minimal}B")
+        report(*arguments, "--pool", f"{minimal * 97 // 100}B", code=4)
+
     def test_no_statistics(self):
         result = report(MODELS / "gem.obj", "--no-statistics")["results"][0]
         self.assertIsNone(result["allocations"])

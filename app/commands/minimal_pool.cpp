@@ -1,0 +1,31 @@
+#include "app/commands/minimal_pool.h"
+
+#include "app/console.h"
+#include "app/text.h"
+
+namespace heapwood::app {
+
+std::optional<std::uint64_t> minimal_pool(const Backend& backend, const scenes::Scene& scene,
+                                          const kdtree::BuildConfig& config,
+                                          kdtree::RunOptions run) {
+    run.repeat = 3;
+    run.warm_up = 0;
+    run.statistics = false;
+    const auto enough = [&](std::uint64_t bytes) {
+        run.pool_bytes = bytes;
+        show_progress("looking for the smallest pool of " + std::string(backend.traits.name) +
+                      ": " + bytes_text(bytes));
+        return backend.build(scene, config, run).status == kdtree::Status::done;
+    };
+    std::uint64_t high = run.pool_bytes;
+    std::uint64_t low = backend.traits.smallest_pool;
+    if (!enough(high)) return std::nullopt;
+    if (enough(low)) return low;
+    while (high - low > high / 50) {
+        const std::uint64_t middle = low + (high - low) / 2;
+        (enough(middle) ? high : low) = middle;
+    }
+    return high;
+}
+
+}  // namespace heapwood::app

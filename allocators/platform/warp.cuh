@@ -211,8 +211,7 @@ private:
     /// The instruction is one that PTX allows in converged warps only, so that the assembler has to
     /// bring the lanes together for it. It drops the instruction itself, whose result is not used.
     HEAPWOOD_INLINE static void converge() {
-        asm volatile(
-            "{ .reg .b32 unused; movmatrix.sync.aligned.m8n8.trans.b16 unused, %0; }" ::"r"(0));
+        asm("{ .reg .b32 unused; movmatrix.sync.aligned.m8n8.trans.b16 unused, %0; }" ::"r"(0));
     }
 #endif
 

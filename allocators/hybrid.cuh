@@ -166,6 +166,7 @@ public:
             }
             return nullptr;
         }
+
         // What is rare is out of line, so that it costs callers no registers, and takes contexts by
         // value, so that theirs need not lie in memory.
 
@@ -272,9 +273,9 @@ public:
 
         /// A run of blocks; closes idle ones if there is none.
         HEAPWOOD_NOINLINE void* from_list(Context context, std::size_t bytes) const {
-            for (;;) {
+            for (bool again = false;; again = true) {
                 void* p = list_.allocate(context, bytes);
-                if (p != nullptr || !close_idle(context)) return p;
+                if (p != nullptr || again || !close_idle(context)) return p;
             }
         }
         HEAPWOOD_NOINLINE void to_list(Context context, void* p) const {

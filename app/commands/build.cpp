@@ -169,8 +169,9 @@ Result build_with(const Backend& backend, const BuildOptions& options, const sce
         } else {
             record(options, scene, built, result);
             const std::string wrong = fault(options, scene, built, result);
-            if (!wrong.empty()) fail(Outcome::verification_failed, wrong);
-            if (options.minimal_pool) {
+            if (!wrong.empty()) {
+                fail(Outcome::verification_failed, wrong);
+            } else if (options.minimal_pool) {
                 result.minimal_pool_bytes = minimal_pool(backend, scene, options.config, run);
             }
         }

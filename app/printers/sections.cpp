@@ -22,6 +22,11 @@ std::string percent(double fraction) {
     return fraction < 0 ? "unknown" : fixed(100 * fraction, 1) + " %";
 }
 
+/// How many times the root node's array.
+std::string multiple(double times) {
+    return shortest(std::stod(fixed(times, 2))) + "x";
+}
+
 /// With the papers' asterisk where memory does not return block by block.
 std::string title(const Result& result) {
     return std::string(result.allocator.name) + (result.allocator.full ? "" : "*");
@@ -125,7 +130,7 @@ Table allocation_table(const Report& report) {
         std::vector<std::string> row(table.columns.size(), kNoValue);
         row[0] = title(r);
         row[1] = bytes_text(r.pool_bytes);
-        row[2] = shortest(std::stod(fixed(r.pool_multiple, 2))) + "x";
+        row[2] = multiple(r.pool_multiple);
         if (!r.samples.empty()) row[3] = bytes_text(r.overhead_bytes);
         if (r.allocations) {
             const allocators::Statistics& s = *r.allocations;
@@ -135,10 +140,10 @@ Table allocation_table(const Report& report) {
             row[7] = bytes_text(s.peak_live_bytes);
         }
         if (r.minimal_pool_bytes) {
-            const double multiple =
-                static_cast<double>(*r.minimal_pool_bytes) / static_cast<double>(report.root_bytes);
             row[8] = bytes_text(*r.minimal_pool_bytes) + " (" +
-                     shortest(std::stod(fixed(multiple, 2))) + "x)";
+                     multiple(static_cast<double>(*r.minimal_pool_bytes) /
+                              static_cast<double>(report.root_bytes)) +
+                     ")";
         }
         table.rows.push_back(row);
     }

@@ -166,6 +166,18 @@ void add_run(CLI::App& verb, BuildOptions& o) {
         ->default_str(PoolSize().text())
         ->type_name("SIZE");
     verb.add_option_function<std::string>(
+            "--arrays",
+            [&o](const std::string& text) {
+                if (text != "every" && text != "large") {
+                    throw CLI::ValidationError("--arrays", "'" + text + "' is not every or large");
+                }
+                o.config.small_arrays = text == "every";
+            },
+            "Which nodes' arrays come from the allocator: every node's, or those of large nodes "
+            "only, above --exact-limit")
+        ->default_str("every")
+        ->type_name("every|large");
+    verb.add_option_function<std::string>(
             "--presplit",
             [&o](const std::string& text) {
                 const auto found = presplits().find(text);

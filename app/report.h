@@ -75,6 +75,7 @@ struct Result {
     std::optional<TreeFacts> tree;
     std::optional<allocators::Statistics> allocations;  ///< unless --no-statistics
     std::optional<allocators::PeakUse> peak;            ///< if it could be found out
+    std::optional<kdtree::BuildProfile> profile;        ///< from a profiling build of the program
     std::optional<double> external_fragmentation;       ///< at the end
 };
 

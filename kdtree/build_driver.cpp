@@ -90,10 +90,18 @@ BuildMemory::BuildMemory(allocators::Place place, const scenes::Scene& scene,
     problem_.jobs = jobs_.as<Job>();
     stacks_ = allocators::Heap(place, std::uint64_t{warps} * kStackSize * sizeof(Task));
     problem_.stacks = stacks_.as<Task>();
+    if (!config.small_arrays) {
+        arenas_ = allocators::Heap(place, std::uint64_t{warps} * kArenaSize * sizeof(Reference));
+        problem_.arenas = arenas_.as<Reference>();
+    }
     problem_.slot_bits =
         static_cast<std::uint32_t>(std::bit_width(warps * (TaskQueue<Task>::kMostGiven + 1)));
     slots_ = allocators::Heap(place, sizeof(TaskSlot<Task>) << problem_.slot_bits);
     problem_.slots = slots_.as<TaskSlot<Task>>();
+    if (kProfiling) {
+        profiles_ = allocators::Heap(place, std::uint64_t{warps} * sizeof(PhaseProfile));
+        problem_.profiles = profiles_.as<PhaseProfile>();
+    }
     state_ = allocators::Heap(place, sizeof(BuildState));
     problem_.state = state_.as<BuildState>();
 
@@ -115,6 +123,7 @@ void BuildMemory::make_outputs(std::uint64_t nodes, std::uint64_t references) {
 }
 
 void BuildMemory::reset() {
+    if (kProfiling) profiles_.fill(0, 0, profiles_.size());
     state_.fill(0, 0, state_.size());
     slots_.fill(0, 0, slots_.size());
 }
@@ -123,6 +132,28 @@ BuildState BuildMemory::state() const {
     BuildState state;
     state_.read(0, &state, sizeof(state));
     return state;
+}
+
+std::optional<BuildProfile> BuildMemory::profile() const {
+    if (!kProfiling) return std::nullopt;
+    constexpr double kNanoseconds = 1e6;  // in a millisecond
+    constexpr double kInterval = std::uint64_t{1} << PhaseProfile::kIntervalBits;
+    std::vector<PhaseProfile> warps(problem_.warps);
+    profiles_.read(0, warps.data(), warps.size() * sizeof(PhaseProfile));
+    BuildProfile sum;
+    sum.interval_ms = kInterval / kNanoseconds;
+    sum.busy_warps.resize(PhaseProfile::kIntervals);
+    for (const PhaseProfile& warp : warps) {
+        for (unsigned i = 0; i < kPhases; ++i) {
+            sum.warp_ms[i] += static_cast<double>(warp.phases[i]) / kNanoseconds;
+        }
+        for (unsigned i = 0; i < sum.divided.size(); ++i) sum.divided[i] += warp.divided[i];
+        for (unsigned i = 0; i < PhaseProfile::kIntervals; ++i) {
+            sum.busy_warps[i] += static_cast<double>(warp.busy[i]) / kInterval;
+        }
+    }
+    while (!sum.busy_warps.empty() && sum.busy_warps.back() == 0) sum.busy_warps.pop_back();
+    return sum;
 }
 
 Tree BuildMemory::tree() const {

@@ -36,6 +36,8 @@ public:
     const Problem& problem() const { return problem_; }
     /// The counters after a build.
     BuildState state() const;
+    /// Where the last build's time went; nothing but in a profiling build.
+    std::optional<BuildProfile> profile() const;
     /// The finished tree, in canonical form.
     Tree tree() const;
     /// After a build that ran short of nodes or references: replaces the arrays by ones that are
@@ -54,8 +56,10 @@ private:
     allocators::Heap references_;
     allocators::Heap jobs_;
     allocators::Heap stacks_;
+    allocators::Heap arenas_;
     allocators::Heap slots_;
     allocators::Heap state_;
+    allocators::Heap profiles_;
     Problem problem_{};
 };
 
@@ -160,6 +164,7 @@ BuildResult drive(const Machine& machine, const scenes::Scene& scene, const Buil
         result.external_fragmentation = allocators::external_fragmentation(use);
         if (!done) return result;
         result.tree = memory.tree();
+        result.profile = memory.profile();
     }
     if (options.statistics) {
         allocators::Counting<A> allocator(pool);

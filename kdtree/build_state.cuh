@@ -6,6 +6,7 @@
 
 #include "allocators/platform/atomic.cuh"
 #include "kdtree/config.h"
+#include "kdtree/phase_profile.cuh"
 #include "kdtree/reference.cuh"
 #include "kdtree/sah.cuh"
 #include "kdtree/split_binned.cuh"
@@ -91,15 +92,21 @@ struct Problem {
     std::uint64_t reference_capacity;
     Job* jobs;
     std::uint32_t job_capacity;
-    Task* stacks;  ///< kStackSize tasks for each warp
+    Task* stacks;       ///< kStackSize tasks for each warp
+    Reference* arenas;  ///< kArenaSize for each warp; nullptr: all arrays come from the allocator
     TaskSlot<Task>* slots;
     std::uint32_t slot_bits;
     BuildState* state;
+    PhaseProfile* profiles;  ///< one for each warp, in a profiling build
 };
 
 /// Tasks a warp can have pending: every level of the tree leaves at most one behind, and one is
 /// being gone on with; the rest is reserve.
 inline constexpr std::uint32_t kStackSize = kMaxDepth + 4;
+
+/// References of small nodes that a warp can keep in memory of its own: on the way from a node of
+/// kExactMax references down to a leaf, each node's two children. Seldom is it too short.
+inline constexpr std::uint32_t kArenaSize = 8 * kExactMax;
 
 /// Memory that the lanes of a warp share (shared memory on a GPU).
 struct Scratch {

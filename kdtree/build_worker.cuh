@@ -26,14 +26,19 @@
 
 #include "allocators/allocator.cuh"
 #include "allocators/platform/warp.cuh"
+#include "kdtree/build_output.cuh"
 #include "kdtree/build_state.cuh"
 #include "kdtree/builder.h"
-#include "kdtree/clip.cuh"
+#include "kdtree/node_rules.cuh"
 
 namespace heapwood::kdtree {
 
+/// What a worker is compiled for (BuildConfig::small_arrays): arrays from the allocator for every
+/// node, for large ones only, or either, as the problem says. A kernel for one is 5 to 10 % faster.
+enum class Arrays { every, large, either };
+
 /// One warp's part of a build with allocator A.
-template <platform::Warp W, class A>
+template <platform::Warp W, class A, Arrays kArrays = Arrays::either>
 class BuildWorker {
     using AllocatorRef = typename A::Ref;
     /// Both children's arrays are taken in one request, as the papers do, where nobody minds that
@@ -52,6 +57,8 @@ public:
           context_(context),
           scratch_(scratch),
           state_(*problem.state),
+          output_(warp, problem),
+          clock_(warp, problem.profiles, context.warp),
           queue_(problem.slots, problem.slot_bits, &problem.state->queue_head,
                  &problem.state->queue_tail),
           stack_(problem.stacks + static_cast<std::size_t>(context.warp) * kStackSize) {}
@@ -72,7 +79,14 @@ public:
                 more = next(task);
                 continue;
             }
-            if (division.begin < division.end) partition(task.piece, division);
+            clock_.enter(task.job != nullptr                       ? Phase::divide_large
+                         : task.piece.count > problem_.exact_limit ? Phase::divide_medium
+                                                                   : Phase::divide_small);
+            if (division.begin < division.end) {
+                clock_.count_divided(division.end - division.begin);
+                partition(task.piece, division);
+            }
+            clock_.enter(Phase::other);
             warp_.sync();  // what the lanes have written: references, bins
             if (task.job != nullptr && !finish_chunk(*task.job, task.piece, division)) continue;
             release(task.piece, division);
@@ -80,13 +94,11 @@ public:
             share();
             more = next(task);
         }
+        clock_.enter(Phase::other);
         if (leader()) allocators::flush(allocator_, context_);
     }
 
 private:
-    /// Node pairs, and leaf references, that a warp reserves at a time.
-    static constexpr std::uint32_t kPairBlock = 32;
-    static constexpr std::uint32_t kReferenceBlock = 256;
     /// A warp that has seen nobody idle looks again after this many small nodes, or one larger.
     static constexpr std::uint32_t kSharePeriod = 16;
     /// References of a job below which a further warp costs more than it helps. (A smaller
@@ -102,8 +114,9 @@ private:
         std::uint64_t leaf_references[2] = {0, 0};  ///< of children that are leaves at once
         std::uint32_t node = 0;                     ///< the left child; the right one follows
         std::uint32_t leaves = 0;  ///< bit i: child i is such a leaf; its array is not kept
+        bool near = false;         ///< the children's arrays are in the arena; leaves have none
         std::uint32_t to_do = 0;   ///< bit i: child i is still to be made
-        bool made_root = false;    ///< nothing is divided: child 0 is the piece itself
+        bool whole = false;        ///< nothing is divided: child 0 is the piece itself
     };
 
     HEAPWOOD_INLINE bool leader() const { return warp_.lane() == 0; }
@@ -114,11 +127,15 @@ private:
     /// memory for it, and there is nothing to do.
     HEAPWOOD_FN Job* start() {
         Job& job = problem_.jobs[0];
-        if (context_.warp == 0) publish_root(job);
+        if (context_.warp == 0) {
+            clock_.start_all();
+            publish_root(job);
+        }
         if (leader()) {
             for (unsigned n = 0; state_.root_ready.ref().load_acquire() == 0; ++n) W::back_off(n);
         }
         warp_.sync();
+        clock_.start();
         return job.piece.references == nullptr ? nullptr : &job;
     }
 
@@ -136,7 +153,8 @@ private:
             state_.nodes = 1;  // counts pairs: the root and a sibling that is not used
             state_.jobs.value = 1;
             state_.outstanding.value = 1;
-            if (job.piece.references == nullptr) record_failure(Status::pool_exhausted, bytes);
+            if (job.piece.references == nullptr)
+                output_.record_failure(Status::pool_exhausted, bytes);
         }
         idle_ = problem_.warps - 1;
         prepare(job);
@@ -150,9 +168,14 @@ private:
     HEAPWOOD_FN bool next(Task& task) {
         if (top_ > bottom_) {
             task = stack_[--top_];
+            if (is_near(task.piece.references)) {
+                arena_used_ =
+                    static_cast<std::uint32_t>(task.piece.references - arena()) + task.piece.count;
+            }
             return true;
         }
-        top_ = bottom_ = 0;
+        top_ = bottom_ = arena_used_ = 0;
+        clock_.enter(Phase::wait);
         std::uint32_t ticket = 0;
         if (leader()) {
             if (credits_ > 0 && state_.outstanding.ref().sub_acq_rel(credits_) == credits_) {
@@ -175,6 +198,7 @@ private:
             if (warp_.any(done)) return false;
             W::back_off(n);
         }
+        clock_.enter(Phase::other);
         warp_.sync();
         task = queue_.task_of(ticket);
         warp_.sync();
@@ -196,7 +220,8 @@ private:
         look_around();
         until_share_ = idle_ > 0 ? 1 : kSharePeriod;
         for (; may_give_ > 0 && top_ - bottom_ > 1; --may_give_, ++bottom_) {
-            const Task task = stack_[bottom_];
+            Task task = stack_[bottom_];
+            if (is_near(task.piece.references) && !move_out(task.piece)) return;
             queue_.give(warp_, task, 1,
                         [&](std::uint32_t) { state_.outstanding.ref().add_relaxed(1); });
         }
@@ -208,7 +233,7 @@ private:
         bool failed = false;
         if (leader()) {
             idle_ = queue_.waiting();
-            failed = has_failed();
+            failed = output_.has_failed();
         }
         aborted_ = warp_.any(failed);
         idle_ = warp_.shuffle(idle_, 0);
@@ -223,6 +248,7 @@ private:
 
     /// Collective: arrays for both children, or false (and nothing allocated).
     HEAPWOOD_FN bool allocate_children(const Split& split, Reference* (&arrays)[2]) {
+        clock_.enter(Phase::allocate);
         const std::size_t bytes[2] = {bytes_of(split.left), bytes_of(split.right)};
         if constexpr (kJoint) {
             void* both = leader() ? allocator_.allocate(context_, bytes[0] + bytes[1]) : nullptr;
@@ -253,9 +279,9 @@ private:
         warp_.sync();  // what the other lane's allocation wrote, before it is freed from here
         if (leader()) {
             const bool first_failed = arrays[0] == nullptr;
-            record_failure(Status::pool_exhausted, kJoint         ? bytes[0] + bytes[1]
-                                                   : first_failed ? bytes[0]
-                                                                  : bytes[1]);
+            output_.record_failure(Status::pool_exhausted, kJoint         ? bytes[0] + bytes[1]
+                                                           : first_failed ? bytes[0]
+                                                                          : bytes[1]);
             if constexpr (!kJoint) {  // a joint request has failed as a whole
                 free_one(allocator_, context_, first_failed ? arrays[1] : arrays[0],
                          first_failed ? bytes[1] : bytes[0]);
@@ -265,8 +291,56 @@ private:
         return false;
     }
 
-    /// Out of line, for it is rare. Static, for a call with `this` would force the whole worker
+    /// The warp's own references (BuildConfig::small_arrays). The nodes on the stack whose arrays
+    /// are there have them in the stack's order; whatever is beyond that of the newest is free.
+    HEAPWOOD_INLINE Reference* arena() const {
+        return problem_.arenas + static_cast<std::size_t>(context_.warp) * kArenaSize;
+    }
+    HEAPWOOD_INLINE bool has_arena() const {
+        return kArrays == Arrays::large ||
+               (kArrays == Arrays::either && problem_.arenas != nullptr);
+    }
+    HEAPWOOD_INLINE bool is_near(const Reference* p) const {
+        return has_arena() && p >= arena() && p < arena() + kArenaSize;
+    }
+
+    /// Takes arrays for the children of a piece from the arena if they are small and there is room.
+    HEAPWOOD_INLINE bool place_near(const Piece& piece, Reference* (&arrays)[2]) {
+        const Split& split = piece.split;
+        if (!has_arena() || piece.count > problem_.large_limit ||
+            split.left > problem_.exact_limit || split.right > problem_.exact_limit ||
+            arena_used_ + split.left + split.right > kArenaSize) {
+            return false;
+        }
+        // The one that is gone on with first lies beyond the other.
+        Reference* place = arena() + arena_used_;
+        arrays[0] = goes_first(split) == 0 ? place + split.right : place;
+        arrays[1] = goes_first(split) == 0 ? place : place + split.left;
+        arena_used_ += split.left + split.right;
+        return true;
+    }
+
+    /// Collective: moves a piece's references from the arena into an array from the allocator, so
+    /// that another warp can take it. False: there is no memory for that, and nothing is changed.
+    HEAPWOOD_FN bool move_out(Piece& piece) {
+        void* p = leader() ? allocate_one(allocator_, context_, bytes_of(piece.count)) : nullptr;
+        auto* array = reinterpret_cast<Reference*>(
+            warp_.shuffle(std::uint64_t{reinterpret_cast<std::uintptr_t>(p)}, 0));
+        if (array == nullptr) return false;
+        HEAPWOOD_UNROLL(1)
+        for (std::uint32_t i = warp_.lane(); i < piece.count; i += W::width) {
+            store_wide(array + i, load_wide(piece.references + i));
+        }
+        piece.references = array;
+        return true;
+    }
+
+    /// Out of line, for they are rare. Static, for a call with `this` would force the whole worker
     /// from registers into memory.
+    HEAPWOOD_NOINLINE static void* allocate_one(const AllocatorRef& allocator,
+                                                allocators::Context context, std::uint64_t bytes) {
+        return allocator.allocate(context, bytes);
+    }
     HEAPWOOD_NOINLINE static void free_one(const AllocatorRef& allocator,
                                            allocators::Context context, Reference* p,
                                            std::uint64_t bytes) {
@@ -290,8 +364,9 @@ private:
     /// Collective, after a sync: frees the array of a piece, and those of children that are leaves.
     HEAPWOOD_FN void release(const Piece& piece, const Division& division) {
         if constexpr (kFrees) {
+            clock_.enter(Phase::free);
             for (unsigned i = warp_.lane(); i < 3; i += W::width) {
-                Reference* p = division.made_root ? nullptr : piece.references;
+                Reference* p = division.whole ? nullptr : piece.references;
                 std::uint32_t count = piece.count;
                 if (i < 2) {
                     p = (division.leaves >> i & 1U) == 0 ? nullptr
@@ -299,112 +374,27 @@ private:
                                                          : division.arrays[1];
                     count = i == 0 ? piece.split.left : piece.split.right;
                 }
-                if (p != nullptr) allocator_.deallocate(context_, p, bytes_of(count));
+                if (p != nullptr && !is_near(p)) {
+                    allocator_.deallocate(context_, p, bytes_of(count));
+                }
             }
             warp_.sync();
+            clock_.enter(Phase::other);
         }
     }
 
     // ---------------------------------------------------------------- nodes and leaves
 
-    /// Collective: the index of the first of two adjacent new nodes.
-    HEAPWOOD_FN std::uint32_t reserve_pair() {
-        if (pair_ == pair_end_) {
-            std::uint64_t first = 0;
-            if (leader()) first = platform::AtomicRef(state_.nodes).add_relaxed(kPairBlock);
-            first = warp_.shuffle(first, 0);
-            // Far beyond any capacity it only matters that no index wraps around.
-            pair_ = static_cast<std::uint32_t>(first < Node::kLimit ? first : Node::kLimit);
-            pair_end_ = pair_ + kPairBlock;
-        }
-        return 2 * pair_++;
-    }
-
-    HEAPWOOD_INLINE void write_node(std::uint32_t index, Node node) {
-        if (index < problem_.node_capacity) {
-            problem_.nodes[index] = node;
-        } else {
-            record_failure(Status::nodes_exhausted, 0);
-        }
-    }
-
-    /// Collective: where `count` references of a leaf go.
-    HEAPWOOD_FN std::uint64_t reserve_references(std::uint32_t count) {
-        if (count > reference_end_ - reference_) {
-            const bool own = count >= kReferenceBlock;
-            std::uint64_t first = 0;
-            if (leader()) {
-                first = platform::AtomicRef(state_.references)
-                            .add_relaxed(own ? count : kReferenceBlock);
-            }
-            first = warp_.shuffle(first, 0);
-            if (own) return first;
-            reference_ = first;
-            reference_end_ = first + kReferenceBlock;
-        }
-        const std::uint64_t first = reference_;
-        reference_ += count;
-        return first;
-    }
-
-    HEAPWOOD_INLINE void write_reference(std::uint64_t index, std::uint32_t primitive) {
-        if (index < problem_.reference_capacity) {
-            problem_.references[index] = primitive;
-        } else {
-            record_failure(Status::references_exhausted, 0);
-        }
-    }
-
     HEAPWOOD_FN void write_leaf(const Piece& piece) {
-        const std::uint64_t first = reserve_references(piece.count);
+        const std::uint64_t first = output_.reserve_references(piece.count);
         HEAPWOOD_UNROLL(1)
         for (std::uint32_t i = warp_.lane(); i < piece.count; i += W::width) {
-            write_reference(first + i, piece.references[i].primitive);
+            output_.write_reference(first + i, piece.references[i].primitive);
         }
         if (leader()) {
-            write_node(piece.node, Node::leaf(static_cast<std::uint32_t>(first), piece.count));
+            output_.write_node(piece.node,
+                               Node::leaf(static_cast<std::uint32_t>(first), piece.count));
         }
-    }
-
-    /// Records a failure: the first one, but lack of memory, which ends the build, before lack of
-    /// space for nodes and references, which does not. Any lane may call it.
-    HEAPWOOD_INLINE void record_failure(Status status, std::uint64_t bytes) {
-        record_failure(state_, status, bytes);
-    }
-    HEAPWOOD_NOINLINE static void record_failure(BuildState& state, Status status,
-                                                 std::uint64_t bytes) {
-        const auto value = static_cast<std::uint32_t>(status);
-        if (status == Status::pool_exhausted) {
-            if (state.status.ref().exchange_acq_rel(value) != value) {
-                platform::AtomicRef(state.failed_bytes).store_relaxed(bytes);
-            }
-        } else {
-            auto none = static_cast<std::uint32_t>(Status::done);
-            state.status.ref().cas_relaxed(none, value);
-        }
-    }
-    HEAPWOOD_INLINE bool has_failed() {
-        return state_.status.ref().load_relaxed() ==
-               static_cast<std::uint32_t>(Status::pool_exhausted);
-    }
-
-    /// Cuts empty space off a piece: writes the inner node and its empty leaf, and makes the
-    /// piece the other child. The references stay where they are.
-    HEAPWOOD_FN void cut_empty(Piece& piece, const Split& split) {
-        const std::uint32_t child = reserve_pair();
-        const bool left_empty = split.left == 0;
-        if (leader()) {
-            write_node(piece.node, Node::inner(split.axis, split.position, child));
-            write_node(left_empty ? child : child + 1, Node::leaf(0, 0));
-        }
-        piece.node = left_empty ? child + 1 : child;
-        piece.cell = left_empty ? upper_cell(piece.cell, split.axis, split.position)
-                                : lower_cell(piece.cell, split.axis, split.position);
-        ++piece.depth;
-    }
-
-    HEAPWOOD_INLINE bool must_be_leaf(std::uint32_t count, std::uint32_t depth) const {
-        return count <= problem_.leaf_limit || depth >= problem_.max_depth;
     }
 
     HEAPWOOD_INLINE static Piece child_of(const Piece& parent, const Split& split, unsigned side,
@@ -428,21 +418,25 @@ private:
         Piece& piece = task.piece;
         if (aborted_) return;
         warp_.sync();  // the scratch memory's previous use is over in all lanes
-        if (piece.count <= problem_.exact_limit) {
-            find_exact_split(piece);
-        } else {
+        if (piece.count > problem_.exact_limit) {
             until_share_ = 1;
+        } else {
+            clock_.enter(Phase::search);
+            find_exact_split(piece);
+            clock_.enter(Phase::other);
         }
         const Split& split = piece.split;
         if (split.axis == Split::kMakeLeaf) {
             write_leaf(piece);
             return;
         }
-        if (!allocate_children(split, division.arrays)) return;
+        division.near = place_near(piece, division.arrays);
+        if (!division.near && !allocate_children(split, division.arrays)) return;
+        clock_.enter(Phase::other);
         division.end = piece.count;
-        division.node = reserve_pair();
+        division.node = output_.reserve_pair();
         if (leader()) {
-            write_node(piece.node, Node::inner(split.axis, split.position, division.node));
+            output_.write_node(piece.node, Node::inner(split.axis, split.position, division.node));
         }
         HEAPWOOD_UNROLL(1)
         for (unsigned side = 0; side < 2; ++side) {
@@ -454,15 +448,16 @@ private:
                         side == 0 ? lower_cell(piece.tight, split.axis, split.position)
                                   : upper_cell(piece.tight, split.axis, split.position));
                 }
-            } else if (must_be_leaf(count, piece.depth + 1)) {
-                // Written out with the division; its array still comes from the allocator and is
-                // filled, as any node's.
-                const std::uint64_t first = reserve_references(count);
+            } else if (must_be_leaf(problem_, count, piece.depth + 1)) {
+                // Written out with the division; an array from the allocator is still filled, as
+                // any node's.
+                const std::uint64_t first = output_.reserve_references(count);
                 (side == 0 ? division.leaf_references[0] : division.leaf_references[1]) = first;
                 division.leaves |= 1U << side;
+                if (division.near) (side == 0 ? division.arrays[0] : division.arrays[1]) = nullptr;
                 if (leader()) {
-                    write_node(division.node + side,
-                               Node::leaf(static_cast<std::uint32_t>(first), count));
+                    output_.write_node(division.node + side,
+                                       Node::leaf(static_cast<std::uint32_t>(first), count));
                 }
             }
         }
@@ -471,24 +466,30 @@ private:
         if (piece.count > problem_.large_limit) task.job = make_job(piece, division);
     }
 
+    /// The child with more references: on the longest way to a leaf nobody should wait.
+    HEAPWOOD_INLINE static unsigned goes_first(const Split& split) {
+        return split.left > split.right ? 0 : 1;
+    }
+
     /// Schedules the children of a node that has been divided, whose bins, if they are above the
-    /// exact limit, are in the scratch memory. The one with more references comes first: on the
-    /// longest way to a leaf nobody should wait. This warp goes on with it, too.
+    /// exact limit, are in the scratch memory. This warp goes on with one of them.
     HEAPWOOD_FN void schedule_children(const Piece& piece, const Division& division) {
-        const unsigned first = piece.split.left > piece.split.right ? 0 : 1;
+        const unsigned first = goes_first(piece.split);
         std::uint32_t place = top_ + (division.to_do == 3 ? 1 : 0);
         HEAPWOOD_UNROLL(1)
         for (unsigned i = 0; i < 2; ++i) {
             const unsigned side = i ^ first;
             if ((division.to_do >> side & 1U) == 0) continue;
             Piece child = piece;
-            if (!division.made_root) {
+            if (!division.whole) {
                 child =
                     child_of(piece, piece.split, side,
                              side == 0 ? division.arrays[0] : division.arrays[1], division.node);
             }
             if (child.count > problem_.exact_limit && !aborted_) {
+                clock_.enter(Phase::decide);
                 decide(child, scratch_.bins[side], scratch_.frames[side]);
+                clock_.enter(Phase::other);
             }
             if (leader()) stack_[place] = {nullptr, child};
             --place;
@@ -503,12 +504,12 @@ private:
         piece.tight = bins.tight();
         for (;;) {
             piece.split.axis = Split::kMakeLeaf;
-            if (must_be_leaf(piece.count, piece.depth)) return;
+            if (must_be_leaf(problem_, piece.count, piece.depth)) return;
             piece.split = split_binned(warp_, bins, frame, piece.cell, piece.tight, piece.count,
                                        problem_.model);
             if (piece.split.axis == Split::kMakeLeaf) return;
             if (piece.split.left > 0 && piece.split.right > 0) return;
-            cut_empty(piece, piece.split);
+            cut_empty(warp_, output_, piece, piece.split);
         }
     }
 
@@ -534,16 +535,18 @@ private:
                 to[1] = goes_right(lo, hi, split.position, split.side);
             }
             Reference above = below;
-            if (to[0] && to[1]) cut(split, below, above);
+            if (to[0] && to[1] && (division.arrays[0] != nullptr || division.arrays[1] != nullptr))
+                cut_reference(problem_, split, below, above);
             HEAPWOOD_UNROLL_ALL
             for (unsigned side = 0; side < 2; ++side) {
                 const Reference& part = side == 0 ? below : above;
                 const std::uint32_t lanes = warp_.ballot(to[side]);
                 if (to[side]) {
                     const std::uint32_t k = used[side] + platform::popcount(lanes & lower_lanes);
-                    store_wide(division.arrays[side] + k, part);
+                    if (division.arrays[side] != nullptr)
+                        store_wide(division.arrays[side] + k, part);
                     if ((division.leaves >> side & 1U) != 0) {
-                        write_reference(division.leaf_references[side] + k, part.primitive);
+                        output_.write_reference(division.leaf_references[side] + k, part.primitive);
                     }
                     if (bin[side]) around[side].add(part.lo, part.hi);
                 }
@@ -580,23 +583,6 @@ private:
         }
     }
 
-    /// Cuts a reference that the plane crosses into its parts.
-    HEAPWOOD_FN void cut(const Split& split, Reference& below, Reference& above) const {
-        if (problem_.clip) {
-            Box low;
-            Box high;
-            clip(load_wide(problem_.triangles + below.primitive), {below.lo, below.hi}, split.axis,
-                 split.position, low, high);
-            below.lo = low.lo;
-            below.hi = low.hi;
-            above.lo = high.lo;
-            above.hi = high.hi;
-        } else {
-            set_component(below.hi, split.axis, split.position);
-            set_component(above.lo, split.axis, split.position);
-        }
-    }
-
     // ---------------------------------------------------------------- large nodes
 
     /// How many references of a job a warp takes at a time: few while there are idle warps to take
@@ -612,6 +598,7 @@ private:
     HEAPWOOD_FN Job* make_job(const Piece& piece, const Division& division) {
         std::uint32_t number = 0;
         if (leader()) number = state_.jobs.ref().add_relaxed(1);
+        look_around();
         number = warp_.shuffle(number, 0);
         if (number >= problem_.job_capacity) return nullptr;
         Job& job = problem_.jobs[number];
@@ -663,6 +650,7 @@ private:
 
     /// Collective: takes a chunk of a job and makes ready to divide it. False: none is left.
     HEAPWOOD_FN bool prepare_chunk(Job& job, Piece& piece, Division& division) {
+        clock_.enter(Phase::chunks);
         std::uint32_t chunk = 0;
         if (leader()) chunk = job.next_chunk.ref().add_relaxed(1);
         look_around();
@@ -699,6 +687,7 @@ private:
     /// Collective: adds what a chunk has brought to the job. True for the last chunk, whose warp
     /// goes on with the job: `piece` becomes the job's, which has become the warp's own.
     HEAPWOOD_FN bool finish_chunk(Job& job, Piece& piece, Division& division) {
+        clock_.enter(Phase::chunks);
         if (division.begin < division.end) {
             if (piece.split.left > problem_.exact_limit) add_bins(job.bins[0], scratch_.bins[0]);
             if (piece.split.right > problem_.exact_limit) add_bins(job.bins[1], scratch_.bins[1]);
@@ -775,7 +764,7 @@ private:
         // A warp that skipped its chunk had seen the failure, and released that with its part.
         look_around();
         piece = job.piece;
-        division.made_root = job.makes_root;
+        division.whole = job.makes_root;
         division.to_do = job.makes_root ? 1 : 3;
         division.node = job.child_node;
         division.arrays[0] = job.child_references[0];
@@ -793,7 +782,7 @@ private:
     /// Chooses the split of a small piece; empty space is cut off at once.
     HEAPWOOD_FN void find_exact_split(Piece& piece) {
         piece.split.axis = Split::kMakeLeaf;
-        if (must_be_leaf(piece.count, piece.depth)) return;
+        if (must_be_leaf(problem_, piece.count, piece.depth)) return;
         HEAPWOOD_UNROLL(1)
         for (unsigned i = warp_.lane(); i < piece.count; i += W::width) {
             const Reference r = load_wide(piece.references + i);
@@ -801,16 +790,7 @@ private:
         }
         warp_.sync();
         scratch_.exact.count(warp_, piece.count);
-        for (;;) {
-            piece.split = scratch_.exact.best(warp_, piece.cell, piece.count, problem_.model);
-            if (piece.split.axis == Split::kMakeLeaf) return;
-            if (piece.split.left > 0 && piece.split.right > 0) return;
-            cut_empty(piece, piece.split);
-            if (must_be_leaf(piece.count, piece.depth)) {
-                piece.split.axis = Split::kMakeLeaf;
-                return;
-            }
-        }
+        piece.split = exact_split(warp_, problem_, output_, scratch_.exact, piece, piece.count);
     }
 
     const W warp_;
@@ -820,16 +800,15 @@ private:
     const allocators::Context context_;
     Scratch& scratch_;
     BuildState& state_;
+    BuildOutput<W> output_;
+    PhaseClock<W> clock_;
     const TaskQueue<Task> queue_;
     Task* const stack_;
     std::uint32_t bottom_ = 0;
     std::uint32_t top_ = 0;
-    std::uint32_t credits_ = 0;  ///< held by this warp (leader's count is what matters)
+    std::uint32_t arena_used_ = 0;  ///< references
+    std::uint32_t credits_ = 0;     ///< held by this warp (leader's count is what matters)
     std::uint32_t until_share_ = kSharePeriod;
-    std::uint32_t pair_ = 0;
-    std::uint32_t pair_end_ = 0;
-    std::uint64_t reference_ = 0;
-    std::uint64_t reference_end_ = 0;
     std::uint32_t idle_ = 0;      ///< about how many warps waited when this one last looked
     std::uint32_t may_give_ = 0;  ///< tasks it may give before it looks again
     bool aborted_ = false;

@@ -2,6 +2,7 @@
 /// The builder as its callers see it: a scene and a configuration in, a canonical tree out.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -10,6 +11,7 @@
 #include "allocators/allocator.cuh"
 #include "allocators/statistics.h"
 #include "kdtree/config.h"
+#include "kdtree/phase_profile.cuh"
 #include "kdtree/tree.h"
 #include "scenes/scene.h"
 
@@ -34,6 +36,14 @@ struct RunOptions {
     bool statistics = true;  ///< more runs with the counting adaptor
 };
 
+/// Where the time of a build went, from a profiling build of the program (HEAPWOOD_PROFILE).
+struct BuildProfile {
+    std::array<double, kPhases> warp_ms{};   ///< by Phase: milliseconds, summed over the warps
+    std::array<std::uint64_t, 3> divided{};  ///< references of divided nodes: small, medium, large
+    double interval_ms = 0;
+    std::vector<double> busy_warps;  ///< how many, by interval, from the build's start to its end
+};
+
 /// A build's outcome. If status is not done, `message` says what ran out and what would have been
 /// enough, and the tree is empty.
 struct BuildResult {
@@ -50,6 +60,8 @@ struct BuildResult {
     allocators::Statistics allocations;
     /// Of the pool when most was live in it, if that is known and statistics were asked for.
     std::optional<allocators::PeakUse> peak;
+    /// Of the last timed build.
+    std::optional<BuildProfile> profile;
     /// Of the pool after the last build, when everything has been freed; negative: unknown.
     double external_fragmentation = -1;
     /// Bytes still allocated after the last build, whether it is done or not; for a full allocator

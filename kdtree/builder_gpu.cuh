@@ -36,7 +36,7 @@ __device__ inline std::uint32_t multiprocessor(std::uint32_t count) {
 
 /// The whole build. Launched with no more blocks than are resident, for its warps wait for one
 /// another.
-template <class A>
+template <class A, Arrays kArrays>
 __global__ void __launch_bounds__(kWarpsPerBlock * 32, kBlocksPerMultiprocessor)
     build_kernel(const __grid_constant__ Problem problem,
                  const __grid_constant__ typename A::Ref allocator, std::uint32_t multiprocessors) {
@@ -48,7 +48,8 @@ __global__ void __launch_bounds__(kWarpsPerBlock * 32, kBlocksPerMultiprocessor)
     const allocators::Context context{.multiprocessor = multiprocessor(multiprocessors),
                                       .warp = blockIdx.x * kWarpsPerBlock + in_block,
                                       .cache = &caches[in_block]};
-    BuildWorker<platform::DeviceWarp, A> worker({}, problem, allocator, context, scratch[in_block]);
+    BuildWorker<platform::DeviceWarp, A, kArrays> worker({}, problem, allocator, context,
+                                                         scratch[in_block]);
     worker.run();
 }
 
@@ -57,7 +58,7 @@ template <class A>
 class GpuMachine {
 public:
     /// @throws std::runtime_error if there is no usable device.
-    GpuMachine() {
+    explicit GpuMachine(const BuildConfig& config) : small_arrays_(config.small_arrays) {
         int device = 0;
         check_cuda(cudaGetDevice(&device), "finding the device");
         check_cuda(
@@ -79,8 +80,8 @@ public:
         Event stop;
         const int blocks = std::is_same_v<A, B> ? blocks_ : counting_blocks_;
         check_cuda(cudaEventRecord(start.event), "recording an event");
-        build_kernel<B><<<static_cast<unsigned>(blocks), kWarpsPerBlock * 32>>>(problem, allocator,
-                                                                                multiprocessors());
+        kernel<B>()<<<static_cast<unsigned>(blocks), kWarpsPerBlock * 32>>>(problem, allocator,
+                                                                            multiprocessors());
         check_cuda(cudaGetLastError(), "launching the build kernel");
         check_cuda(cudaEventRecord(stop.event), "recording an event");
         check_cuda(cudaEventSynchronize(stop.event), "running the build kernel");
@@ -92,7 +93,7 @@ public:
     template <class B>
     void describe(BuildResult& result) const {
         cudaFuncAttributes attributes{};
-        check_cuda(cudaFuncGetAttributes(&attributes, build_kernel<B>), "inspecting the kernel");
+        check_cuda(cudaFuncGetAttributes(&attributes, kernel<B>()), "inspecting the kernel");
         result.registers = static_cast<unsigned>(attributes.numRegs);
         result.spill_bytes = static_cast<unsigned>(attributes.localSizeBytes);
     }
@@ -107,15 +108,26 @@ private:
         cudaEvent_t event = nullptr;
     };
 
+    /// A's kernels are those that are timed.
+    template <class B>
+    auto kernel() const {
+        if constexpr (std::is_same_v<A, B>) {
+            return small_arrays_ ? build_kernel<B, Arrays::every> : build_kernel<B, Arrays::large>;
+        } else {
+            return build_kernel<B, Arrays::either>;
+        }
+    }
+
     template <class B>
     int resident_blocks() const {
         int per_multiprocessor = 0;
-        check_cuda(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
-                       &per_multiprocessor, build_kernel<B>, kWarpsPerBlock * 32, 0),
+        check_cuda(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_multiprocessor, kernel<B>(),
+                                                                 kWarpsPerBlock * 32, 0),
                    "computing the occupancy");
         return per_multiprocessor * multiprocessors_;
     }
 
+    bool small_arrays_;
     int multiprocessors_ = 0;
     int blocks_ = 0;
     int counting_blocks_ = 0;
@@ -126,7 +138,7 @@ private:
 template <allocators::Allocator A>
 BuildResult build_on_gpu(const scenes::Scene& scene, const BuildConfig& config,
                          const RunOptions& options) {
-    return drive<A>(GpuMachine<A>(), scene, config, options);
+    return drive<A>(GpuMachine<A>(config), scene, config, options);
 }
 
 }  // namespace heapwood::kdtree

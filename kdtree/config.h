@@ -7,8 +7,8 @@
 namespace heapwood::kdtree {
 
 /// How a tree is built. The tree depends on nothing but the triangles and these fields, and not
-/// on those that only say how the work is divided (large_limit, chunk) or how much memory there
-/// is (max_nodes, max_references).
+/// on those that only say how the work is divided (large_limit, chunk, small_arrays) or how much
+/// memory there is (max_nodes, max_references).
 struct BuildConfig {
     /// Ct of the SAH: cost of visiting an inner node, in triangle tests' currency.
     float traversal_cost = 1.0F;
@@ -25,11 +25,17 @@ struct BuildConfig {
     /// all planes.
     std::uint32_t exact_limit = 64;
     /// Nodes above this many references are shared by many warps.
-    std::uint32_t large_limit = 1024;
+    std::uint32_t large_limit = 512;
     /// Most references of such a node that a warp takes at a time; fewer while other warps idle.
     std::uint32_t chunk = 256;
     /// Clip triangles at split planes, rather than cut their boxes only.
     bool clip = true;
+
+    /// Whether every child's array comes from the allocator, as in Vinkler & Havran 2014. If not,
+    /// a warp keeps the arrays of nodes of at most exact_limit references in memory of its own,
+    /// unless their parent was divided by many warps, their sibling is larger, the memory is full,
+    /// or another warp takes the node on.
+    bool small_arrays = true;
 
     /// Capacity of the node array; 0: estimated, and enlarged if the estimate was short.
     std::uint64_t max_nodes = 0;

@@ -128,7 +128,7 @@ HEAPWOOD_INLINE void clear_bins(const W& warp, Bins& bins) {
 /// Collective: copies bins. No sync is implied.
 template <class W>
 HEAPWOOD_INLINE void copy_bins(const W& warp, Bins& to, const Bins& from) {
-    HEAPWOOD_UNROLL(1)
+    HEAPWOOD_UNROLL_ALL
     for (unsigned i = warp.lane(); i < Bins::kWords; i += W::width) to.words()[i] = from.words()[i];
     for (unsigned i = warp.lane(); i < 3; i += W::width) {
         to.lowest[i] = from.lowest[i];

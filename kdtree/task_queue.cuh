@@ -45,7 +45,7 @@ template <class Task>
 class TaskQueue {
 public:
     /// Most tasks given at once.
-    static constexpr std::uint32_t kMostGiven = 16;
+    static constexpr std::uint32_t kMostGiven = 32;
 
     HEAPWOOD_FN TaskQueue(TaskSlot<Task>* slots, std::uint32_t slot_bits, Counter* head,
                           Counter* tail)

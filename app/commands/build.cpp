@@ -119,6 +119,7 @@ void record(const BuildOptions& options, const scenes::Scene& scene,
     result.spill_bytes = built.spill_bytes;
     if (options.statistics) result.allocations = built.allocations;
     result.peak = built.peak;
+    result.profile = built.profile;
     if (built.external_fragmentation >= 0) {
         result.external_fragmentation = built.external_fragmentation;
     }

@@ -39,7 +39,7 @@ Row row(const Report& report, const Result& r) {
               {"version", version().version},
               {"git", version().git},
               {"allocator", r.allocator.name},
-              {"arrays", "every"},
+              {"arrays", report.configuration.small_arrays ? "every" : "large"},
               {"outcome", name(r.outcome)},
               {"message", r.message},
               {"pool_bytes", text(r.pool_bytes)},

@@ -89,7 +89,7 @@ Json build_json(const Report& report, const Result& r) {
     return {{"allocator", r.allocator.name},
             {"full_allocator", r.allocator.full},
             {"device", report.machine.gpu ? "gpu" : "cpu"},
-            {"arrays", "every"},
+            {"arrays", report.configuration.small_arrays ? "every" : "large"},
             {"pool_bytes", r.pool_bytes},
             {"pool_multiple", r.pool_multiple},
             {"minimal_pool_bytes",

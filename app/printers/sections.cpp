@@ -41,8 +41,11 @@ Table scene_table(const Report& report) {
                        " of zero area), " + grouped(report.vertices) + " vertices"},
         {"bounds", vector_text(report.bounds.lo) + " to " + vector_text(report.bounds.hi)},
         {"device", report.machine.text()},
-        {"arrays", "every (each child's array comes from the allocator), clipping " +
-                       std::string(c.clip ? "on" : "off")}};
+        {"arrays",
+         std::string(c.small_arrays
+                         ? "every (each child's array comes from the allocator)"
+                         : "large (those of small nodes do not come from the allocator)") +
+             ", clipping " + (c.clip ? "on" : "off")}};
     return table;
 }
 
@@ -177,6 +180,43 @@ Table fragmentation_table(const Report& report) {
     return table;
 }
 
+/// Where the time of a build went. The floor: bytes that a build streams at least if every level of
+/// nodes above the exact limit is read and written once, and all triangles once.
+Table profile_table(const Report& report, const Result& r) {
+    const kdtree::BuildProfile& profile = *r.profile;
+    Table table{.title = "Profile of " + std::string(r.allocator.name) + " (slowed by counting)",
+                .columns = {{""}, {"", true}, {""}},
+                .rows = {}};
+    double all = 0;
+    for (const double ms : profile.warp_ms) all += ms;
+    for (unsigned i = 0; i < kdtree::kPhases; ++i) {
+        table.rows.push_back(
+            {kdtree::kPhaseNames[i], percent(profile.warp_ms[i] / all), "of the warps' time"});
+    }
+    double busy = 0;
+    for (const double warps : profile.busy_warps) busy = std::max(busy, warps);
+    const auto full =
+        static_cast<std::size_t>(std::count_if(profile.busy_warps.begin(), profile.busy_warps.end(),
+                                               [&](double warps) { return warps > 0.9 * busy; }));
+    table.rows.push_back({"busy", milliseconds(profile.interval_ms * static_cast<double>(full)),
+                          "ms in which nine of ten warps were"});
+    const auto triangles = static_cast<double>(report.triangles);
+    static constexpr const char* kSizes[] = {"small", "medium", "large"};
+    for (unsigned i = 0; i < profile.divided.size(); ++i) {
+        table.rows.push_back({std::string("divided, ") + kSizes[i],
+                              fixed(static_cast<double>(profile.divided[i]) / triangles, 1),
+                              "references of such nodes per triangle"});
+    }
+    const double bytes =
+        64 * static_cast<double>(profile.divided[1] + profile.divided[2]) + 100 * triangles;
+    const double floor_ms = bytes / 3e9;
+    table.rows.push_back({"floor", milliseconds(floor_ms),
+                          "ms to stream " + fixed(bytes / 1e6, 0) + " MB at 3 TB/s"});
+    table.rows.push_back(
+        {"T_build", fixed(spread(r.samples).median / floor_ms, 1) + "x", "of that"});
+    return table;
+}
+
 Table kernels_table(const Report& report) {
     Table table = registers_table();
     for (const Result& r : report.results) {
@@ -196,6 +236,9 @@ std::vector<Table> sections(const Report& report) {
         if (trees_agree(report)) break;
     }
     all.push_back(time_table(report));
+    for (const Result& result : report.results) {
+        if (result.profile) all.push_back(profile_table(report, result));
+    }
     all.push_back(allocation_table(report));
     all.push_back(fragmentation_table(report));
     if (report.machine.gpu) all.push_back(kernels_table(report));

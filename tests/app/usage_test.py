@@ -91,6 +91,7 @@ class Mistakes(unittest.TestCase):
         self.check(["--json -", "--markdown"], "list", "--markdown", "--json", "-")
         self.check(["--quiet", "--verbose"], "build", SCENE, "-q", "-v")
         self.check(["'tpu'", "auto, gpu, cpu"], "build", SCENE, "--device", "tpu")
+        self.check(["'small'", "every or large"], "build", SCENE, "--arrays", "small")
 
     def test_json_target_is_checked_before_the_build(self):
         # A scene that cannot be loaded shows that nothing was tried before the check.

@@ -3,8 +3,8 @@
 /// be made to fail.
 ///
 /// A machine M has `name`, `available()`, `kThreads` (host threads or lanes that run at once; 0 on
-/// a GPU), `kTriangles` (how large a scene it builds in a moment), and `make<A>()`: a machine of
-/// kdtree/build_driver.h.
+/// a GPU), `kTriangles` (how large a scene it builds in a moment), and `make<A>(config)`: a machine
+/// of kdtree/build_driver.h.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -42,7 +42,7 @@ struct Threads {
     static constexpr std::uint64_t kTriangles = kSlow ? 400 : 2000;
     static bool available() { return true; }
     template <class A>
-    static CpuMachine make() {
+    static CpuMachine make(const BuildConfig&) {
         return CpuMachine(N);
     }
 };
@@ -74,7 +74,7 @@ struct LockstepWarps {
         void describe(BuildResult&) const {}
     };
     template <class A>
-    static Machine make() {
+    static Machine make(const BuildConfig&) {
         return {};
     }
 };
@@ -87,8 +87,8 @@ struct Gpu {
     static constexpr std::uint64_t kTriangles = 2000;
     static bool available() { return heapwood::tests::DeviceMachine::available(); }
     template <class A>
-    static GpuMachine<A> make() {
-        return GpuMachine<A>();
+    static GpuMachine<A> make(const BuildConfig& config) {
+        return GpuMachine<A>(config);
     }
 };
 #endif
@@ -121,7 +121,7 @@ Attempt attempt(const scenes::Scene& scene, const BuildConfig& config, std::uint
                 const Limit& limit) {
     using Limited = allocators::Limiting<A>;
     using Counted = allocators::Counting<Limited>;
-    const auto machine = M::template make<Limited>();
+    const auto machine = M::template make<Limited>(config);
     BuildMemory memory(machine.place(), scene, config, machine.warps());
     Counted allocator({.place = machine.place(),
                        .bytes = pool_bytes,
@@ -163,7 +163,9 @@ inline Tree plain_tree(const scenes::Scene& scene, const BuildConfig& config) {
     options.warm_up = 0;
     options.threads = 1;
     options.statistics = false;
-    const BuildResult result = build_on_cpu<allocators::AtomicMalloc>(scene, config, options);
+    BuildConfig all = config;
+    all.small_arrays = true;
+    const BuildResult result = build_on_cpu<allocators::AtomicMalloc>(scene, all, options);
     EXPECT_EQ(result.status, Status::done) << scene.path << ": " << result.message;
     return result.tree;
 }

@@ -38,7 +38,7 @@ protected:
     }
     static BuildResult build(const scenes::Scene& scene, const BuildConfig& config,
                              const RunOptions& o = options()) {
-        return drive<Allocator>(Machine::template make<Allocator>(), scene, config, o);
+        return drive<Allocator>(Machine::template make<Allocator>(config), scene, config, o);
     }
     /// The build is done, nothing leaked, and the tree is the one of `plain_tree`.
     static void expect_tree(const scenes::Scene& scene, const BuildConfig& config,
@@ -51,9 +51,16 @@ protected:
             EXPECT_EQ(result.leaked_bytes, 0U) << scene.path << what;
         }
     }
+    /// With arrays from the allocator for all nodes, and for large ones only.
     static void expect_plain_tree(const scenes::Scene& scene, const BuildConfig& config,
                                   const std::string& what = {}) {
-        expect_tree(scene, config, digest(plain_tree(scene, config)), what);
+        const std::uint64_t wanted = digest(plain_tree(scene, config));
+        expect_tree(scene, config, wanted, what);
+        expect_tree(scene, large_arrays(config), wanted, what + ", large arrays");
+    }
+    static BuildConfig large_arrays(BuildConfig config) {
+        config.small_arrays = false;
+        return config;
     }
 
     /// A scene of the size that suits the machine.
@@ -147,6 +154,35 @@ TYPED_TEST_P(BuilderTest, LimitsChangeTheTreeAlike) {
     T::expect_plain_tree(scene, config, " not clipped");
 }
 
+TYPED_TEST_P(BuilderTest, ArraysBeyondAWarpsOwnMemoryComeFromTheAllocator) {
+    using T = TestFixture;
+    // Long triangles side by side, each a little further along the axis than the one before: every
+    // plane cuts off a few of their ends and leaves nearly all references on the other side.
+    std::vector<glm::vec3> corners;
+    for (int i = 0; i < 60; ++i) {
+        const auto x = static_cast<float>(i * i);
+        corners.insert(corners.end(), {{x, 0, 0}, {x + 1e5F, 0, 1e-3F}, {x + 1e5F, 1e-3F, 0}});
+    }
+    const auto scene = scene_of(corners);
+    BuildConfig config = T::large_arrays(T::busy());
+    config.traversal_cost = 0;
+    config.leaf_limit = 1;
+    config.exact_limit = 64;
+    config.large_limit = 64;
+    config.depth_base = T::kLockstep ? 12 : 16;
+    config.depth_factor = 0;
+    RunOptions options = T::options();
+    options.statistics = true;
+    options.threads = 1;
+    const BuildResult result = T::build(scene, config, options);
+    ASSERT_EQ(result.status, Status::done) << result.message;
+    EXPECT_EQ(digest(result.tree), digest(plain_tree(scene, config)));
+    EXPECT_GT(result.allocations.requests, 1U) << "there was room for all";
+    if (T::Allocator::traits().full) {
+        EXPECT_EQ(result.leaked_bytes, 0U);
+    }
+}
+
 TYPED_TEST_P(BuilderTest, HugeLeafLimitMakesTheRootALeaf) {
     using T = TestFixture;
     const auto scene = T::generated("soup");
@@ -211,7 +247,7 @@ TYPED_TEST_P(BuilderTest, RefusedRequestsEndTheBuildAndLeaveThePoolWhole) {
         if (allocators::AllocatesPairs<typename A::Ref>) {
             // A pair of which one half is refused is refused as a whole: one a thread at most.
             EXPECT_LE(granted, n) << what;
-            EXPECT_LE(n - granted, M::template make<A>().warps()) << what;
+            EXPECT_LE(n - granted, M::template make<A>(T::busy()).warps()) << what;
         } else {
             EXPECT_EQ(granted, n) << what;
         }
@@ -234,10 +270,11 @@ TYPED_TEST_P(BuilderTest, RequestsRefusedHereAndThereEndTheBuildToo) {
     const auto scene = T::generated("sphere");
     Dice dice;
     unsigned failed = 0;
-    for (int i = 0; i < (T::kLockstep ? 3 : 30); ++i) {
+    for (int i = 0; i < (T::kLockstep ? 4 : 30); ++i) {
         const std::uint64_t period = 2 + dice.below(T::kLockstep ? 20 : 500);
         const std::uint64_t seed = dice();
-        const auto a = attempt<A, M>(scene, T::busy(), kPoolBytes<M>,
+        const BuildConfig config = i % 2 == 0 ? T::busy() : T::large_arrays(T::busy());
+        const auto a = attempt<A, M>(scene, config, kPoolBytes<M>,
                                      [&](auto& limiting) { limiting.fail_one_in(period, seed); });
         const std::string what = "one in " + std::to_string(period);
         EXPECT_EQ(a.status == Status::done, a.statistics.failed == 0) << what;
@@ -381,14 +418,13 @@ TYPED_TEST_P(BuilderTest, ThePoolMayRunOutAfterTheNodes) {
     }
 }
 
-REGISTER_TYPED_TEST_SUITE_P(BuilderTest, BuildsTheSameTreeAsOneThread, BuildsAwkwardScenes,
-                            SharingOfWorkChangesNothing, TenRunsGiveOneTree,
-                            LimitsChangeTheTreeAlike, HugeLeafLimitMakesTheRootALeaf,
-                            CountsWhatItAsksFor, RefusedRequestsEndTheBuildAndLeaveThePoolWhole,
-                            RequestsRefusedHereAndThereEndTheBuildToo,
-                            PoolsOfAllSizesEndInATreeOrAMessage,
-                            TooFewNodesAreReportedWithTheNumberThatSuffices,
-                            TooFewReferencesAreReportedWithTheNumberThatSuffices,
-                            EstimatesThatAreTooSmallGrow, ThePoolMayRunOutAfterTheNodes);
+REGISTER_TYPED_TEST_SUITE_P(
+    BuilderTest, BuildsTheSameTreeAsOneThread, BuildsAwkwardScenes, SharingOfWorkChangesNothing,
+    TenRunsGiveOneTree, LimitsChangeTheTreeAlike, ArraysBeyondAWarpsOwnMemoryComeFromTheAllocator,
+    HugeLeafLimitMakesTheRootALeaf, CountsWhatItAsksFor,
+    RefusedRequestsEndTheBuildAndLeaveThePoolWhole, RequestsRefusedHereAndThereEndTheBuildToo,
+    PoolsOfAllSizesEndInATreeOrAMessage, TooFewNodesAreReportedWithTheNumberThatSuffices,
+    TooFewReferencesAreReportedWithTheNumberThatSuffices, EstimatesThatAreTooSmallGrow,
+    ThePoolMayRunOutAfterTheNodes);
 
 }  // namespace heapwood::kdtree::tests

@@ -29,6 +29,8 @@
 #include "kdtree/build_state.cuh"
 #include "kdtree/builder.h"
 #include "kdtree/clip.cuh"
+#include "kdtree/sides_serial.h"
+#include "kdtree/split_binned_serial.h"
 
 namespace heapwood::kdtree {
 
@@ -45,7 +47,7 @@ public:
     /// `context.warp` numbers the warps of the build from 0. `scratch` is shared by the lanes of
     /// this warp alone. Refers to its arguments.
     HEAPWOOD_FN BuildWorker(const W& warp, const Problem& problem, const AllocatorRef& allocator,
-                            const allocators::Context& context, Scratch& scratch)
+                            const allocators::Context& context, Scratch<W>& scratch)
         : warp_(warp),
           problem_(problem),
           allocator_(allocator),
@@ -515,6 +517,7 @@ private:
     /// Divides references among the children's arrays; counts those of children above the exact
     /// limit in the scratch memory's bins, and writes out those of leaves.
     HEAPWOOD_FN void partition(const Piece& piece, const Division& division) {
+        if constexpr (W::width == 1) return partition_serially(piece, division);
         const Split split = piece.split;
         const bool bin[2] = {split.left > problem_.exact_limit, split.right > problem_.exact_limit};
         const std::uint32_t lower_lanes = (1U << warp_.lane()) - 1U;
@@ -557,11 +560,56 @@ private:
                     continue;
                 }
                 const Reference& part = round == 0 ? below : above;
-                count_in_bins<W>(scratch_.bins[side], scratch_.frames[side], {part.lo, part.hi});
+                count_in_bins(scratch_.bins[side], scratch_.frames[side], {part.lo, part.hi});
             }
         }
         if (bin[0]) store_tight(scratch_.bins[0], around[0]);
         if (bin[1]) store_tight(scratch_.bins[1], around[1]);
+    }
+
+    /// The same for a warp of width 1, in loops of few branches.
+    void partition_serially(const Piece& piece, const Division& division) {
+        const Split split = piece.split;
+        Reference* to[2] = {division.arrays[0] + division.used[0],
+                            division.arrays[1] + division.used[1]};
+        GrowingBox around[2];
+        for (std::uint32_t base = division.begin; base < division.end; base += SerialSides::kMost) {
+            const Reference* from = piece.references + base;
+            const std::uint32_t rest = division.end - base;
+            const SerialSides sides(from, rest < SerialSides::kMost ? rest : SerialSides::kMost,
+                                    split);
+            Reference* const start[2] = {to[0], to[1]};
+            // Triangles lie anywhere in memory: they come while other references are copied.
+            for (const unsigned i : sides.both) {
+                __builtin_prefetch(problem_.triangles + from[i].primitive);
+            }
+            for (const unsigned i : sides.left) *to[0]++ = from[i];
+            for (const unsigned i : sides.right) *to[1]++ = from[i];
+            for (const unsigned i : sides.both) {
+                *to[0] = *to[1] = from[i];
+                cut(split, *to[0]++, *to[1]++);
+            }
+            for (unsigned side = 0; side < 2; ++side) {
+                const auto count = static_cast<std::uint32_t>(to[side] - start[side]);
+                if ((division.leaves >> side & 1U) != 0) {
+                    const std::uint64_t first =
+                        division.leaf_references[side] +
+                        static_cast<std::uint64_t>(start[side] - division.arrays[side]);
+                    for (std::uint32_t i = 0; i < count; ++i) {
+                        write_reference(first + i, start[side][i].primitive);
+                    }
+                }
+                if ((side == 0 ? split.left : split.right) > problem_.exact_limit) {
+                    SerialBinning(scratch_.bins[side], scratch_.frames[side], around[side])
+                        .add(start[side], count);
+                }
+            }
+        }
+        for (unsigned side = 0; side < 2; ++side) {
+            if ((side == 0 ? split.left : split.right) > problem_.exact_limit) {
+                store_tight(scratch_.bins[side], around[side]);
+            }
+        }
     }
 
     /// Collective: makes the union of the lanes' boxes the box of the bins.
@@ -722,8 +770,14 @@ private:
         for (std::uint32_t i = begin + warp_.lane(); i < end; i += W::width) {
             const Reference r = whole_reference(load_wide(problem_.triangles + i), i);
             store_wide(job.piece.references + i, r);
-            around.add(r.lo, r.hi);
-            if (bin) count_in_bins<W>(scratch_.bins[0], scratch_.frames[0], {r.lo, r.hi});
+            if constexpr (W::width > 1) {
+                around.add(r.lo, r.hi);
+                if (bin) count_in_bins(scratch_.bins[0], scratch_.frames[0], {r.lo, r.hi});
+            }
+        }
+        if constexpr (W::width == 1) {
+            SerialBinning(scratch_.bins[0], scratch_.frames[0], around)
+                .add(job.piece.references + begin, end - begin);
         }
         store_tight(scratch_.bins[0], around);
         warp_.sync();
@@ -818,7 +872,7 @@ private:
     const AllocatorRef&
         allocator_;  // where the kernel's parameters are: a copy would cost registers
     const allocators::Context context_;
-    Scratch& scratch_;
+    Scratch<W>& scratch_;
     BuildState& state_;
     const TaskQueue<Task> queue_;
     Task* const stack_;

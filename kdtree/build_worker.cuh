@@ -93,7 +93,7 @@ private:
     static constexpr std::uint32_t kSharePeriod = 16;
     /// References of a job below which a further warp costs more than it helps. (A smaller
     /// BuildConfig::chunk goes first.)
-    static constexpr std::uint32_t kSmallestChunk = 128;
+    static constexpr std::uint32_t kSmallestChunk = W::width == 1 ? 1024 : 128;
 
     /// How a piece, or a chunk of a job's, is divided, and what becomes of it.
     struct Division {

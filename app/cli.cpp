@@ -115,11 +115,13 @@ void add_config(CLI::App& verb, kdtree::BuildConfig& c) {
     add("--exact-limit", c.exact_limit,
         "Nodes of at most this many references choose among all planes, others among 32 bins",
         whole(0, 64));
-    add("--large-limit", c.large_limit, "Nodes above this many references are shared by many warps",
-        whole(1, kAny32));
+    add("--large-limit", c.large_limit,
+        "Nodes above this many references are shared by many warps; 0: what suits the machine",
+        whole(0, kAny32));
     add("--chunk", c.chunk,
-        "Most references of such a node that a warp takes at a time; fewer while others idle",
-        whole(32, kAny32));
+        "Most references of such a node that a warp takes at a time, fewer while others idle; 0: "
+        "what suits the machine",
+        whole(0, kAny32));
     add("--max-nodes", c.max_nodes, "Capacity of the node array; 0: estimated, grows if needed",
         whole(0, kdtree::Node::kLimit));
     add("--max-references", c.max_references,

@@ -76,8 +76,9 @@ BuildMemory::BuildMemory(allocators::Place place, const scenes::Scene& scene,
                       area_scale(scene.bounds)};
     problem_.leaf_limit = config.leaf_limit;
     problem_.exact_limit = config.exact_limit;
-    problem_.large_limit = config.large_limit;
-    problem_.chunk = config.chunk;
+    const bool gpu = place != allocators::Place::host;
+    problem_.large_limit = config.large_limit != 0 ? config.large_limit : gpu ? 512 : 4096;
+    problem_.chunk = config.chunk != 0 ? config.chunk : gpu ? 256 : 4096;
     problem_.warps = warps;
     problem_.max_depth = max_depth(config, n);
     problem_.clip = config.clip;
@@ -85,7 +86,7 @@ BuildMemory::BuildMemory(allocators::Place place, const scenes::Scene& scene,
     // Every level holds about 1.3 n references at its widest; large nodes thus number at most a
     // few times n / large_limit. Past the capacity a node is built by one warp.
     problem_.job_capacity =
-        static_cast<std::uint32_t>(64 + 6 * n / std::max<std::uint32_t>(config.large_limit, 64));
+        static_cast<std::uint32_t>(64 + 6 * n / std::max<std::uint32_t>(problem_.large_limit, 64));
     jobs_ = allocators::Heap(place, problem_.job_capacity * sizeof(Job));
     problem_.jobs = jobs_.as<Job>();
     stacks_ = allocators::Heap(place, std::uint64_t{warps} * kStackSize * sizeof(Task));

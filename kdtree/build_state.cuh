@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include "allocators/platform/atomic.cuh"
 #include "kdtree/config.h"
@@ -11,6 +12,7 @@
 #include "kdtree/sah.cuh"
 #include "kdtree/split_binned.cuh"
 #include "kdtree/split_exact.cuh"
+#include "kdtree/split_exact_serial.h"
 #include "kdtree/task_queue.cuh"
 #include "kdtree/tree.h"
 
@@ -109,11 +111,12 @@ inline constexpr std::uint32_t kStackSize = kMaxDepth + 4;
 inline constexpr std::uint32_t kArenaSize = 8 * kExactMax;
 
 /// Memory that the lanes of a warp share (shared memory on a GPU).
+template <class W>
 struct Scratch {
     BinFrame frames[2];
     union {
         Bins bins[2];
-        ExactSearch exact;
+        std::conditional_t<W::width == 1, SerialExactSearch, ExactSearch> exact;
     };
 };
 

@@ -30,6 +30,8 @@
 #include "kdtree/build_state.cuh"
 #include "kdtree/builder.h"
 #include "kdtree/node_rules.cuh"
+#include "kdtree/sides_serial.h"
+#include "kdtree/split_binned_serial.h"
 
 namespace heapwood::kdtree {
 
@@ -50,7 +52,7 @@ public:
     /// `context.warp` numbers the warps of the build from 0. `scratch` is shared by the lanes of
     /// this warp alone. Refers to its arguments.
     HEAPWOOD_FN BuildWorker(const W& warp, const Problem& problem, const AllocatorRef& allocator,
-                            const allocators::Context& context, Scratch& scratch)
+                            const allocators::Context& context, Scratch<W>& scratch)
         : warp_(warp),
           problem_(problem),
           allocator_(allocator),
@@ -103,7 +105,7 @@ private:
     static constexpr std::uint32_t kSharePeriod = 16;
     /// References of a job below which a further warp costs more than it helps. (A smaller
     /// BuildConfig::chunk goes first.)
-    static constexpr std::uint32_t kSmallestChunk = 128;
+    static constexpr std::uint32_t kSmallestChunk = W::width == 1 ? 1024 : 128;
 
     /// How a piece, or a chunk of a job's, is divided, and what becomes of it.
     struct Division {
@@ -114,7 +116,6 @@ private:
         std::uint64_t leaf_references[2] = {0, 0};  ///< of children that are leaves at once
         std::uint32_t node = 0;                     ///< the left child; the right one follows
         std::uint32_t leaves = 0;  ///< bit i: child i is such a leaf; its array is not kept
-        bool near = false;         ///< the children's arrays are in the arena; leaves have none
         std::uint32_t to_do = 0;   ///< bit i: child i is still to be made
         bool whole = false;        ///< nothing is divided: child 0 is the piece itself
     };
@@ -171,6 +172,8 @@ private:
             if (is_near(task.piece.references)) {
                 arena_used_ =
                     static_cast<std::uint32_t>(task.piece.references - arena()) + task.piece.count;
+            } else if (task.piece.count > problem_.exact_limit) {
+                arena_used_ = 0;  // below such a node there are but siblings of its like
             }
             return true;
         }
@@ -430,8 +433,9 @@ private:
             write_leaf(piece);
             return;
         }
-        division.near = place_near(piece, division.arrays);
-        if (!division.near && !allocate_children(split, division.arrays)) return;
+        if (!place_near(piece, division.arrays) && !allocate_children(split, division.arrays)) {
+            return;
+        }
         clock_.enter(Phase::other);
         division.end = piece.count;
         division.node = output_.reserve_pair();
@@ -449,12 +453,10 @@ private:
                                   : upper_cell(piece.tight, split.axis, split.position));
                 }
             } else if (must_be_leaf(problem_, count, piece.depth + 1)) {
-                // Written out with the division; an array from the allocator is still filled, as
-                // any node's.
+                // Written out with the division; its array is filled all the same, as any node's.
                 const std::uint64_t first = output_.reserve_references(count);
                 (side == 0 ? division.leaf_references[0] : division.leaf_references[1]) = first;
                 division.leaves |= 1U << side;
-                if (division.near) (side == 0 ? division.arrays[0] : division.arrays[1]) = nullptr;
                 if (leader()) {
                     output_.write_node(division.node + side,
                                        Node::leaf(static_cast<std::uint32_t>(first), count));
@@ -516,6 +518,7 @@ private:
     /// Divides references among the children's arrays; counts those of children above the exact
     /// limit in the scratch memory's bins, and writes out those of leaves.
     HEAPWOOD_FN void partition(const Piece& piece, const Division& division) {
+        if constexpr (W::width == 1) return partition_serially(piece, division);
         const Split split = piece.split;
         const bool bin[2] = {split.left > problem_.exact_limit, split.right > problem_.exact_limit};
         const std::uint32_t lower_lanes = (1U << warp_.lane()) - 1U;
@@ -535,16 +538,14 @@ private:
                 to[1] = goes_right(lo, hi, split.position, split.side);
             }
             Reference above = below;
-            if (to[0] && to[1] && (division.arrays[0] != nullptr || division.arrays[1] != nullptr))
-                cut_reference(problem_, split, below, above);
+            if (to[0] && to[1]) cut_reference(problem_, split, below, above);
             HEAPWOOD_UNROLL_ALL
             for (unsigned side = 0; side < 2; ++side) {
                 const Reference& part = side == 0 ? below : above;
                 const std::uint32_t lanes = warp_.ballot(to[side]);
                 if (to[side]) {
                     const std::uint32_t k = used[side] + platform::popcount(lanes & lower_lanes);
-                    if (division.arrays[side] != nullptr)
-                        store_wide(division.arrays[side] + k, part);
+                    store_wide(division.arrays[side] + k, part);
                     if ((division.leaves >> side & 1U) != 0) {
                         output_.write_reference(division.leaf_references[side] + k, part.primitive);
                     }
@@ -560,11 +561,56 @@ private:
                     continue;
                 }
                 const Reference& part = round == 0 ? below : above;
-                count_in_bins<W>(scratch_.bins[side], scratch_.frames[side], {part.lo, part.hi});
+                count_in_bins(scratch_.bins[side], scratch_.frames[side], {part.lo, part.hi});
             }
         }
         if (bin[0]) store_tight(scratch_.bins[0], around[0]);
         if (bin[1]) store_tight(scratch_.bins[1], around[1]);
+    }
+
+    /// The same for a warp of width 1, in loops of few branches.
+    void partition_serially(const Piece& piece, const Division& division) {
+        const Split split = piece.split;
+        Reference* to[2] = {division.arrays[0] + division.used[0],
+                            division.arrays[1] + division.used[1]};
+        GrowingBox around[2];
+        for (std::uint32_t base = division.begin; base < division.end; base += SerialSides::kMost) {
+            const Reference* from = piece.references + base;
+            const std::uint32_t rest = division.end - base;
+            const SerialSides sides(from, rest < SerialSides::kMost ? rest : SerialSides::kMost,
+                                    split);
+            Reference* const start[2] = {to[0], to[1]};
+            // Triangles lie anywhere in memory: they come while other references are copied.
+            for (const unsigned i : sides.both) {
+                __builtin_prefetch(problem_.triangles + from[i].primitive);
+            }
+            for (const unsigned i : sides.left) *to[0]++ = from[i];
+            for (const unsigned i : sides.right) *to[1]++ = from[i];
+            for (const unsigned i : sides.both) {
+                *to[0] = *to[1] = from[i];
+                cut_reference(problem_, split, *to[0]++, *to[1]++);
+            }
+            for (unsigned side = 0; side < 2; ++side) {
+                const auto count = static_cast<std::uint32_t>(to[side] - start[side]);
+                if ((division.leaves >> side & 1U) != 0) {
+                    const std::uint64_t first =
+                        division.leaf_references[side] +
+                        static_cast<std::uint64_t>(start[side] - division.arrays[side]);
+                    for (std::uint32_t i = 0; i < count; ++i) {
+                        output_.write_reference(first + i, start[side][i].primitive);
+                    }
+                }
+                if ((side == 0 ? split.left : split.right) > problem_.exact_limit) {
+                    SerialBinning(scratch_.bins[side], scratch_.frames[side], around[side])
+                        .add(start[side], count);
+                }
+            }
+        }
+        for (unsigned side = 0; side < 2; ++side) {
+            if ((side == 0 ? split.left : split.right) > problem_.exact_limit) {
+                store_tight(scratch_.bins[side], around[side]);
+            }
+        }
     }
 
     /// Collective: makes the union of the lanes' boxes the box of the bins.
@@ -711,8 +757,14 @@ private:
         for (std::uint32_t i = begin + warp_.lane(); i < end; i += W::width) {
             const Reference r = whole_reference(load_wide(problem_.triangles + i), i);
             store_wide(job.piece.references + i, r);
-            around.add(r.lo, r.hi);
-            if (bin) count_in_bins<W>(scratch_.bins[0], scratch_.frames[0], {r.lo, r.hi});
+            if constexpr (W::width > 1) {
+                around.add(r.lo, r.hi);
+                if (bin) count_in_bins(scratch_.bins[0], scratch_.frames[0], {r.lo, r.hi});
+            }
+        }
+        if constexpr (W::width == 1) {
+            SerialBinning(scratch_.bins[0], scratch_.frames[0], around)
+                .add(job.piece.references + begin, end - begin);
         }
         store_tight(scratch_.bins[0], around);
         warp_.sync();
@@ -790,7 +842,16 @@ private:
         }
         warp_.sync();
         scratch_.exact.count(warp_, piece.count);
-        piece.split = exact_split(warp_, problem_, output_, scratch_.exact, piece, piece.count);
+        for (;;) {
+            piece.split = scratch_.exact.best(warp_, piece.cell, piece.count, problem_.model);
+            if (piece.split.axis == Split::kMakeLeaf) return;
+            if (piece.split.left > 0 && piece.split.right > 0) return;
+            cut_empty(warp_, output_, piece, piece.split);
+            if (must_be_leaf(problem_, piece.count, piece.depth)) {
+                piece.split.axis = Split::kMakeLeaf;
+                return;
+            }
+        }
     }
 
     const W warp_;
@@ -798,7 +859,7 @@ private:
     const AllocatorRef&
         allocator_;  // where the kernel's parameters are: a copy would cost registers
     const allocators::Context context_;
-    Scratch& scratch_;
+    Scratch<W>& scratch_;
     BuildState& state_;
     BuildOutput<W> output_;
     PhaseClock<W> clock_;

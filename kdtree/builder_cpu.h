@@ -28,7 +28,7 @@ public:
     double run(const Problem& problem, const typename A::Ref& allocator) const {
         const auto start = std::chrono::steady_clock::now();
         const auto work = [&](std::uint32_t number) {
-            Scratch scratch;
+            Scratch<platform::SerialWarp> scratch;
             allocators::CallerCache cache{};
             BuildWorker<platform::SerialWarp, A> worker(
                 {}, problem, allocator, {.multiprocessor = number, .warp = number, .cache = &cache},

@@ -40,7 +40,7 @@ template <class A, Arrays kArrays>
 __global__ void __launch_bounds__(kWarpsPerBlock * 32, kBlocksPerMultiprocessor)
     build_kernel(const __grid_constant__ Problem problem,
                  const __grid_constant__ typename A::Ref allocator, std::uint32_t multiprocessors) {
-    __shared__ Scratch scratch[kWarpsPerBlock];
+    __shared__ Scratch<platform::DeviceWarp> scratch[kWarpsPerBlock];
     __shared__ allocators::CallerCache caches[kWarpsPerBlock];
     const std::uint32_t in_block = threadIdx.x / 32;
     if (threadIdx.x % 32 == 0) caches[in_block] = {};

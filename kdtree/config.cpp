@@ -25,8 +25,8 @@ void validate(const BuildConfig& config) {
     require(config.empty_bonus > 0 && config.empty_bonus <= 1,
             "the empty-space bonus is a factor above 0 and at most 1");
     require(config.exact_limit <= kExactMax, "the exact limit must be at most 64");
-    require(config.chunk >= 32, "the chunk must be at least 32 references");
-    require(config.large_limit >= config.exact_limit,
+    require(config.chunk == 0 || config.chunk >= 32, "the chunk must be at least 32 references");
+    require(config.large_limit == 0 || config.large_limit >= config.exact_limit,
             "the large limit must not be below the exact limit");
     require(std::isfinite(config.depth_base) && std::isfinite(config.depth_factor),
             "the depth parameters must be finite");

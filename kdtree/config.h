@@ -24,10 +24,12 @@ struct BuildConfig {
     /// Nodes above this many references (at most 64) choose among 32 bins an axis, others among
     /// all planes.
     std::uint32_t exact_limit = 64;
-    /// Nodes above this many references are shared by many warps.
-    std::uint32_t large_limit = 512;
-    /// Most references of such a node that a warp takes at a time; fewer while other warps idle.
-    std::uint32_t chunk = 256;
+    /// Nodes above this many references are shared by many warps; 0: 512 on a GPU, 4096 on a CPU,
+    /// whose few threads have other nodes to work on, and add to shared counters one by one.
+    std::uint32_t large_limit = 0;
+    /// Most references of such a node that a warp takes at a time, fewer while other warps idle; 0:
+    /// 256 on a GPU, 4096 on a CPU.
+    std::uint32_t chunk = 0;
     /// Clip triangles at split planes, rather than cut their boxes only.
     bool clip = true;
 

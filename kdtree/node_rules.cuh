@@ -35,37 +35,22 @@ HEAPWOOD_INLINE void cut_reference(const Problem& problem, const Split& split, R
     }
 }
 
-/// Collective: cuts empty space off a node (anything with `cell`, `node` and `depth`), where the
-/// split leaves one side without references. Writes the inner node and its empty leaf; the node
-/// becomes the other child, and its references stay where they are.
-template <class W, class N>
-HEAPWOOD_INLINE void cut_empty(const W& warp, BuildOutput<W>& output, N& node, const Split& split) {
+/// Collective: cuts empty space off a piece, where the split leaves one side without references.
+/// Writes the inner node and its empty leaf; the piece becomes the other child, and its references
+/// stay where they are.
+template <class W>
+HEAPWOOD_INLINE void cut_empty(const W& warp, BuildOutput<W>& output, Piece& piece,
+                               const Split& split) {
     const std::uint32_t child = output.reserve_pair();
     const bool left_empty = split.left == 0;
     if (warp.lane() == 0) {
-        output.write_node(node.node, Node::inner(split.axis, split.position, child));
+        output.write_node(piece.node, Node::inner(split.axis, split.position, child));
         output.write_node(left_empty ? child : child + 1, Node::leaf(0, 0));
     }
-    node.node = left_empty ? child + 1 : child;
-    node.cell = left_empty ? upper_cell(node.cell, split.axis, split.position)
-                           : lower_cell(node.cell, split.axis, split.position);
-    ++node.depth;
-}
-
-/// Collective: the split of a node of `count` references, whose planes `search` has counted; what
-/// is empty has been cut off. Or a leaf.
-template <class W, class N>
-HEAPWOOD_INLINE Split exact_split(const W& warp, const Problem& problem, BuildOutput<W>& output,
-                                  const ExactSearch& search, N& node, std::uint32_t count) {
-    for (;;) {
-        Split split = search.best(warp, node.cell, count, problem.model);
-        if (split.axis == Split::kMakeLeaf || (split.left > 0 && split.right > 0)) return split;
-        cut_empty(warp, output, node, split);
-        if (must_be_leaf(problem, count, node.depth)) {
-            split.axis = Split::kMakeLeaf;
-            return split;
-        }
-    }
+    piece.node = left_empty ? child + 1 : child;
+    piece.cell = left_empty ? upper_cell(piece.cell, split.axis, split.position)
+                            : lower_cell(piece.cell, split.axis, split.position);
+    ++piece.depth;
 }
 
 }  // namespace heapwood::kdtree

@@ -80,13 +80,38 @@ public:
     /// Expected cost of splitting the cell, bonus included.
     HEAPWOOD_INLINE float cost(unsigned axis, float position, std::uint32_t left,
                                std::uint32_t right) const {
-        const float base = component(base_, axis);
-        const float rim = component(rim_, axis);
-        const float below = base + extent(component(cell_.lo, axis), position) * rim;
-        const float above = base + extent(position, component(cell_.hi, axis)) * rim;
-        const float weighted = below * static_cast<float>(left) + above * static_cast<float>(right);
-        const float full = model_.traversal + model_.intersection * (weighted * inverse_);
-        return left == 0 || right == 0 ? full * model_.empty_bonus : full;
+        return along(axis).cost(position, left, right);
+    }
+
+    /// The costs of splits across one axis, for loops over many of them.
+    struct Axis {
+        float lo;  ///< the cell's ends, scaled
+        float hi;
+        float base;
+        float rim;
+        float inverse;
+        CostModel model;
+
+        /// Signed counts suit a CPU, whose vector instructions make floats of no others.
+        template <class Count>
+        HEAPWOOD_INLINE float cost(float position, Count left, Count right) const {
+            const float at = position * model.scale;
+            const float below = base + (at - lo) * rim;
+            const float above = base + (hi - at) * rim;
+            const float weighted =
+                below * static_cast<float>(left) + above * static_cast<float>(right);
+            const float full = model.traversal + model.intersection * (weighted * inverse);
+            const float bonus = left == 0 || right == 0 ? model.empty_bonus : 1.0F;
+            return full * bonus;
+        }
+    };
+    HEAPWOOD_INLINE Axis along(unsigned axis) const {
+        return {component(cell_.lo, axis) * model_.scale,
+                component(cell_.hi, axis) * model_.scale,
+                component(base_, axis),
+                component(rim_, axis),
+                inverse_,
+                model_};
     }
 
 private:

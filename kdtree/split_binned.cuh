@@ -92,22 +92,14 @@ private:
 };
 
 /// Counts a reference's box in `bins`, which the other lanes of the warp count in at the same time.
-template <class W>
 HEAPWOOD_INLINE void count_in_bins(Bins& bins, const BinFrame& frame, const Box& box) {
-    const auto increment = [](std::uint32_t& counter) {
-        if constexpr (W::width == 1) {
-            ++counter;
-        } else {
-            platform::AtomicRef(counter).count_relaxed(1);
-        }
-    };
     const auto along = [&](unsigned axis, float lo, float step, float inverse, float from,
                            float to) {
         const unsigned begin = BinFrame::planes_to(lo, step, inverse, from);
         const unsigned end = BinFrame::planes_below(lo, step, inverse, to);
-        increment(bins.begin[axis][begin]);
+        platform::AtomicRef(bins.begin[axis][begin]).count_relaxed(1);
         // What lies in a plane goes right of it (Side::right): it ends where it begins.
-        increment(bins.end[axis][end < begin ? begin : end]);
+        platform::AtomicRef(bins.end[axis][end < begin ? begin : end]).count_relaxed(1);
     };
     along(0, frame.lo.x, frame.step.x, frame.inverse.x, box.lo.x, box.hi.x);
     along(1, frame.lo.y, frame.step.y, frame.inverse.y, box.lo.y, box.hi.y);

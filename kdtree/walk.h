@@ -26,12 +26,13 @@ void walk(const Tree& tree, Visit&& visit) {
         std::uint32_t depth;
         Box cell;
     };
-    const auto check = [](bool good, const std::string& what) {
-        if (!good) throw std::runtime_error("the tree is not in canonical form: " + what);
+    // Text is made for what is wrong only: there are millions of nodes.
+    const auto fail = [](const std::string& what) {
+        throw std::runtime_error("the tree is not in canonical form: " + what);
     };
-    const auto name = [](std::uint32_t node) { return "node " + std::to_string(node); };
+    const auto text = [](std::uint64_t number) { return std::to_string(number); };
 
-    check(!tree.nodes.empty(), "it has no root");
+    if (tree.nodes.empty()) fail("it has no root");
     std::uint64_t nodes = 1;
     std::uint64_t references = 0;
     std::vector<Pending> stack{{0, 0, tree.bounds}};
@@ -40,23 +41,27 @@ void walk(const Tree& tree, Visit&& visit) {
         stack.pop_back();
         const Node node = tree.nodes[number];
         if (node.is_leaf()) {
-            check(node.first() == references, name(number) + " has references from number " +
-                                                  std::to_string(node.first()) + ", not " +
-                                                  std::to_string(references));
+            if (node.first() != references) {
+                fail("node " + text(number) + " has references from number " + text(node.first()) +
+                     ", not " + text(references));
+            }
             references += node.count();
-            check(references <= tree.references.size(),
-                  name(number) + " has references up to number " + std::to_string(references) +
-                      " of " + std::to_string(tree.references.size()));
+            if (references > tree.references.size()) {
+                fail("node " + text(number) + " has references up to number " + text(references) +
+                     " of " + text(tree.references.size()));
+            }
             visit(number, cell, depth);
             continue;
         }
-        check(node.child() == nodes, name(number) + " has children from " +
-                                         std::to_string(node.child()) + ", not " +
-                                         std::to_string(nodes));
+        if (node.child() != nodes) {
+            fail("node " + text(number) + " has children from " + text(node.child()) + ", not " +
+                 text(nodes));
+        }
         nodes += 2;
-        check(nodes <= tree.nodes.size(), name(number) + " has child " + std::to_string(nodes - 1) +
-                                              " of " + std::to_string(tree.nodes.size()) +
-                                              " nodes");
+        if (nodes > tree.nodes.size()) {
+            fail("node " + text(number) + " has child " + text(nodes - 1) + " of " +
+                 text(tree.nodes.size()) + " nodes");
+        }
         visit(number, cell, depth);
         Pending left{node.child(), depth + 1, cell};
         Pending right{node.child() + 1, depth + 1, cell};
@@ -65,11 +70,13 @@ void walk(const Tree& tree, Visit&& visit) {
         stack.push_back(right);
         stack.push_back(left);
     }
-    check(nodes == tree.nodes.size(), "only " + std::to_string(nodes) + " of its " +
-                                          std::to_string(tree.nodes.size()) + " nodes are reached");
-    check(references == tree.references.size(), "only " + std::to_string(references) + " of its " +
-                                                    std::to_string(tree.references.size()) +
-                                                    " references are reached");
+    if (nodes != tree.nodes.size()) {
+        fail("only " + text(nodes) + " of its " + text(tree.nodes.size()) + " nodes are reached");
+    }
+    if (references != tree.references.size()) {
+        fail("only " + text(references) + " of its " + text(tree.references.size()) +
+             " references are reached");
+    }
 }
 
 }  // namespace heapwood::kdtree

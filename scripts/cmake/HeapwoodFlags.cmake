@@ -1,5 +1,6 @@
 # Compiler flags. Floating point must round alike on every machine, or trees would differ in ties:
-# no contraction to fused multiply-add, no fast-math.
+# no contraction to fused multiply-add, no fast-math. (That nobody catches floating-point exceptions
+# changes no result; it lets g++ use vector instructions where a loop computes what it may discard.)
 if(PROJECT_IS_TOP_LEVEL AND NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
     set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)
 endif()
@@ -18,7 +19,7 @@ endif()
 # Clang's -Wconversion takes in -Wsign-conversion, g++'s does not.
 add_library(heapwood_flags INTERFACE)
 target_compile_options(heapwood_flags INTERFACE
-    $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wshadow -Wconversion -ffp-contract=off>
+    $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wshadow -Wconversion -ffp-contract=off -fno-trapping-math>
     $<$<COMPILE_LANG_AND_ID:CXX,Clang,AppleClang>:-Wno-sign-conversion>
     $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra,-ffp-contract=off -fmad=false --expt-relaxed-constexpr>)
 if(HEAPWOOD_WERROR)

@@ -62,7 +62,7 @@ struct LockstepWarps {
         template <class A>
         double run(const Problem& problem, const typename A::Ref& allocator) const {
             using heapwood::tests::LockstepWarp;
-            std::vector<Scratch> scratch(N);
+            std::vector<Scratch<LockstepWarp>> scratch(N);
             heapwood::tests::run_lockstep(N, [&](const LockstepWarp& warp, unsigned w) {
                 BuildWorker<LockstepWarp, A> worker(warp, problem, allocator,
                                                     {.multiprocessor = w, .warp = w}, scratch[w]);

@@ -220,6 +220,21 @@ TYPED_TEST_P(BuilderTest, CountsWhatItAsksFor) {
     EXPECT_EQ(result.root_bytes, root_array_bytes(scene.triangles.size()));
 }
 
+TYPED_TEST_P(BuilderTest, AsksForArraysOfLargeNodesOnlyIfTold) {
+    using T = TestFixture;
+    // Other warps that take small nodes on have arrays for them from the allocator.
+    if (T::Machine::kThreads != 1) GTEST_SKIP() << "for one warp alone";
+    const auto scene = T::generated("soup");
+    RunOptions options = T::options();
+    options.statistics = true;
+    BuildConfig config;
+    config.leaf_limit = 1;
+    const BuildResult every = T::build(scene, config, options);
+    const BuildResult large = T::build(scene, T::large_arrays(config), options);
+    ASSERT_EQ(large.status, Status::done) << large.message;
+    EXPECT_LT(large.allocations.requests * 10, every.allocations.requests);
+}
+
 // ---------------------------------------------------------------- when something runs out
 
 TYPED_TEST_P(BuilderTest, RefusedRequestsEndTheBuildAndLeaveThePoolWhole) {
@@ -421,7 +436,7 @@ TYPED_TEST_P(BuilderTest, ThePoolMayRunOutAfterTheNodes) {
 REGISTER_TYPED_TEST_SUITE_P(
     BuilderTest, BuildsTheSameTreeAsOneThread, BuildsAwkwardScenes, SharingOfWorkChangesNothing,
     TenRunsGiveOneTree, LimitsChangeTheTreeAlike, ArraysBeyondAWarpsOwnMemoryComeFromTheAllocator,
-    HugeLeafLimitMakesTheRootALeaf, CountsWhatItAsksFor,
+    HugeLeafLimitMakesTheRootALeaf, AsksForArraysOfLargeNodesOnlyIfTold, CountsWhatItAsksFor,
     RefusedRequestsEndTheBuildAndLeaveThePoolWhole, RequestsRefusedHereAndThereEndTheBuildToo,
     PoolsOfAllSizesEndInATreeOrAMessage, TooFewNodesAreReportedWithTheNumberThatSuffices,
     TooFewReferencesAreReportedWithTheNumberThatSuffices, EstimatesThatAreTooSmallGrow,

@@ -55,8 +55,9 @@ TEST(BuildConfig, BadValuesAreRefused) {
     expect_refused([](BuildConfig& c) { c.exact_limit = 65; }, "exact limit");
     expect_refused([](BuildConfig& c) { c.exact_limit = ~0U; }, "exact limit");
     expect_refused([](BuildConfig& c) { c.chunk = 31; }, "chunk");
-    expect_refused([](BuildConfig& c) { c.chunk = 0; }, "chunk");
+    expect_refused([](BuildConfig& c) { c.chunk = 1; }, "chunk");
     expect_refused([](BuildConfig& c) { c.large_limit = 63; }, "large limit");
+    expect_refused([](BuildConfig& c) { c.large_limit = 1; }, "large limit");
 }
 
 TEST(BuildConfig, ExtremeValuesAreAccepted) {
@@ -68,6 +69,7 @@ TEST(BuildConfig, ExtremeValuesAreAccepted) {
     expect_accepted([](BuildConfig& c) { c.exact_limit = 64; });
     expect_accepted([](BuildConfig& c) { c.large_limit = 64; });
     expect_accepted([](BuildConfig& c) { c.chunk = 32; });
+    expect_accepted([](BuildConfig& c) { c.large_limit = c.chunk = 0; });
     expect_accepted([](BuildConfig& c) { c.leaf_limit = 0; });
     expect_accepted([](BuildConfig& c) { c.leaf_limit = ~0U; });
     expect_accepted([](BuildConfig& c) { c.depth_base = -1000; });

@@ -118,7 +118,7 @@ void HostPool::trim() noexcept {
     }
 }
 
-HostPool::Block HostPool::request(std::uint64_t bytes) {
+HostPool::Block HostPool::request(std::uint64_t bytes, const char* what) try {
     if (bytes == 0) return {};
     const std::uint64_t chunks = chunks_of(bytes);
     ++statistics_.requests;
@@ -147,6 +147,8 @@ HostPool::Block HostPool::request(std::uint64_t bytes) {
     statistics_.live_bytes += chunks * kChunk;
     statistics_.peak_live_bytes = std::max(statistics_.peak_live_bytes, statistics_.live_bytes);
     return Block(*this, slab, index, bytes);
+} catch (const HeapError& error) {
+    throw HeapError(std::string(what) + ": " + error.what());
 }
 
 void HostPool::release(std::uint64_t slab, std::uint64_t index, std::uint64_t chunks) noexcept {

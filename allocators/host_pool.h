@@ -97,8 +97,8 @@ public:
     std::uint64_t largest_free_bytes() const;
 
     /// A block of `bytes` bytes; an empty one for 0.
-    /// @throws HeapError if the system has not that many; the pool is as before.
-    Block request(std::uint64_t bytes);
+    /// @throws HeapError, beginning with `what` it was for, if the system has not that many.
+    Block request(std::uint64_t bytes, const char* what = "a block");
     /// Takes one slab from the system, if there is no free block of that many bytes: for callers
     /// that know how much they will ask for in all. Does nothing with Keep::nothing.
     /// @throws HeapError as request.

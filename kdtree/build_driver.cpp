@@ -5,6 +5,8 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "kdtree/build_input.h"
+
 namespace heapwood::kdtree {
 
 namespace {
@@ -13,29 +15,6 @@ namespace {
 /// block); another schedule loses more than this one.
 constexpr std::uint64_t kLostNodes = 64;
 constexpr std::uint64_t kLostReferences = 256;
-
-/// A power of two that brings the largest coordinate below 2, so that areas neither overflow nor
-/// vanish; multiplying by it is exact.
-float area_scale(const scenes::Bounds& bounds) {
-    float largest = 0;
-    for (const glm::vec3& v : {bounds.lo, bounds.hi}) {
-        largest = std::max({largest, std::abs(v.x), std::abs(v.y), std::abs(v.z)});
-    }
-    if (largest == 0) return 1;
-    int exponent = 0;
-    std::frexp(largest, &exponent);
-    return std::ldexp(1.0F, std::clamp(1 - exponent, -126, 127));
-}
-
-std::vector<Triangle> gather(const scenes::Scene& scene) {
-    std::vector<Triangle> triangles(scene.triangles.size());
-    std::transform(scene.triangles.begin(), scene.triangles.end(), triangles.begin(),
-                   [&](const glm::uvec3& t) {
-                       return Triangle{scene.positions[t.x], 0, scene.positions[t.y], 0,
-                                       scene.positions[t.z], 0};
-                   });
-    return triangles;
-}
 
 std::string bytes_text(std::uint64_t bytes) {
     const double mebibytes = static_cast<double>(bytes) / (1 << 20);
@@ -55,25 +34,20 @@ std::uint64_t root_array_bytes(std::uint64_t triangles) {
 BuildMemory::BuildMemory(allocators::Place place, const scenes::Scene& scene,
                          const BuildConfig& config, std::uint32_t warps)
     : place_(place) {
-    const std::uint64_t n = scene.triangles.size();
-    if (n == 0 || n >= Node::kLimit) {
-        throw std::invalid_argument("a scene must have between 1 and 2^30 - 1 triangles, not " +
-                                    std::to_string(n));
-    }
+    const std::vector<Triangle> triangles = gather(scene);
+    const std::uint64_t n = triangles.size();
     // Warps reserve nodes and references in blocks; what is left of their last ones is lost.
     slack_warps_ = std::min<std::uint64_t>(warps, n);
     max_nodes_ = config.max_nodes;
     max_references_ = config.max_references;
 
-    const std::vector<Triangle> triangles = gather(scene);
     triangles_ = allocators::Heap(place, n * sizeof(Triangle));
     triangles_.write(0, triangles.data(), n * sizeof(Triangle));
 
     problem_.triangles = triangles_.as<Triangle>();
     problem_.count = static_cast<std::uint32_t>(n);
     problem_.bounds = {scene.bounds.lo, scene.bounds.hi};
-    problem_.model = {config.traversal_cost, config.intersection_cost, config.empty_bonus,
-                      area_scale(scene.bounds)};
+    problem_.model = cost_model(config, scene.bounds);
     problem_.leaf_limit = config.leaf_limit;
     problem_.exact_limit = config.exact_limit;
     problem_.large_limit = config.large_limit;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "allocators/allocator.cuh"
+#include "allocators/host_pool.h"
 #include "allocators/statistics.h"
 #include "kdtree/config.h"
 #include "kdtree/tree.h"
@@ -32,6 +33,10 @@ struct RunOptions {
     /// How circular allocators cut their pool beforehand.
     allocators::Presplit presplit = allocators::Presplit::levels;
     bool statistics = true;  ///< more runs with the counting adaptor
+    /// Where arrays outside the allocator's pool come from, to be used again by the next build;
+    /// nullptr: a pool that ends with the build and keeps slabs as `keep` says.
+    allocators::HostPool* host_pool = nullptr;
+    allocators::HostPool::Keep keep = allocators::HostPool::Keep::slabs;
 };
 
 /// A build's outcome. If status is not done, `message` says what ran out and what would have been

@@ -192,6 +192,14 @@ TEST(HostPool, MoreThanThereIsIsRefusedAndChangesNothing) {
         for (const std::uint64_t bytes : {UINT64_MAX, UINT64_MAX - 300, std::uint64_t{1} << 62}) {
             EXPECT_THROW(pool.request(bytes), HeapError) << bytes;
         }
+        try {
+            pool.request(std::uint64_t{1} << 62, "the stars");
+        } catch (const HeapError& error) {
+            EXPECT_EQ(std::string(error.what()).find("the stars: "), 0U) << error.what();
+            EXPECT_NE(std::string(error.what()).find("4611686018427387904 bytes"),
+                      std::string::npos)
+                << error.what();
+        }
         EXPECT_EQ(pool.statistics().live_bytes, before.live_bytes);
         EXPECT_EQ(pool.statistics().slab_bytes, before.slab_bytes);
         EXPECT_NE(pool.request(1000).data(), nullptr);

@@ -23,8 +23,8 @@ namespace heapwood::kdtree {
 BuildResult build_by_levels_on_cpu(const scenes::Scene& scene, const BuildConfig& config,
                                    const RunOptions& options);
 
-/// The same on the current GPU, measured by CUDA events. Only in a program with CUDA.
-/// @throws also std::runtime_error with what CUDA answered.
+/// The same on the current GPU, measured by CUDA events.
+/// @throws also std::runtime_error with what CUDA answered, or where there is no CUDA.
 BuildResult build_by_levels_on_gpu(const scenes::Scene& scene, const BuildConfig& config,
                                    const RunOptions& options);
 

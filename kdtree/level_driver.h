@@ -106,9 +106,8 @@ private:
         status_ = Status::done;
         message_.clear();
         const std::uint64_t n = problem_.count;
-        enlarge(nodes_, 0, 4 * n * sizeof(Node), config_.max_nodes * sizeof(Node), "the nodes");
-        enlarge(references_, 0, 3 * n * sizeof(std::uint32_t),
-                config_.max_references * sizeof(std::uint32_t), "the leaves' references");
+        enlarge(nodes_, 0, 4 * n * sizeof(Node), "the nodes");
+        enlarge(references_, 0, 3 * n * sizeof(std::uint32_t), "the leaves' references");
         point_at_tree();
     }
 
@@ -177,10 +176,9 @@ private:
                 std::to_string(kMostReferences) + ": raise the leaf limit or lower the depth");
         }
         enlarge(nodes_, 2 * std::uint64_t{tree_.next_pair} * sizeof(Node), nodes * sizeof(Node),
-                config_.max_nodes * sizeof(Node), "the nodes");
+                "the nodes");
         enlarge(references_, tree_.next_reference * sizeof(std::uint32_t),
-                references * sizeof(std::uint32_t), config_.max_references * sizeof(std::uint32_t),
-                "the leaves' references");
+                references * sizeof(std::uint32_t), "the leaves' references");
         point_at_tree();
         return true;
     }
@@ -191,14 +189,10 @@ private:
         return false;
     }
 
-    /// Makes a block at least `needed` bytes large, and no larger than `most` unless that is 0;
-    /// keeps the `used` first bytes.
-    void enlarge(Block& block, std::uint64_t used, std::uint64_t needed, std::uint64_t most,
-                 const char* what) {
+    /// Makes a block at least `needed` bytes large; keeps the `used` first bytes.
+    void enlarge(Block& block, std::uint64_t used, std::uint64_t needed, const char* what) {
         if (needed <= block.size()) return;
-        std::uint64_t bytes = std::max(needed, block.size() + block.size() / 2);
-        if (most != 0) bytes = std::min(bytes, most);
-        Block larger = pool_.request(bytes, what);
+        Block larger = pool_.request(std::max(needed, block.size() + block.size() / 2), what);
         if (used > 0) machine_.copy(larger.data(), block.data(), used);
         block = std::move(larger);
     }

@@ -32,6 +32,12 @@ std::string title(const Result& result) {
     return std::string(result.allocator.name) + (result.allocator.full ? "" : "*");
 }
 
+/// Whether the single kernel, and so an allocator, has been at work.
+bool has_single(const Report& report) {
+    return std::any_of(report.results.begin(), report.results.end(),
+                       [](const Result& r) { return r.method == Method::single; });
+}
+
 Table scene_table(const Report& report) {
     const kdtree::BuildConfig& c = report.configuration;
     Table table{.title = "Scene", .columns = {{""}, {""}}, .rows = {}};
@@ -41,8 +47,9 @@ Table scene_table(const Report& report) {
                        " of zero area), " + grouped(report.vertices) + " vertices"},
         {"bounds", vector_text(report.bounds.lo) + " to " + vector_text(report.bounds.hi)},
         {"device", report.machine.text()},
-        {"arrays", "every (each child's array comes from the allocator), clipping " +
-                       std::string(c.clip ? "on" : "off")}};
+        {"arrays", (has_single(report) ? "every (each child's array comes from the allocator)"
+                                       : "of whole levels (no allocator)") +
+                       std::string(c.clip ? ", clipping on" : ", clipping off")}};
     return table;
 }
 
@@ -100,8 +107,8 @@ Table time_table(const Report& report) {
             row[4] = factor ? fixed(*factor, 2) + "x" : kNoValue;
             row[5] = report.machine.gpu ? milliseconds(r.upload_ms) : kNoValue;
             row[6] = milliseconds(r.pool_ms);
-            row[7] = grouped(r.warps);
-            if (report.machine.gpu) {
+            if (r.warps > 0) row[7] = grouped(r.warps);
+            if (report.machine.gpu && r.method == Method::single) {
                 row[8] = grouped(r.registers);
                 row[9] = bytes_text(r.spill_bytes);
             }
@@ -127,6 +134,7 @@ Table allocation_table(const Report& report) {
         table.columns.push_back({"minimal pool", true});
     }
     for (const Result& r : report.results) {
+        if (r.method != Method::single) continue;
         std::vector<std::string> row(table.columns.size(), kNoValue);
         row[0] = title(r);
         row[1] = bytes_text(r.pool_bytes);
@@ -161,6 +169,7 @@ Table fragmentation_table(const Report& report) {
                             {"peak: external", true}},
                 .rows = {}};
     for (const Result& r : report.results) {
+        if (r.method != Method::single) continue;
         std::vector<std::string> row(table.columns.size(), kNoValue);
         row[0] = title(r);
         if (!r.samples.empty()) row[2] = percent(r.external_fragmentation.value_or(-1));
@@ -180,6 +189,7 @@ Table fragmentation_table(const Report& report) {
 Table kernels_table(const Report& report) {
     Table table = registers_table();
     for (const Result& r : report.results) {
+        if (r.method != Method::single) continue;
         table.rows.push_back(registers_row(title(r), r.allocator, r.kernels));
     }
     return table;
@@ -196,9 +206,11 @@ std::vector<Table> sections(const Report& report) {
         if (trees_agree(report)) break;
     }
     all.push_back(time_table(report));
-    all.push_back(allocation_table(report));
-    all.push_back(fragmentation_table(report));
-    if (report.machine.gpu) all.push_back(kernels_table(report));
+    if (has_single(report)) {
+        all.push_back(allocation_table(report));
+        all.push_back(fragmentation_table(report));
+        if (report.machine.gpu) all.push_back(kernels_table(report));
+    }
     return all;
 }
 

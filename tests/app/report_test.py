@@ -31,6 +31,7 @@ class Schema(unittest.TestCase):
         for found in (
             self.report,
             report(MODELS / "gem.obj", "--no-statistics", "--no-clip"),
+            report(MODELS / "gem.obj", "--method", "single,levels", "--host-pool", "off"),
             report(MODELS / "gem.obj", "--pool", "1KiB", code=4),
         ):
             self.assertEqual(schema_check.violations(found, SCHEMA), [])

@@ -99,9 +99,13 @@ void HostPool::grow(std::uint64_t chunks) {
     }
 }
 
-void HostPool::reserve(std::uint64_t bytes) {
+bool HostPool::reserve(std::uint64_t bytes) try {
+    if (keep_ == Keep::nothing) return true;
     const std::uint64_t chunks = chunks_of(bytes);
-    if (keep_ == Keep::slabs && largest_free_bytes() / kChunk < chunks) add_free_slab(chunks);
+    if (largest_free_bytes() / kChunk < chunks) add_free_slab(chunks);
+    return true;
+} catch (const HeapError&) {
+    return false;
 }
 
 void HostPool::trim() noexcept {

@@ -100,9 +100,9 @@ public:
     /// @throws HeapError, beginning with `what` it was for, if the system has not that many.
     Block request(std::uint64_t bytes, const char* what = "a block");
     /// Takes one slab from the system, if there is no free block of that many bytes: for callers
-    /// that know how much they will ask for in all. Does nothing with Keep::nothing.
-    /// @throws HeapError as request.
-    void reserve(std::uint64_t bytes);
+    /// that know how much they will ask for in all. With Keep::nothing it does nothing.
+    /// @return false if the system has not that many.
+    bool reserve(std::uint64_t bytes);
     /// Gives slabs of which nothing is in use back to the system.
     void trim() noexcept;
 

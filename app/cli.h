@@ -37,7 +37,7 @@ struct BuildOptions {
     DeviceChoice device = DeviceChoice::automatic;
     /// Whether memory outside the allocators' pools is kept from one build for the next.
     allocators::HostPool::Keep host_pool = allocators::HostPool::Keep::slabs;
-    /// Unset: 200x, or the allocator's smallest pool if that is more.
+    /// Unset: default_pool_bytes.
     std::optional<PoolSize> pool;
     allocators::Presplit presplit = allocators::Presplit::levels;
     unsigned repeat = 5;

@@ -70,6 +70,7 @@ struct Result {
     std::optional<std::uint64_t> minimal_pool_bytes;  ///< if asked for and found
     std::uint64_t overhead_bytes = 0;
     std::uint64_t leaked_bytes = 0;
+    kdtree::MemoryUse memory;
     unsigned warps = 0;  ///< resident warps, or threads
     unsigned registers = 0;
     unsigned spill_bytes = 0;

@@ -31,9 +31,9 @@ std::uint64_t root_array_bytes(std::uint64_t triangles) {
     return triangles * sizeof(Reference);
 }
 
-BuildMemory::BuildMemory(allocators::Place place, const scenes::Scene& scene,
+BuildMemory::BuildMemory(allocators::HostPool& pool, const scenes::Scene& scene,
                          const BuildConfig& config, std::uint32_t warps)
-    : place_(place) {
+    : pool_(pool) {
     const std::vector<Triangle> triangles = gather(scene);
     const std::uint64_t n = triangles.size();
     // Warps reserve nodes and references in blocks; what is left of their last ones is lost.
@@ -41,10 +41,6 @@ BuildMemory::BuildMemory(allocators::Place place, const scenes::Scene& scene,
     max_nodes_ = config.max_nodes;
     max_references_ = config.max_references;
 
-    triangles_ = allocators::Heap(place, n * sizeof(Triangle));
-    triangles_.write(0, triangles.data(), n * sizeof(Triangle));
-
-    problem_.triangles = triangles_.as<Triangle>();
     problem_.count = static_cast<std::uint32_t>(n);
     problem_.bounds = {scene.bounds.lo, scene.bounds.hi};
     problem_.model = cost_model(config, scene.bounds);
@@ -60,31 +56,50 @@ BuildMemory::BuildMemory(allocators::Place place, const scenes::Scene& scene,
     // few times n / large_limit. Past the capacity a node is built by one warp.
     problem_.job_capacity =
         static_cast<std::uint32_t>(64 + 6 * n / std::max<std::uint32_t>(config.large_limit, 64));
-    jobs_ = allocators::Heap(place, problem_.job_capacity * sizeof(Job));
-    problem_.jobs = jobs_.as<Job>();
-    stacks_ = allocators::Heap(place, std::uint64_t{warps} * kStackSize * sizeof(Task));
-    problem_.stacks = stacks_.as<Task>();
     problem_.slot_bits =
         static_cast<std::uint32_t>(std::bit_width(warps * (TaskQueue<Task>::kMostGiven + 1)));
-    slots_ = allocators::Heap(place, sizeof(TaskSlot<Task>) << problem_.slot_bits);
-    problem_.slots = slots_.as<TaskSlot<Task>>();
-    state_ = allocators::Heap(place, sizeof(BuildState));
-    problem_.state = state_.as<BuildState>();
+    const std::uint64_t nodes =
+        config.max_nodes != 0 ? config.max_nodes : 8 * n + kLostNodes * slack_warps_ + 1024;
+    const std::uint64_t references = config.max_references != 0
+                                         ? config.max_references
+                                         : 8 * n + kLostReferences * slack_warps_ + 1024;
 
-    make_outputs(
-        config.max_nodes != 0 ? config.max_nodes : 8 * n + kLostNodes * slack_warps_ + 1024,
-        config.max_references != 0 ? config.max_references
-                                   : 8 * n + kLostReferences * slack_warps_ + 1024);
+    const std::uint64_t triangle_bytes = n * sizeof(Triangle);
+    const std::uint64_t job_bytes = problem_.job_capacity * sizeof(Job);
+    const std::uint64_t stack_bytes = std::uint64_t{warps} * kStackSize * sizeof(Task);
+    const std::uint64_t slot_bytes = sizeof(TaskSlot<Task>) << problem_.slot_bits;
+    // All in one slab, rather than in slabs that double. Where that cannot be had, perhaps the
+    // arrays can, one by one; the one that cannot will be named.
+    constexpr std::uint64_t kArrays = 7;
+    pool.reserve(triangle_bytes + job_bytes + stack_bytes + slot_bytes + sizeof(BuildState) +
+                 nodes * sizeof(Node) + references * sizeof(std::uint32_t) +
+                 kArrays * allocators::HostPool::kChunk);
+    triangles_ = pool.request(triangle_bytes, "the triangles");
+    triangles_.write(0, triangles.data(), triangle_bytes);
+    problem_.triangles = triangles_.as<Triangle>();
+    jobs_ = pool.request(job_bytes, "the jobs of large nodes");
+    problem_.jobs = jobs_.as<Job>();
+    stacks_ = pool.request(stack_bytes, "the warps' stacks");
+    problem_.stacks = stacks_.as<Task>();
+    slots_ = pool.request(slot_bytes, "the queue's slots");
+    problem_.slots = slots_.as<TaskSlot<Task>>();
+    state_ = pool.request(sizeof(BuildState), "the build's counters");
+    problem_.state = state_.as<BuildState>();
+    make_outputs(nodes, references);
 }
 
 void BuildMemory::make_outputs(std::uint64_t nodes, std::uint64_t references) {
     problem_.node_capacity = std::min<std::uint64_t>(nodes, Node::kLimit);
     problem_.reference_capacity = std::min<std::uint64_t>(references, UINT32_MAX);
-    nodes_ = allocators::Heap();
-    nodes_ = allocators::Heap(place_, problem_.node_capacity * sizeof(Node));
+    nodes_ = Block();
+    references_ = Block();
+    pool_.reserve(problem_.node_capacity * sizeof(Node) +
+                  problem_.reference_capacity * sizeof(std::uint32_t) +
+                  allocators::HostPool::kChunk);
+    nodes_ = pool_.request(problem_.node_capacity * sizeof(Node), "the nodes");
     problem_.nodes = nodes_.as<Node>();
-    references_ = allocators::Heap();
-    references_ = allocators::Heap(place_, problem_.reference_capacity * sizeof(std::uint32_t));
+    references_ = pool_.request(problem_.reference_capacity * sizeof(std::uint32_t),
+                                "the leaves' references");
     problem_.references = references_.as<std::uint32_t>();
 }
 
@@ -123,6 +138,33 @@ void BuildMemory::enlarge(const BuildState& s) {
         max_references_ != 0
             ? problem_.reference_capacity
             : std::max(problem_.reference_capacity, s.references + kLostReferences * slack_warps_));
+}
+
+void BuildMemory::enlarge_jobs(const BuildState& s) {
+    const std::uint32_t jobs = s.jobs.value;
+    if (jobs <= problem_.job_capacity) return;
+    // Other schedules may have a few more.
+    const std::uint32_t capacity = jobs + jobs / 8;
+    try {
+        jobs_ = pool_.request(capacity * sizeof(Job), "the jobs of large nodes");
+    } catch (const allocators::HeapError&) {
+        return;
+    }
+    problem_.jobs = jobs_.as<Job>();
+    problem_.job_capacity = capacity;
+}
+
+MemoryUse BuildMemory::use() const {
+    const allocators::HostPool::Statistics s = pool_.statistics();
+    MemoryUse use;
+    use.triangles = triangles_.size();
+    use.nodes = nodes_.size();
+    use.references = references_.size();
+    use.jobs = jobs_.size();
+    use.stacks = stacks_.size();
+    use.queue = slots_.size() + state_.size();
+    use.spare = s.peak_slab_bytes - use.total();
+    return use;
 }
 
 std::string explain(Status status, const Problem& problem, const BuildState& state,

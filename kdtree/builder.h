@@ -39,6 +39,25 @@ struct RunOptions {
     allocators::HostPool::Keep keep = allocators::HostPool::Keep::slabs;
 };
 
+/// Bytes of everything that a build takes where it runs, at its peak.
+struct MemoryUse {
+    std::uint64_t pool = 0;         ///< the allocator's
+    std::uint64_t side_tables = 0;  ///< the allocator's
+    std::uint64_t triangles = 0;
+    std::uint64_t nodes = 0;       ///< the tree's
+    std::uint64_t references = 0;  ///< the leaves'
+    std::uint64_t jobs = 0;        ///< large nodes that warps share
+    std::uint64_t stacks = 0;      ///< the warps'
+    std::uint64_t queue = 0;       ///< its slots, and the build's counters
+    std::uint64_t levels = 0;      ///< the reference method's arrays of two levels
+    std::uint64_t spare = 0;       ///< held by the host pool beyond these
+
+    std::uint64_t total() const {
+        return pool + side_tables + triangles + nodes + references + jobs + stacks + queue +
+               levels + spare;
+    }
+};
+
 /// A build's outcome. If status is not done, `message` says what ran out and what would have been
 /// enough, and the tree is empty.
 struct BuildResult {
@@ -52,6 +71,7 @@ struct BuildResult {
     std::uint64_t pool_bytes = 0;
     std::uint64_t overhead_bytes = 0;  ///< the allocator's side tables
     std::uint64_t root_bytes = 0;      ///< the root node's primitive array
+    MemoryUse memory;                  ///< of the timed runs
     allocators::Statistics allocations;
     /// Of the pool when most was live in it, if that is known and statistics were asked for.
     std::optional<allocators::PeakUse> peak;

@@ -73,6 +73,18 @@ public:
     /// A sentence on why the last build ended early.
     const std::string& message() const { return message_; }
 
+    /// Bytes of everything at the peak since the host pool's last reset_peak.
+    MemoryUse use() const {
+        const allocators::HostPool::Statistics s = pool_.statistics();
+        MemoryUse use;
+        use.triangles = triangles_.size();
+        use.nodes = nodes_.size();
+        use.references = references_.size();
+        use.levels = s.peak_live_bytes - use.total();
+        use.spare = s.peak_slab_bytes - s.peak_live_bytes;
+        return use;
+    }
+
     /// The tree of the last build, in canonical form.
     Tree tree() const {
         std::vector<Node> nodes(2 * std::size_t{tree_.next_pair});
@@ -236,6 +248,7 @@ BuildResult drive_levels(Machine& machine, const scenes::Scene& scene, const Bui
         }
         if (i >= options.warm_up) result.milliseconds.push_back(ms);
     }
+    result.memory = driver.use();
     result.pool_bytes = pool.statistics().peak_slab_bytes;
     result.tree = driver.tree();
     return result;

@@ -114,6 +114,7 @@ void record(const BuildOptions& options, const scenes::Scene& scene,
     result.pool_bytes = built.pool_bytes;
     result.overhead_bytes = built.overhead_bytes;
     result.leaked_bytes = built.leaked_bytes;
+    result.memory = built.memory;
     result.warps = built.warps;
     result.registers = built.registers;
     result.spill_bytes = built.spill_bytes;
@@ -146,10 +147,11 @@ Result build_with(const Backend& backend, const BuildOptions& options, const sce
     }
     kdtree::RunOptions run = report.run;
     const PoolSize pool = options.pool.value_or(PoolSize());
-    run.pool_bytes = single ? pool.bytes_for(report.root_bytes) : 0;
-    // The default suits every scene, however small.
-    if (single && !options.pool)
-        run.pool_bytes = std::max(run.pool_bytes, backend.traits.smallest_pool);
+    if (single) {
+        run.pool_bytes = options.pool ? pool.bytes_for(report.root_bytes)
+                                      : default_pool_bytes(report.root_bytes, report.machine.memory,
+                                                           backend.traits.smallest_pool);
+    }
     result.pool_bytes = run.pool_bytes;
     const auto fail = [&result](Outcome how, const std::string& why) {
         result.outcome = how;
@@ -267,11 +269,16 @@ ExitCode build(const BuildOptions& options, const std::vector<const Backend*>& a
     describe(report, scene);
     log::detail(options.scene + ": " + grouped(report.triangles) + " triangles, root array of " +
                 bytes_text(report.root_bytes));
+    allocators::HostPool host_pool(
+        report.machine.gpu ? allocators::Place::device : allocators::Place::host,
+        options.host_pool);
+    report.run.host_pool = &host_pool;
     for (std::size_t i = 0; i < chosen.size(); ++i) {
         show_progress("building with " + std::string(chosen[i]->traits.name) + " (" +
                       std::to_string(i + 1) + " of " + std::to_string(chosen.size()) + ")");
         report.results.push_back(build_with(*chosen[i], options, scene, report));
     }
+    report.run.host_pool = nullptr;
     print(report, options.output, json ? &*json : nullptr);
     return verdict(report);
 }

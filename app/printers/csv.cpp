@@ -63,6 +63,16 @@ Row row(const Report& report, const Result& r) {
     add("pool_ms", ran, r.pool_ms);
     add("minimal_pool_bytes", r.minimal_pool_bytes.has_value(), r.minimal_pool_bytes.value_or(0));
     add("overhead_bytes", ran, r.overhead_bytes);
+    const kdtree::MemoryUse& m = r.memory;
+    add("memory_total_bytes", ran, m.total());
+    add("memory_triangles_bytes", ran, m.triangles);
+    add("memory_nodes_bytes", ran, m.nodes);
+    add("memory_references_bytes", ran, m.references);
+    add("memory_jobs_bytes", ran, m.jobs);
+    add("memory_stacks_bytes", ran, m.stacks);
+    add("memory_queue_bytes", ran, m.queue);
+    add("memory_levels_bytes", ran, m.levels);
+    add("memory_spare_bytes", ran, m.spare);
     add("warps", ran && r.warps > 0, std::uint64_t{r.warps});
     add("registers", gpu && single, std::uint64_t{r.registers});
     add("spill_bytes", gpu && single, std::uint64_t{r.spill_bytes});

@@ -105,6 +105,20 @@ Json build_json(const Report& report, const Result& r) {
             {"warps", known(ran && r.warps > 0, r.warps)}};
 }
 
+Json memory_json(const kdtree::MemoryUse& m) {
+    return {{"pool_bytes", m.pool},
+            {"side_tables_bytes", m.side_tables},
+            {"triangles_bytes", m.triangles},
+            {"nodes_bytes", m.nodes},
+            {"references_bytes", m.references},
+            {"jobs_bytes", m.jobs},
+            {"stacks_bytes", m.stacks},
+            {"queue_bytes", m.queue},
+            {"levels_bytes", m.levels},
+            {"spare_bytes", m.spare},
+            {"total_bytes", m.total()}};
+}
+
 Json tree_json(const TreeFacts& tree) {
     const kdtree::Quality& q = tree.quality;
     return {{"nodes", q.nodes},
@@ -172,6 +186,7 @@ Json result_json(const Report& report, const Result& r) {
     return {{"outcome", name(r.outcome)},
             {"message", known(!r.message.empty(), r.message)},
             {"build", build_json(report, r)},
+            {"memory", r.samples.empty() ? Json() : memory_json(r.memory)},
             {"tree", r.tree ? tree_json(*r.tree) : Json()},
             {"allocations", r.allocations ? allocations_json(*r.allocations) : Json()},
             {"fragmentation", fragmentation_json(r)},

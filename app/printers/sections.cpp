@@ -1,6 +1,8 @@
 #include "app/printers/sections.h"
 
 #include <algorithm>
+#include <iterator>
+#include <utility>
 
 #include "app/printers/printers.h"
 #include "app/printers/registers.h"
@@ -158,6 +160,37 @@ Table allocation_table(const Report& report) {
     return table;
 }
 
+/// Where a build has no such array: no value.
+Table memory_table(const Report& report) {
+    using Memory = kdtree::MemoryUse;
+    constexpr std::pair<const char*, std::uint64_t Memory::*> kParts[] = {
+        {"pool", &Memory::pool},
+        {"side tables", &Memory::side_tables},
+        {"triangles", &Memory::triangles},
+        {"nodes", &Memory::nodes},
+        {"references", &Memory::references},
+        {"jobs", &Memory::jobs},
+        {"stacks", &Memory::stacks},
+        {"queue", &Memory::queue},
+        {"levels", &Memory::levels},
+        {"spare", &Memory::spare}};
+    Table table{.title = "Memory", .columns = {{"allocator"}, {"total", true}}, .rows = {}};
+    for (const auto& [name, part] : kParts) table.columns.push_back({name, true});
+    for (const Result& r : report.results) {
+        std::vector<std::string> row(table.columns.size(), kNoValue);
+        row[0] = title(r);
+        if (!r.samples.empty()) {
+            row[1] = bytes_text(r.memory.total());
+            for (std::size_t i = 0; i < std::size(kParts); ++i) {
+                const std::uint64_t bytes = r.memory.*kParts[i].second;
+                if (bytes > 0) row[i + 2] = bytes_text(bytes);
+            }
+        }
+        table.rows.push_back(row);
+    }
+    return table;
+}
+
 Table fragmentation_table(const Report& report) {
     Table table{.title = "Fragmentation",
                 .columns = {{"allocator"},
@@ -206,6 +239,7 @@ std::vector<Table> sections(const Report& report) {
         if (trees_agree(report)) break;
     }
     all.push_back(time_table(report));
+    all.push_back(memory_table(report));
     if (has_single(report)) {
         all.push_back(allocation_table(report));
         all.push_back(fragmentation_table(report));

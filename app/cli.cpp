@@ -181,7 +181,7 @@ void add_run(CLI::App& verb, BuildOptions& o) {
             },
             "Memory for the allocator: 20x the root node's array, or bytes: 512MiB; the default is "
             "at "
-            "least what the allocator needs and at most half of the machine's memory")
+            "least what the allocator needs and at most a third of the machine's memory")
         ->default_str(PoolSize().text())
         ->type_name("SIZE");
     verb.add_option_function<std::string>(

@@ -78,7 +78,7 @@ std::string PoolSize::text() const {
 
 std::uint64_t default_pool_bytes(std::uint64_t root_bytes, std::uint64_t memory,
                                  std::uint64_t smallest) {
-    return std::max(std::min(PoolSize().bytes_for(root_bytes), memory / 2), smallest);
+    return std::max(std::min(PoolSize().bytes_for(root_bytes), memory / 3), smallest);
 }
 
 const std::map<std::string, allocators::Presplit>& presplits() {

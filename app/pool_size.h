@@ -31,8 +31,9 @@ struct PoolSize {
     std::string text() const;
 };
 
-/// The pool of a build that nobody has chosen one for: PoolSize(), but at most half of the
-/// machine's `memory` bytes, for the rest of the build needs some as well, and at least `smallest`.
+/// The pool of a build that nobody has chosen one for: PoolSize(), but at most a third of the
+/// machine's `memory` bytes, for allocators have tables of up to three quarters of their pool and
+/// the build needs memory as well; and at least `smallest`.
 std::uint64_t default_pool_bytes(std::uint64_t root_bytes, std::uint64_t memory,
                                  std::uint64_t smallest);
 

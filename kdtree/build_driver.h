@@ -128,8 +128,9 @@ BuildResult drive(const Machine& machine, const scenes::Scene& scene, const Buil
     auto start = Clock::now();
     allocators::HostPool own_pool(machine.place(), options.keep);
     allocators::HostPool& host_pool = options.host_pool != nullptr ? *options.host_pool : own_pool;
-    host_pool.reset_peak();
     BuildMemory memory(host_pool, scene, config, machine.warps());
+    host_pool.trim();  // what other builds have left, and this one does not use, is room for a pool
+    host_pool.reset_peak();
     result.upload_ms = ms_since(start);
     result.root_bytes = root_array_bytes(scene.triangles.size());
     result.warps = machine.warps();

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import resource
 import unittest
 
 from command_line import DONE, MODELS, OUT_OF_MEMORY, USAGE, build, report, run
@@ -62,6 +63,24 @@ class Method(unittest.TestCase):
                           code=OUT_OF_MEMORY)["results"]
         self.assertEqual(result["outcome"], "nodes_exhausted")
         self.assertIn("holds 100 nodes", result["message"])
+
+    def test_memory_that_cannot_be_had_is_named(self):
+        if "+" in run("--version").stdout:
+            self.skipTest("sanitizers need more memory than is allowed here")
+        for words, scene, most, options in (
+            ("the nodes: allocating 8000000000 bytes", SCENE, 4 << 30,
+             ["--max-nodes", 1000000000]),
+            ("the leaves' references: allocating 16000000000 bytes", SCENE, 4 << 30,
+             ["--max-references", 4000000000]),
+            ("the allocator's pool of 8589934592 bytes: allocating 8589934592 bytes", SCENE,
+             4 << 30, ["--pool", "8GiB", "--allocator", "atomicmalloc"]),
+            (" bytes of host memory failed", "gen:soup:1000000", 384 << 20, ["--method", "levels"]),
+        ):
+            result = build(scene, "--threads", 1, "--repeat", 1, "--warm-up", 0, "--no-statistics",
+                           *options, preexec_fn=lambda: resource.setrlimit(
+                               resource.RLIMIT_AS, (most, most)))
+            self.assertEqual(result.returncode, OUT_OF_MEMORY, result.stderr)
+            self.assertIn(words, result.stderr)
 
     def test_mistakes(self):
         for option, value in (("--method", "kernel"), ("--host-pool", "maybe")):

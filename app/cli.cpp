@@ -138,11 +138,29 @@ DeviceChoice device_choice(const std::string& text) {
     throw CLI::ValidationError("--device", "'" + text + "' is none of auto, gpu, cpu");
 }
 
+Method method(const std::string& text) {
+    if (text == "single") return Method::single;
+    if (text == "levels") return Method::levels;
+    throw CLI::ValidationError("--method", "'" + text + "' is neither single nor levels");
+}
+
 void add_run(CLI::App& verb, BuildOptions& o) {
     verb.add_option("SCENE", o.scene,
                     "An OBJ file (.obj, .obj.xz, .obj.gz) or gen:NAME:TRIANGLES[:SEED]")
         ->required()
         ->type_name("");
+    verb.add_option_function<std::vector<std::string>>(
+            "-m,--method",
+            [&o](const std::vector<std::string>& names) {
+                o.methods.clear();
+                for (const std::string& name : names) o.methods.push_back(method(name));
+            },
+            "single: one kernel that allocates; levels: the reference method, many kernels and no "
+            "allocator; both, separated by a comma")
+        ->delimiter(',')
+        ->allow_extra_args(false)
+        ->default_str("single")
+        ->type_name("NAME");
     verb.add_option("-a,--allocator", o.allocators,
                     "Allocators of the children's arrays, separated by commas; all: sound ones")
         ->delimiter(',')
@@ -163,8 +181,9 @@ void add_run(CLI::App& verb, BuildOptions& o) {
                     throw CLI::ValidationError("--pool", error.what());
                 }
             },
-            "Memory for the allocator: 20x the root node's array, or bytes: 512MiB; by default at "
-            "least what the allocator needs")
+            "Memory for the allocator: 20x the root node's array, or bytes: 512MiB; the default is "
+            "at "
+            "least what the allocator needs and at most a third of the machine's memory")
         ->default_str(PoolSize().text())
         ->type_name("SIZE");
     verb.add_option_function<std::string>(
@@ -192,6 +211,20 @@ void add_run(CLI::App& verb, BuildOptions& o) {
             "How circular allocators with a single hint cut their pool beforehand")
         ->default_str(presplit_name(o.presplit))
         ->type_name("levels|halving|uniform|none");
+    verb.add_option_function<std::string>(
+            "--host-pool",
+            [&o](const std::string& text) {
+                using Keep = allocators::HostPool::Keep;
+                if (text != "on" && text != "off") {
+                    throw CLI::ValidationError("--host-pool",
+                                               "'" + text + "' is neither on nor off");
+                }
+                o.host_pool = text == "on" ? Keep::slabs : Keep::nothing;
+            },
+            "Memory outside the allocator's pool: kept for the next array or build (on), or taken "
+            "from the system and returned each time (off)")
+        ->default_str("on")
+        ->type_name("on|off");
     const auto count = [&verb](const char* name, unsigned& value, const char* what,
                                std::uint64_t least, std::uint64_t most) {
         verb.add_option(name, value, what)
@@ -220,6 +253,7 @@ pool, 5 verification failed, 77 no such device.)";
 constexpr const char* kBuildHelp = R"(Examples:
   heapwood build bunny.obj --verify
   heapwood build sponza.obj.xz --allocator atomicmalloc,cmalloc --pool 20x
+  heapwood build sponza.obj.xz --allocator atomicmalloc --method single,levels
   heapwood build gen:city:100000:7 --device cpu --threads 8 --json report.json)";
 
 constexpr const char* kListHelp = R"(Examples:
@@ -286,7 +320,12 @@ CommandLine parse(int argc, const char* const* argv) {
         return {.verb = Exit{ExitCode::usage}};
     }
     CommandLine line{.verb = Exit{}, .verbosity = volume.level()};
-    if (build_verb.parsed()) line.verb = std::move(build);
+    if (build_verb.parsed()) {
+        for (const char* name : {"--allocator", "--pool", "--presplit", "--minimal-pool"}) {
+            if (build_verb.count(name) > 0) build.allocator_options.emplace_back(name);
+        }
+        line.verb = std::move(build);
+    }
     if (list_verb.parsed()) line.verb = std::move(list);
     return line;
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "allocators/allocator.cuh"
+#include "app/backends/backend.h"
 #include "app/exit_code.h"
 #include "app/pool_size.h"
 #include "kdtree/config.h"
@@ -29,9 +30,14 @@ enum class DeviceChoice { automatic, gpu, cpu };
 struct BuildOptions {
     std::vector<std::string> arguments;  ///< the whole command line, for the report
     std::string scene;
+    std::vector<Method> methods{Method::single};
     std::vector<std::string> allocators{"cmalloc"};  ///< names, or "all": the sound ones
+    /// The options given that are for the allocators of the single kernel alone, as typed.
+    std::vector<std::string> allocator_options;
     DeviceChoice device = DeviceChoice::automatic;
-    /// Unset: 200x, or the allocator's smallest pool if that is more.
+    /// Whether memory outside the allocators' pools is kept from one build for the next.
+    allocators::HostPool::Keep host_pool = allocators::HostPool::Keep::slabs;
+    /// Unset: default_pool_bytes.
     std::optional<PoolSize> pool;
     allocators::Presplit presplit = allocators::Presplit::levels;
     unsigned repeat = 5;

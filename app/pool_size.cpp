@@ -76,6 +76,11 @@ std::string PoolSize::text() const {
     return std::to_string(bytes) + "B";
 }
 
+std::uint64_t default_pool_bytes(std::uint64_t root_bytes, std::uint64_t memory,
+                                 std::uint64_t smallest) {
+    return std::max(std::min(PoolSize().bytes_for(root_bytes), memory / 3), smallest);
+}
+
 const std::map<std::string, allocators::Presplit>& presplits() {
     using allocators::Presplit;
     static const std::map<std::string, Presplit> all{{"levels", Presplit::levels},

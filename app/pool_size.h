@@ -31,6 +31,12 @@ struct PoolSize {
     std::string text() const;
 };
 
+/// The pool of a build that nobody has chosen one for: PoolSize(), but at most a third of the
+/// machine's `memory` bytes, for allocators have tables of up to three quarters of their pool and
+/// the build needs memory as well; and at least `smallest`.
+std::uint64_t default_pool_bytes(std::uint64_t root_bytes, std::uint64_t memory,
+                                 std::uint64_t smallest);
+
 /// The ways to cut a pool beforehand, by their names on the command line.
 const std::map<std::string, allocators::Presplit>& presplits();
 std::string presplit_name(allocators::Presplit presplit);

@@ -21,6 +21,10 @@ private:
 
 }  // namespace
 
+const char* name(Method method) {
+    return method == Method::single ? "single" : "levels";
+}
+
 const char* name(Outcome outcome) {
     switch (outcome) {
         case Outcome::done:
@@ -108,6 +112,10 @@ std::optional<double> slowdown(const Report& report, const Result& result) {
         if (base > 0) return spread(result.samples).median / base;
     }
     return std::nullopt;
+}
+
+bool keeps_memory(const Report& report) {
+    return report.run.keep == allocators::HostPool::Keep::slabs;
 }
 
 bool trees_agree(const Report& report) {

@@ -9,6 +9,7 @@
 
 #include "allocators/allocator.cuh"
 #include "allocators/statistics.h"
+#include "app/backends/backend.h"
 #include "app/backends/registers.h"
 #include "app/exit_code.h"
 #include "app/machine.h"
@@ -55,9 +56,10 @@ struct TreeFacts {
     bool verified = false;  ///< `verify` was asked for and found nothing wrong
 };
 
-/// One allocator's build.
+/// One allocator's build, or the reference method's.
 struct Result {
-    allocators::Traits allocator{};
+    Method method = Method::single;
+    allocators::Traits allocator{};  ///< named after the method where there is none
     Outcome outcome = Outcome::done;
     std::string message;           ///< why, if not done
     std::uint64_t pool_bytes = 0;  ///< the allocator's own word; as asked for if it failed
@@ -68,6 +70,7 @@ struct Result {
     std::optional<std::uint64_t> minimal_pool_bytes;  ///< if asked for and found
     std::uint64_t overhead_bytes = 0;
     std::uint64_t leaked_bytes = 0;
+    kdtree::MemoryUse memory;
     unsigned warps = 0;  ///< resident warps, or threads
     unsigned registers = 0;
     unsigned spill_bytes = 0;
@@ -96,6 +99,9 @@ struct Report {
     std::vector<Result> results;   ///< in the order of the allocators' names
 };
 
+/// A method's name on the command line.
+const char* name(Method method);
+
 /// Fills in what is known of the scene.
 void describe(Report& report, const scenes::Scene& scene);
 
@@ -107,6 +113,9 @@ std::string now();
 
 /// Median time of a result over that of atomicmalloc in the same report, if both have one.
 std::optional<double> slowdown(const Report& report, const Result& result);
+
+/// Whether memory outside the allocators' pools was kept for the next array or build.
+bool keeps_memory(const Report& report);
 
 /// Whether all trees of the report are the same one.
 bool trees_agree(const Report& report);

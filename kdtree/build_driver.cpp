@@ -5,6 +5,8 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "kdtree/build_input.h"
+
 namespace heapwood::kdtree {
 
 namespace {
@@ -13,29 +15,6 @@ namespace {
 /// block); another schedule loses more than this one.
 constexpr std::uint64_t kLostNodes = 64;
 constexpr std::uint64_t kLostReferences = 256;
-
-/// A power of two that brings the largest coordinate below 2, so that areas neither overflow nor
-/// vanish; multiplying by it is exact.
-float area_scale(const scenes::Bounds& bounds) {
-    float largest = 0;
-    for (const glm::vec3& v : {bounds.lo, bounds.hi}) {
-        largest = std::max({largest, std::abs(v.x), std::abs(v.y), std::abs(v.z)});
-    }
-    if (largest == 0) return 1;
-    int exponent = 0;
-    std::frexp(largest, &exponent);
-    return std::ldexp(1.0F, std::clamp(1 - exponent, -126, 127));
-}
-
-std::vector<Triangle> gather(const scenes::Scene& scene) {
-    std::vector<Triangle> triangles(scene.triangles.size());
-    std::transform(scene.triangles.begin(), scene.triangles.end(), triangles.begin(),
-                   [&](const glm::uvec3& t) {
-                       return Triangle{scene.positions[t.x], 0, scene.positions[t.y], 0,
-                                       scene.positions[t.z], 0};
-                   });
-    return triangles;
-}
 
 std::string bytes_text(std::uint64_t bytes) {
     const double mebibytes = static_cast<double>(bytes) / (1 << 20);
@@ -52,31 +31,22 @@ std::uint64_t root_array_bytes(std::uint64_t triangles) {
     return triangles * sizeof(Reference);
 }
 
-BuildMemory::BuildMemory(allocators::Place place, const scenes::Scene& scene,
+BuildMemory::BuildMemory(allocators::HostPool& pool, const scenes::Scene& scene,
                          const BuildConfig& config, std::uint32_t warps)
-    : place_(place) {
-    const std::uint64_t n = scene.triangles.size();
-    if (n == 0 || n >= Node::kLimit) {
-        throw std::invalid_argument("a scene must have between 1 and 2^30 - 1 triangles, not " +
-                                    std::to_string(n));
-    }
+    : pool_(pool) {
+    const std::vector<Triangle> triangles = gather(scene);
+    const std::uint64_t n = triangles.size();
     // Warps reserve nodes and references in blocks; what is left of their last ones is lost.
     slack_warps_ = std::min<std::uint64_t>(warps, n);
     max_nodes_ = config.max_nodes;
     max_references_ = config.max_references;
 
-    const std::vector<Triangle> triangles = gather(scene);
-    triangles_ = allocators::Heap(place, n * sizeof(Triangle));
-    triangles_.write(0, triangles.data(), n * sizeof(Triangle));
-
-    problem_.triangles = triangles_.as<Triangle>();
     problem_.count = static_cast<std::uint32_t>(n);
     problem_.bounds = {scene.bounds.lo, scene.bounds.hi};
-    problem_.model = {config.traversal_cost, config.intersection_cost, config.empty_bonus,
-                      area_scale(scene.bounds)};
+    problem_.model = cost_model(config, scene.bounds);
     problem_.leaf_limit = config.leaf_limit;
     problem_.exact_limit = config.exact_limit;
-    const bool gpu = place != allocators::Place::host;
+    const bool gpu = pool.place() != allocators::Place::host;
     problem_.large_limit = config.large_limit != 0 ? config.large_limit : gpu ? 512 : 4096;
     problem_.chunk = config.chunk != 0 ? config.chunk : gpu ? 256 : 4096;
     problem_.warps = warps;
@@ -87,39 +57,62 @@ BuildMemory::BuildMemory(allocators::Place place, const scenes::Scene& scene,
     // few times n / large_limit. Past the capacity a node is built by one warp.
     problem_.job_capacity =
         static_cast<std::uint32_t>(64 + 6 * n / std::max<std::uint32_t>(problem_.large_limit, 64));
-    jobs_ = allocators::Heap(place, problem_.job_capacity * sizeof(Job));
-    problem_.jobs = jobs_.as<Job>();
-    stacks_ = allocators::Heap(place, std::uint64_t{warps} * kStackSize * sizeof(Task));
-    problem_.stacks = stacks_.as<Task>();
-    if (!config.small_arrays) {
-        arenas_ = allocators::Heap(place, std::uint64_t{warps} * kArenaSize * sizeof(Reference));
-        problem_.arenas = arenas_.as<Reference>();
-    }
     problem_.slot_bits =
         static_cast<std::uint32_t>(std::bit_width(warps * (TaskQueue<Task>::kMostGiven + 1)));
-    slots_ = allocators::Heap(place, sizeof(TaskSlot<Task>) << problem_.slot_bits);
-    problem_.slots = slots_.as<TaskSlot<Task>>();
-    if (kProfiling) {
-        profiles_ = allocators::Heap(place, std::uint64_t{warps} * sizeof(PhaseProfile));
+    const std::uint64_t nodes =
+        config.max_nodes != 0 ? config.max_nodes : 8 * n + kLostNodes * slack_warps_ + 1024;
+    const std::uint64_t references = config.max_references != 0
+                                         ? config.max_references
+                                         : 8 * n + kLostReferences * slack_warps_ + 1024;
+
+    const std::uint64_t triangle_bytes = n * sizeof(Triangle);
+    const std::uint64_t job_bytes = problem_.job_capacity * sizeof(Job);
+    const std::uint64_t stack_bytes = std::uint64_t{warps} * kStackSize * sizeof(Task);
+    const std::uint64_t arena_bytes =
+        config.small_arrays ? 0 : std::uint64_t{warps} * kArenaSize * sizeof(Reference);
+    const std::uint64_t slot_bytes = sizeof(TaskSlot<Task>) << problem_.slot_bits;
+    const std::uint64_t profile_bytes =
+        kProfiling ? std::uint64_t{warps} * sizeof(PhaseProfile) : 0;
+    // All in one slab, rather than in slabs that double. Where that cannot be had, perhaps the
+    // arrays can, one by one; the one that cannot will be named.
+    constexpr std::uint64_t kArrays = 9;
+    pool.reserve(triangle_bytes + job_bytes + stack_bytes + arena_bytes + slot_bytes +
+                 profile_bytes + sizeof(BuildState) + nodes * sizeof(Node) +
+                 references * sizeof(std::uint32_t) + kArrays * allocators::HostPool::kChunk);
+    triangles_ = pool.request(triangle_bytes, "the triangles");
+    triangles_.write(0, triangles.data(), triangle_bytes);
+    problem_.triangles = triangles_.as<Triangle>();
+    jobs_ = pool.request(job_bytes, "the jobs of large nodes");
+    problem_.jobs = jobs_.as<Job>();
+    stacks_ = pool.request(stack_bytes, "the warps' stacks");
+    problem_.stacks = stacks_.as<Task>();
+    if (arena_bytes > 0) {
+        arenas_ = pool.request(arena_bytes, "the warps' own small arrays");
+        problem_.arenas = arenas_.as<Reference>();
+    }
+    if (profile_bytes > 0) {
+        profiles_ = pool.request(profile_bytes, "the profile");
         problem_.profiles = profiles_.as<PhaseProfile>();
     }
-    state_ = allocators::Heap(place, sizeof(BuildState));
+    slots_ = pool.request(slot_bytes, "the queue's slots");
+    problem_.slots = slots_.as<TaskSlot<Task>>();
+    state_ = pool.request(sizeof(BuildState), "the build's counters");
     problem_.state = state_.as<BuildState>();
-
-    make_outputs(
-        config.max_nodes != 0 ? config.max_nodes : 8 * n + kLostNodes * slack_warps_ + 1024,
-        config.max_references != 0 ? config.max_references
-                                   : 8 * n + kLostReferences * slack_warps_ + 1024);
+    make_outputs(nodes, references);
 }
 
 void BuildMemory::make_outputs(std::uint64_t nodes, std::uint64_t references) {
     problem_.node_capacity = std::min<std::uint64_t>(nodes, Node::kLimit);
     problem_.reference_capacity = std::min<std::uint64_t>(references, UINT32_MAX);
-    nodes_ = allocators::Heap();
-    nodes_ = allocators::Heap(place_, problem_.node_capacity * sizeof(Node));
+    nodes_ = Block();
+    references_ = Block();
+    pool_.reserve(problem_.node_capacity * sizeof(Node) +
+                  problem_.reference_capacity * sizeof(std::uint32_t) +
+                  allocators::HostPool::kChunk);
+    nodes_ = pool_.request(problem_.node_capacity * sizeof(Node), "the nodes");
     problem_.nodes = nodes_.as<Node>();
-    references_ = allocators::Heap();
-    references_ = allocators::Heap(place_, problem_.reference_capacity * sizeof(std::uint32_t));
+    references_ = pool_.request(problem_.reference_capacity * sizeof(std::uint32_t),
+                                "the leaves' references");
     problem_.references = references_.as<std::uint32_t>();
 }
 
@@ -181,6 +174,33 @@ void BuildMemory::enlarge(const BuildState& s) {
         max_references_ != 0
             ? problem_.reference_capacity
             : std::max(problem_.reference_capacity, s.references + kLostReferences * slack_warps_));
+}
+
+void BuildMemory::enlarge_jobs(const BuildState& s) {
+    const std::uint32_t jobs = s.jobs.value;
+    if (jobs <= problem_.job_capacity) return;
+    // Other schedules may have a few more.
+    const std::uint32_t capacity = jobs + jobs / 8;
+    try {
+        jobs_ = pool_.request(capacity * sizeof(Job), "the jobs of large nodes");
+    } catch (const allocators::HeapError&) {
+        return;
+    }
+    problem_.jobs = jobs_.as<Job>();
+    problem_.job_capacity = capacity;
+}
+
+MemoryUse BuildMemory::use() const {
+    const allocators::HostPool::Statistics s = pool_.statistics();
+    MemoryUse use;
+    use.triangles = triangles_.size();
+    use.nodes = nodes_.size();
+    use.references = references_.size();
+    use.jobs = jobs_.size();
+    use.stacks = stacks_.size() + arenas_.size();
+    use.queue = slots_.size() + state_.size();
+    use.spare = s.peak_slab_bytes - use.total();
+    return use;
 }
 
 std::string explain(Status status, const Problem& problem, const BuildState& state,

@@ -18,16 +18,20 @@
 #include "allocators/allocator.cuh"
 #include "allocators/fragmentation.h"
 #include "allocators/heap.h"
+#include "allocators/host_pool.h"
 #include "kdtree/build_state.cuh"
 #include "kdtree/builder.h"
 
 namespace heapwood::kdtree {
 
-/// All memory of a build but the allocator's pool.
+/// All memory of a build but the allocator's pool. It comes from a host pool, so that the next
+/// build need not ask the system for it.
 class BuildMemory {
+    using Block = allocators::HostPool::Block;
+
 public:
-    /// Uploads the scene. @throws allocators::HeapError.
-    BuildMemory(allocators::Place place, const scenes::Scene& scene, const BuildConfig& config,
+    /// Uploads the scene. @throws allocators::HeapError, which says for which array.
+    BuildMemory(allocators::HostPool& pool, const scenes::Scene& scene, const BuildConfig& config,
                 std::uint32_t warps);
 
     /// Counters and queue as at the start of a build.
@@ -43,23 +47,29 @@ public:
     /// After a build that ran short of nodes or references: replaces the arrays by ones that are
     /// large enough, but for those whose size the configuration sets.
     void enlarge(const BuildState& state);
+    /// After a build that had more large nodes than the job array holds, which it divided by one
+    /// warp each: a larger array for the next one, if there is memory for it.
+    void enlarge_jobs(const BuildState& state);
+    /// Bytes of all these arrays; `spare` is what the pool has held since its last reset_peak, at
+    /// most, beyond what was in use.
+    MemoryUse use() const;
 
 private:
     void make_outputs(std::uint64_t nodes, std::uint64_t references);
 
-    allocators::Place place_;
+    allocators::HostPool& pool_;
     std::uint64_t slack_warps_;
     std::uint64_t max_nodes_;
     std::uint64_t max_references_;
-    allocators::Heap triangles_;
-    allocators::Heap nodes_;
-    allocators::Heap references_;
-    allocators::Heap jobs_;
-    allocators::Heap stacks_;
-    allocators::Heap arenas_;
-    allocators::Heap slots_;
-    allocators::Heap state_;
-    allocators::Heap profiles_;
+    Block triangles_;
+    Block nodes_;
+    Block references_;
+    Block jobs_;
+    Block stacks_;
+    Block arenas_;
+    Block slots_;
+    Block state_;
+    Block profiles_;
     Problem problem_{};
 };
 
@@ -96,6 +106,17 @@ std::optional<allocators::PeakUse> measure_peak(const Machine& machine, BuildMem
     return std::nullopt;
 }
 
+/// An allocator. @throws allocators::HeapError, which says that it was for the pool.
+template <allocators::Allocator A>
+A make_allocator(const allocators::PoolConfig& config) {
+    try {
+        return A(config);
+    } catch (const allocators::HeapError& error) {
+        throw allocators::HeapError("the allocator's pool of " + std::to_string(config.bytes) +
+                                    " bytes: " + error.what());
+    }
+}
+
 /// Builds the tree of a scene with allocator A on a machine, options.repeat times.
 /// @throws std::invalid_argument for a bad configuration, allocators::HeapError when memory
 /// outside the pool cannot be had.
@@ -109,7 +130,11 @@ BuildResult drive(const Machine& machine, const scenes::Scene& scene, const Buil
     validate(config);
     BuildResult result;
     auto start = Clock::now();
-    BuildMemory memory(machine.place(), scene, config, machine.warps());
+    allocators::HostPool own_pool(machine.place(), options.keep);
+    allocators::HostPool& host_pool = options.host_pool != nullptr ? *options.host_pool : own_pool;
+    BuildMemory memory(host_pool, scene, config, machine.warps());
+    host_pool.trim();  // what other builds have left, and this one does not use, is room for a pool
+    host_pool.reset_peak();
     result.upload_ms = ms_since(start);
     result.root_bytes = root_array_bytes(scene.triangles.size());
     result.warps = machine.warps();
@@ -132,7 +157,10 @@ BuildResult drive(const Machine& machine, const scenes::Scene& scene, const Buil
             const bool estimated =
                 (result.status == Status::nodes_exhausted && config.max_nodes == 0) ||
                 (result.status == Status::references_exhausted && config.max_references == 0);
-            if (result.status == Status::done) return true;
+            if (result.status == Status::done) {
+                memory.enlarge_jobs(state);
+                return true;
+            }
             if (!estimated) {
                 result.message =
                     explain(result.status, memory.problem(), state, options.pool_bytes);
@@ -148,7 +176,7 @@ BuildResult drive(const Machine& machine, const scenes::Scene& scene, const Buil
 
     {
         start = Clock::now();
-        A allocator(pool);
+        A allocator = make_allocator<A>(pool);
         result.pool_ms = ms_since(start);
         result.pool_bytes = allocator.pool_bytes();
         result.overhead_bytes = allocator.overhead_bytes();
@@ -162,6 +190,9 @@ BuildResult drive(const Machine& machine, const scenes::Scene& scene, const Buil
         const allocators::PoolUse use = allocators::measure_pool(allocator);
         result.leaked_bytes = use.allocated_bytes;
         result.external_fragmentation = allocators::external_fragmentation(use);
+        result.memory = memory.use();
+        result.memory.pool = result.pool_bytes;
+        result.memory.side_tables = result.overhead_bytes;
         if (!done) return result;
         result.tree = memory.tree();
         result.profile = memory.profile();

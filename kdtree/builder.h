@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "allocators/allocator.cuh"
+#include "allocators/host_pool.h"
 #include "allocators/statistics.h"
 #include "kdtree/config.h"
 #include "kdtree/phase_profile.cuh"
@@ -34,6 +35,29 @@ struct RunOptions {
     /// How circular allocators cut their pool beforehand.
     allocators::Presplit presplit = allocators::Presplit::levels;
     bool statistics = true;  ///< more runs with the counting adaptor
+    /// Where arrays outside the allocator's pool come from, to be used again by the next build;
+    /// nullptr: a pool that ends with the build and keeps slabs as `keep` says.
+    allocators::HostPool* host_pool = nullptr;
+    allocators::HostPool::Keep keep = allocators::HostPool::Keep::slabs;
+};
+
+/// Bytes of everything that a build takes where it runs, at its peak.
+struct MemoryUse {
+    std::uint64_t pool = 0;         ///< the allocator's
+    std::uint64_t side_tables = 0;  ///< the allocator's
+    std::uint64_t triangles = 0;
+    std::uint64_t nodes = 0;       ///< the tree's
+    std::uint64_t references = 0;  ///< the leaves'
+    std::uint64_t jobs = 0;        ///< large nodes that warps share
+    std::uint64_t stacks = 0;      ///< the warps', and their own small arrays
+    std::uint64_t queue = 0;       ///< its slots, and the build's counters
+    std::uint64_t levels = 0;      ///< the reference method's arrays of two levels
+    std::uint64_t spare = 0;       ///< held by the host pool beyond these
+
+    std::uint64_t total() const {
+        return pool + side_tables + triangles + nodes + references + jobs + stacks + queue +
+               levels + spare;
+    }
 };
 
 /// Where the time of a build went, from a profiling build of the program (HEAPWOOD_PROFILE).
@@ -57,6 +81,7 @@ struct BuildResult {
     std::uint64_t pool_bytes = 0;
     std::uint64_t overhead_bytes = 0;  ///< the allocator's side tables
     std::uint64_t root_bytes = 0;      ///< the root node's primitive array
+    MemoryUse memory;                  ///< of the timed runs
     allocators::Statistics allocations;
     /// Of the pool when most was live in it, if that is known and statistics were asked for.
     std::optional<allocators::PeakUse> peak;

@@ -5,26 +5,18 @@
 #include <cuda_runtime.h>
 
 #include <cstdint>
-#include <stdexcept>
-#include <string>
 #include <type_traits>
 
 #include "allocators/platform/warp.cuh"
 #include "kdtree/build_driver.h"
 #include "kdtree/build_worker.cuh"
+#include "kdtree/cuda_check.h"
 
 namespace heapwood::kdtree {
 
 /// Warps of a block, and the blocks a multiprocessor should hold: the second bounds the registers.
 inline constexpr unsigned kWarpsPerBlock = 4;
 inline constexpr unsigned kBlocksPerMultiprocessor = 5;
-
-/// @throws std::runtime_error naming the call that failed.
-inline void check_cuda(cudaError_t error, const char* what) {
-    if (error != cudaSuccess) {
-        throw std::runtime_error(std::string("CUDA: ") + what + ": " + cudaGetErrorString(error));
-    }
-}
 
 /// The multiprocessor this thread runs on, below `count`. (PTX allows numbers above the number of
 /// multiprocessors.)
@@ -76,8 +68,8 @@ public:
 
     template <class B>
     double run(const Problem& problem, const typename B::Ref& allocator) const {
-        Event start;
-        Event stop;
+        CudaEvent start;
+        CudaEvent stop;
         const int blocks = std::is_same_v<A, B> ? blocks_ : counting_blocks_;
         check_cuda(cudaEventRecord(start.event), "recording an event");
         kernel<B>()<<<static_cast<unsigned>(blocks), kWarpsPerBlock * 32>>>(problem, allocator,
@@ -99,15 +91,6 @@ public:
     }
 
 private:
-    /// Owner of a CUDA event.
-    struct Event {
-        Event() { check_cuda(cudaEventCreate(&event), "creating an event"); }
-        ~Event() { cudaEventDestroy(event); }
-        Event(const Event&) = delete;
-        Event& operator=(const Event&) = delete;
-        cudaEvent_t event = nullptr;
-    };
-
     /// A's kernels are those that are timed.
     template <class B>
     auto kernel() const {

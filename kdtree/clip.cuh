@@ -93,4 +93,23 @@ HEAPWOOD_INLINE void clip(const Triangle& t, const Box& box, unsigned axis, floa
     assemble(above_k, alone_below ? base_u : tip_u, alone_below ? base_w : tip_w, above);
 }
 
+/// Cuts a reference that a plane crosses (`below`, of which `above` is a copy) into its parts: by
+/// clipping its triangle, or by cutting its box alone.
+HEAPWOOD_INLINE void cut(const Triangle* triangles, bool clip_triangle, unsigned axis,
+                         float position, Reference& below, Reference& above) {
+    if (clip_triangle) {
+        Box low;
+        Box high;
+        clip(load_wide(triangles + below.primitive), {below.lo, below.hi}, axis, position, low,
+             high);
+        below.lo = low.lo;
+        below.hi = low.hi;
+        above.lo = high.lo;
+        above.hi = high.hi;
+    } else {
+        set_component(below.hi, axis, position);
+        set_component(above.lo, axis, position);
+    }
+}
+
 }  // namespace heapwood::kdtree

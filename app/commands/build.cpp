@@ -114,10 +114,13 @@ void record(const BuildOptions& options, const scenes::Scene& scene,
     result.pool_bytes = built.pool_bytes;
     result.overhead_bytes = built.overhead_bytes;
     result.leaked_bytes = built.leaked_bytes;
+    result.memory = built.memory;
     result.warps = built.warps;
     result.registers = built.registers;
     result.spill_bytes = built.spill_bytes;
-    if (options.statistics) result.allocations = built.allocations;
+    if (options.statistics && result.method == Method::single) {
+        result.allocations = built.allocations;
+    }
     result.peak = built.peak;
     result.profile = built.profile;
     if (built.external_fragmentation >= 0) {
@@ -136,16 +139,20 @@ void record(const BuildOptions& options, const scenes::Scene& scene,
 Result build_with(const Backend& backend, const BuildOptions& options, const scenes::Scene& scene,
                   const Report& report) {
     Result result;
+    result.method = backend.method;
     result.allocator = backend.traits;
-    if (backend.gpu) {
+    const bool single = backend.method == Method::single;
+    if (backend.gpu && single) {
         result.kernels =
             find_registers(kernel_table(), backend.traits.name, report.machine.architecture);
     }
     kdtree::RunOptions run = report.run;
     const PoolSize pool = options.pool.value_or(PoolSize());
-    run.pool_bytes = pool.bytes_for(report.root_bytes);
-    // The default suits every scene, however small.
-    if (!options.pool) run.pool_bytes = std::max(run.pool_bytes, backend.traits.smallest_pool);
+    if (single) {
+        run.pool_bytes = options.pool ? pool.bytes_for(report.root_bytes)
+                                      : default_pool_bytes(report.root_bytes, report.machine.memory,
+                                                           backend.traits.smallest_pool);
+    }
     result.pool_bytes = run.pool_bytes;
     const auto fail = [&result](Outcome how, const std::string& why) {
         result.outcome = how;
@@ -172,7 +179,7 @@ Result build_with(const Backend& backend, const BuildOptions& options, const sce
             const std::string wrong = fault(options, scene, built, result);
             if (!wrong.empty()) {
                 fail(Outcome::verification_failed, wrong);
-            } else if (options.minimal_pool) {
+            } else if (options.minimal_pool && single) {
                 result.minimal_pool_bytes = minimal_pool(backend, scene, options.config, run);
             }
         }
@@ -237,8 +244,21 @@ ExitCode build(const BuildOptions& options, const std::vector<const Backend*>& a
                   .warm_up = options.warm_up,
                   .threads = options.threads,
                   .presplit = options.presplit,
-                  .statistics = options.statistics};
-    const auto chosen = choose_backends(available, options.allocators, report.machine.gpu);
+                  .statistics = options.statistics,
+                  .host_pool = nullptr,
+                  .keep = options.host_pool};
+    const auto has = [&](Method method) {
+        return std::find(options.methods.begin(), options.methods.end(), method) !=
+               options.methods.end();
+    };
+    std::vector<const Backend*> chosen;
+    if (has(Method::single)) {
+        chosen = choose_backends(available, options.allocators, report.machine.gpu);
+    } else if (!options.allocator_options.empty()) {
+        log::warning("the method levels has no allocator: no effect of " +
+                     joined(options.allocator_options, ", "));
+    }
+    if (has(Method::levels)) chosen.push_back(&level_backend(report.machine.gpu));
     if (report.machine.gpu && options.threads > 0) {
         log::warning("--threads is for builds on the CPU and has no effect on a GPU");
     }
@@ -250,11 +270,16 @@ ExitCode build(const BuildOptions& options, const std::vector<const Backend*>& a
     describe(report, scene);
     log::detail(options.scene + ": " + grouped(report.triangles) + " triangles, root array of " +
                 bytes_text(report.root_bytes));
+    allocators::HostPool host_pool(
+        report.machine.gpu ? allocators::Place::device : allocators::Place::host,
+        options.host_pool);
+    report.run.host_pool = &host_pool;
     for (std::size_t i = 0; i < chosen.size(); ++i) {
         show_progress("building with " + std::string(chosen[i]->traits.name) + " (" +
                       std::to_string(i + 1) + " of " + std::to_string(chosen.size()) + ")");
         report.results.push_back(build_with(*chosen[i], options, scene, report));
     }
+    report.run.host_pool = nullptr;
     print(report, options.output, json ? &*json : nullptr);
     return verdict(report);
 }

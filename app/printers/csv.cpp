@@ -38,8 +38,12 @@ Row row(const Report& report, const Result& r) {
               {"device_name", report.machine.name},
               {"version", version().version},
               {"git", version().git},
+              {"host_pool", keeps_memory(report) ? "on" : "off"},
+              {"method", name(r.method)},
               {"allocator", r.allocator.name},
-              {"arrays", report.configuration.small_arrays ? "every" : "large"},
+              {"arrays", r.method != Method::single          ? ""
+                         : report.configuration.small_arrays ? "every"
+                                                             : "large"},
               {"outcome", name(r.outcome)},
               {"message", r.message},
               {"pool_bytes", text(r.pool_bytes)},
@@ -50,6 +54,7 @@ Row row(const Report& report, const Result& r) {
     };
     const bool ran = !r.samples.empty();
     const bool gpu = ran && report.machine.gpu;
+    const bool single = r.method == Method::single;
     const Spread ms = ran ? spread(r.samples) : Spread{};
     const std::optional<double> factor = slowdown(report, r);
     add("ms_median", ran, ms.median);
@@ -60,9 +65,19 @@ Row row(const Report& report, const Result& r) {
     add("pool_ms", ran, r.pool_ms);
     add("minimal_pool_bytes", r.minimal_pool_bytes.has_value(), r.minimal_pool_bytes.value_or(0));
     add("overhead_bytes", ran, r.overhead_bytes);
-    add("warps", ran, std::uint64_t{r.warps});
-    add("registers", gpu, std::uint64_t{r.registers});
-    add("spill_bytes", gpu, std::uint64_t{r.spill_bytes});
+    const kdtree::MemoryUse& m = r.memory;
+    add("memory_total_bytes", ran, m.total());
+    add("memory_triangles_bytes", ran, m.triangles);
+    add("memory_nodes_bytes", ran, m.nodes);
+    add("memory_references_bytes", ran, m.references);
+    add("memory_jobs_bytes", ran, m.jobs);
+    add("memory_stacks_bytes", ran, m.stacks);
+    add("memory_queue_bytes", ran, m.queue);
+    add("memory_levels_bytes", ran, m.levels);
+    add("memory_spare_bytes", ran, m.spare);
+    add("warps", ran && r.warps > 0, std::uint64_t{r.warps});
+    add("registers", gpu && single, std::uint64_t{r.registers});
+    add("spill_bytes", gpu && single, std::uint64_t{r.spill_bytes});
     const Registers kernels = r.kernels.value_or(Registers{});
     const auto add_kernel = [&add](const std::string& prefix,
                                    const std::optional<KernelFigures>& kernel) {

@@ -65,6 +65,7 @@ Json provenance_json(const Report& report) {
             {"repeat", report.run.repeat},
             {"warm_up", report.run.warm_up},
             {"presplit", presplit_name(report.run.presplit)},
+            {"host_pool", keeps_memory(report) ? "on" : "off"},
             {"date", report.date}};
 }
 
@@ -86,10 +87,12 @@ Json build_json(const Report& report, const Result& r) {
         ms = {{"median", s.median}, {"min", s.min}, {"max", s.max}, {"samples", r.samples}};
     }
     const std::optional<double> factor = slowdown(report, r);
-    return {{"allocator", r.allocator.name},
+    return {{"method", name(r.method)},
+            {"allocator", r.allocator.name},
             {"full_allocator", r.allocator.full},
             {"device", report.machine.gpu ? "gpu" : "cpu"},
-            {"arrays", report.configuration.small_arrays ? "every" : "large"},
+            {"arrays", known(r.method == Method::single,
+                             report.configuration.small_arrays ? "every" : "large")},
             {"pool_bytes", r.pool_bytes},
             {"pool_multiple", r.pool_multiple},
             {"minimal_pool_bytes",
@@ -100,7 +103,21 @@ Json build_json(const Report& report, const Result& r) {
             {"slowdown", known(factor.has_value(), factor.value_or(0))},
             {"upload_ms", known(gpu, r.upload_ms)},
             {"pool_ms", known(ran, r.pool_ms)},
-            {"warps", known(ran, r.warps)}};
+            {"warps", known(ran && r.warps > 0, r.warps)}};
+}
+
+Json memory_json(const kdtree::MemoryUse& m) {
+    return {{"pool_bytes", m.pool},
+            {"side_tables_bytes", m.side_tables},
+            {"triangles_bytes", m.triangles},
+            {"nodes_bytes", m.nodes},
+            {"references_bytes", m.references},
+            {"jobs_bytes", m.jobs},
+            {"stacks_bytes", m.stacks},
+            {"queue_bytes", m.queue},
+            {"levels_bytes", m.levels},
+            {"spare_bytes", m.spare},
+            {"total_bytes", m.total()}};
 }
 
 Json tree_json(const TreeFacts& tree) {
@@ -166,10 +183,11 @@ Json registers_json(const Result& r) {
 }
 
 Json result_json(const Report& report, const Result& r) {
-    const bool gpu = !r.samples.empty() && report.machine.gpu;
+    const bool gpu = !r.samples.empty() && report.machine.gpu && r.method == Method::single;
     return {{"outcome", name(r.outcome)},
             {"message", known(!r.message.empty(), r.message)},
             {"build", build_json(report, r)},
+            {"memory", r.samples.empty() ? Json() : memory_json(r.memory)},
             {"tree", r.tree ? tree_json(*r.tree) : Json()},
             {"allocations", r.allocations ? allocations_json(*r.allocations) : Json()},
             {"fragmentation", fragmentation_json(r)},

@@ -1,6 +1,8 @@
 #include "app/printers/sections.h"
 
 #include <algorithm>
+#include <iterator>
+#include <utility>
 
 #include "app/printers/printers.h"
 #include "app/printers/registers.h"
@@ -32,6 +34,12 @@ std::string title(const Result& result) {
     return std::string(result.allocator.name) + (result.allocator.full ? "" : "*");
 }
 
+/// Whether the single kernel, and so an allocator, has been at work.
+bool has_single(const Report& report) {
+    return std::any_of(report.results.begin(), report.results.end(),
+                       [](const Result& r) { return r.method == Method::single; });
+}
+
 Table scene_table(const Report& report) {
     const kdtree::BuildConfig& c = report.configuration;
     Table table{.title = "Scene", .columns = {{""}, {""}}, .rows = {}};
@@ -42,7 +50,8 @@ Table scene_table(const Report& report) {
         {"bounds", vector_text(report.bounds.lo) + " to " + vector_text(report.bounds.hi)},
         {"device", report.machine.text()},
         {"arrays",
-         std::string(c.small_arrays
+         std::string(!has_single(report) ? "of whole levels (no allocator)"
+                     : c.small_arrays
                          ? "every (each child's array comes from the allocator)"
                          : "large (those of small nodes do not come from the allocator)") +
              ", clipping " + (c.clip ? "on" : "off")}};
@@ -103,8 +112,8 @@ Table time_table(const Report& report) {
             row[4] = factor ? fixed(*factor, 2) + "x" : kNoValue;
             row[5] = report.machine.gpu ? milliseconds(r.upload_ms) : kNoValue;
             row[6] = milliseconds(r.pool_ms);
-            row[7] = grouped(r.warps);
-            if (report.machine.gpu) {
+            if (r.warps > 0) row[7] = grouped(r.warps);
+            if (report.machine.gpu && r.method == Method::single) {
                 row[8] = grouped(r.registers);
                 row[9] = bytes_text(r.spill_bytes);
             }
@@ -130,6 +139,7 @@ Table allocation_table(const Report& report) {
         table.columns.push_back({"minimal pool", true});
     }
     for (const Result& r : report.results) {
+        if (r.method != Method::single) continue;
         std::vector<std::string> row(table.columns.size(), kNoValue);
         row[0] = title(r);
         row[1] = bytes_text(r.pool_bytes);
@@ -153,6 +163,37 @@ Table allocation_table(const Report& report) {
     return table;
 }
 
+/// Where a build has no such array: no value.
+Table memory_table(const Report& report) {
+    using Memory = kdtree::MemoryUse;
+    constexpr std::pair<const char*, std::uint64_t Memory::*> kParts[] = {
+        {"pool", &Memory::pool},
+        {"side tables", &Memory::side_tables},
+        {"triangles", &Memory::triangles},
+        {"nodes", &Memory::nodes},
+        {"references", &Memory::references},
+        {"jobs", &Memory::jobs},
+        {"stacks", &Memory::stacks},
+        {"queue", &Memory::queue},
+        {"levels", &Memory::levels},
+        {"spare", &Memory::spare}};
+    Table table{.title = "Memory", .columns = {{"allocator"}, {"total", true}}, .rows = {}};
+    for (const auto& [name, part] : kParts) table.columns.push_back({name, true});
+    for (const Result& r : report.results) {
+        std::vector<std::string> row(table.columns.size(), kNoValue);
+        row[0] = title(r);
+        if (!r.samples.empty()) {
+            row[1] = bytes_text(r.memory.total());
+            for (std::size_t i = 0; i < std::size(kParts); ++i) {
+                const std::uint64_t bytes = r.memory.*kParts[i].second;
+                if (bytes > 0) row[i + 2] = bytes_text(bytes);
+            }
+        }
+        table.rows.push_back(row);
+    }
+    return table;
+}
+
 Table fragmentation_table(const Report& report) {
     Table table{.title = "Fragmentation",
                 .columns = {{"allocator"},
@@ -164,6 +205,7 @@ Table fragmentation_table(const Report& report) {
                             {"peak: external", true}},
                 .rows = {}};
     for (const Result& r : report.results) {
+        if (r.method != Method::single) continue;
         std::vector<std::string> row(table.columns.size(), kNoValue);
         row[0] = title(r);
         if (!r.samples.empty()) row[2] = percent(r.external_fragmentation.value_or(-1));
@@ -220,6 +262,7 @@ Table profile_table(const Report& report, const Result& r) {
 Table kernels_table(const Report& report) {
     Table table = registers_table();
     for (const Result& r : report.results) {
+        if (r.method != Method::single) continue;
         table.rows.push_back(registers_row(title(r), r.allocator, r.kernels));
     }
     return table;
@@ -239,9 +282,12 @@ std::vector<Table> sections(const Report& report) {
     for (const Result& result : report.results) {
         if (result.profile) all.push_back(profile_table(report, result));
     }
-    all.push_back(allocation_table(report));
-    all.push_back(fragmentation_table(report));
-    if (report.machine.gpu) all.push_back(kernels_table(report));
+    all.push_back(memory_table(report));
+    if (has_single(report)) {
+        all.push_back(allocation_table(report));
+        all.push_back(fragmentation_table(report));
+        if (report.machine.gpu) all.push_back(kernels_table(report));
+    }
     return all;
 }
 

@@ -48,6 +48,15 @@ TEST(PoolSize, RefusesEverythingElse) {
     }
 }
 
+TEST(PoolSize, DefaultFitsSceneMachineAndAllocator) {
+    EXPECT_EQ(default_pool_bytes(1000, 1 << 30, 4096), 200000U);
+    EXPECT_EQ(default_pool_bytes(1000, 300000, 4096), 100000U);
+    EXPECT_EQ(default_pool_bytes(10, 1 << 30, 4096), 4096U);
+    EXPECT_EQ(default_pool_bytes(1000, 1000, 4096), 4096U);
+    // 50 million triangles on a GPU of 81 GiB.
+    EXPECT_EQ(default_pool_bytes(50000000ULL * 32, 81ULL << 30, 4096), 27ULL << 30);
+}
+
 TEST(PoolSize, RefusesMultiplesBeyondAnyMemory) {
     const PoolSize size = PoolSize::parse("99999999999999x");
     EXPECT_EQ(size.bytes_for(1), 99999999999999U);

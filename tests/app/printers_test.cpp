@@ -71,6 +71,20 @@ TEST(Printers, CsvHasTheFiguresOfKernels) {
     EXPECT_NE(as_csv(sample_report()).find(",,,,,,,,,,,,9,"), csv.npos);
 }
 
+TEST(Printers, MemoryIsATableWithTheSumFirst) {
+    const std::string text = as_markdown(sample_report());
+    EXPECT_NE(text.find("| atomicmalloc\\* | 19.6 KiB | 19.5 KiB | – | 11 B | – | – | – | – | – | "
+                        "12 B | 13 B |\n"
+                        "| cmalloc | – | – | – | – | – | – | – | – | – | – | – |\n"),
+              text.npos)
+        << text;
+    EXPECT_NE(as_csv(sample_report()).find(",20036,11,0,0,0,0,0,12,13,"), std::string::npos);
+    const auto json = nlohmann::json::parse(as_json(sample_report()));
+    EXPECT_EQ(json.at("results").at(0).at("memory").at("total_bytes"), 20036);
+    EXPECT_EQ(json.at("results").at(0).at("memory").at("levels_bytes"), 12);
+    EXPECT_TRUE(json.at("results").at(1).at("memory").is_null());
+}
+
 TEST(Printers, FragmentationIsUnknownRatherThanZero) {
     Report report = sample_report();
     const std::string heading =

@@ -31,6 +31,7 @@ class Schema(unittest.TestCase):
         for found in (
             self.report,
             report(MODELS / "gem.obj", "--no-statistics", "--no-clip"),
+            report(MODELS / "gem.obj", "--method", "single,levels", "--host-pool", "off"),
             report(MODELS / "gem.obj", "--pool", "1KiB", code=4),
         ):
             self.assertEqual(schema_check.violations(found, SCHEMA), [])
@@ -81,6 +82,22 @@ class Schema(unittest.TestCase):
             self.assertIsNone(result["build"]["upload_ms"])
         reference = next(r for r in self.report["results"] if r["build"]["slowdown"] == 1)
         self.assertEqual(reference["build"]["allocator"], "atomicmalloc")
+
+    def test_memory(self):
+        found = report(MODELS / "cottage.obj", "--method", "single,levels")
+        for result in self.report["results"] + found["results"]:
+            memory = dict(result["memory"])
+            self.assertEqual(memory.pop("total_bytes"), sum(memory.values()))
+            self.assertEqual(memory["triangles_bytes"], 48 * self.report["scene"]["triangles"])
+            self.assertGreaterEqual(memory["nodes_bytes"], 8 * result["tree"]["nodes"])
+            self.assertGreaterEqual(memory["references_bytes"], 4 * result["tree"]["references"])
+            if result["build"]["method"] == "levels":
+                self.assertEqual(memory["pool_bytes"] + memory["jobs_bytes"], 0)
+                self.assertGreater(memory["levels_bytes"], 32 * self.report["scene"]["triangles"])
+            else:
+                self.assertEqual(memory["pool_bytes"], result["build"]["pool_bytes"])
+                self.assertEqual(memory["side_tables_bytes"], result["build"]["overhead_bytes"])
+                self.assertEqual(memory["levels_bytes"], 0)
 
     def test_trees(self):
         for result in self.report["results"]:

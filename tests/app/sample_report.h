@@ -35,6 +35,7 @@ inline Report sample_report(bool gpu = false) {
             .registers = 21, .stack_bytes = 22, .spill_store_bytes = 23, .spill_load_bytes = 24};
     }
     done.upload_ms = 3.5;
+    done.memory = {.pool = 20000, .triangles = 11, .levels = 12, .spare = 13};
     done.tree.emplace();
     done.tree->digest = 0xABC;
     done.tree->quality.nodes = 4321;

@@ -122,7 +122,8 @@ Attempt attempt(const scenes::Scene& scene, const BuildConfig& config, std::uint
     using Limited = allocators::Limiting<A>;
     using Counted = allocators::Counting<Limited>;
     const auto machine = M::template make<Limited>(config);
-    BuildMemory memory(machine.place(), scene, config, machine.warps());
+    allocators::HostPool host_pool(machine.place());
+    BuildMemory memory(host_pool, scene, config, machine.warps());
     Counted allocator({.place = machine.place(),
                        .bytes = pool_bytes,
                        .largest_request = root_array_bytes(scene.triangles.size()),

@@ -85,7 +85,8 @@ allocators::PoolConfig pool() {
 /// What measure_peak says after the machine's first run.
 template <class A>
 std::optional<PeakUse> measured(const ProgramMachine& machine) {
-    BuildMemory memory(allocators::Place::host, random_scene("soup", 1, 1), {}, 1);
+    allocators::HostPool host_pool(allocators::Place::host);
+    BuildMemory memory(host_pool, random_scene("soup", 1, 1), {}, 1);
     Counting<A> allocator(pool());
     machine.run<Counting<A>>(memory.problem(), allocator.ref());
     return measure_peak(machine, memory, allocator);

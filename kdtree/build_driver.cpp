@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <limits>
 #include <stdexcept>
 
 namespace heapwood::kdtree {
@@ -14,9 +15,11 @@ namespace {
 constexpr std::uint64_t kLostNodes = 64;
 constexpr std::uint64_t kLostReferences = 256;
 
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
 /// A power of two that brings the largest coordinate below 2, so that areas neither overflow nor
 /// vanish; multiplying by it is exact.
-float area_scale(const scenes::Bounds& bounds) {
+float area_scale(const Box& bounds) {
     float largest = 0;
     for (const glm::vec3& v : {bounds.lo, bounds.hi}) {
         largest = std::max({largest, std::abs(v.x), std::abs(v.y), std::abs(v.z)});
@@ -27,14 +30,36 @@ float area_scale(const scenes::Bounds& bounds) {
     return std::ldexp(1.0F, std::clamp(1 - exponent, -126, 127));
 }
 
-std::vector<Triangle> gather(const scenes::Scene& scene) {
+/// What the scene is multiplied by before the build, and its planes are divided by afterwards, so
+/// that no error bound of the builder depends on its size. 1 for the rare scene that spans so many
+/// magnitudes that this would change its smallest coordinates.
+float normalisation(const scenes::Scene& scene) {
+    const float scale = area_scale({scene.bounds.lo, scene.bounds.hi});
+    const bool exact =
+        std::all_of(scene.positions.begin(), scene.positions.end(),
+                    [&](const glm::vec3& p) { return p * scale * (1 / scale) == p; });
+    return exact ? scale : 1;
+}
+
+std::vector<Triangle> gather(const scenes::Scene& scene, float scale) {
     std::vector<Triangle> triangles(scene.triangles.size());
     std::transform(scene.triangles.begin(), scene.triangles.end(), triangles.begin(),
                    [&](const glm::uvec3& t) {
-                       return Triangle{scene.positions[t.x], 0, scene.positions[t.y], 0,
-                                       scene.positions[t.z], 0};
+                       return Triangle{scene.positions[t.x] * scale, 0,
+                                       scene.positions[t.y] * scale, 0,
+                                       scene.positions[t.z] * scale, 0};
                    });
     return triangles;
+}
+
+CostModel cost_model(const BuildConfig& config, float scale) {
+    const bool weighs_traversal = config.empty_rule != EmptyRule::tests;
+    return {.traversal = config.traversal_cost,
+            .intersection = config.intersection_cost,
+            .empty_traversal = config.traversal_cost * (weighs_traversal ? config.empty_bonus : 1),
+            .empty_intersection = config.intersection_cost * config.empty_bonus,
+            .empty_must_pay = config.empty_rule == EmptyRule::pays,
+            .scale = scale};
 }
 
 std::string bytes_text(std::uint64_t bytes) {
@@ -54,7 +79,9 @@ std::uint64_t root_array_bytes(std::uint64_t triangles) {
 
 BuildMemory::BuildMemory(allocators::Place place, const scenes::Scene& scene,
                          const BuildConfig& config, std::uint32_t warps)
-    : place_(place) {
+    : place_(place),
+      scene_bounds_{scene.bounds.lo, scene.bounds.hi},
+      normalisation_(normalisation(scene)) {
     const std::uint64_t n = scene.triangles.size();
     if (n == 0 || n >= Node::kLimit) {
         throw std::invalid_argument("a scene must have between 1 and 2^30 - 1 triangles, not " +
@@ -65,21 +92,30 @@ BuildMemory::BuildMemory(allocators::Place place, const scenes::Scene& scene,
     max_nodes_ = config.max_nodes;
     max_references_ = config.max_references;
 
-    const std::vector<Triangle> triangles = gather(scene);
+    const std::vector<Triangle> triangles = gather(scene, normalisation_);
     triangles_ = allocators::Heap(place, n * sizeof(Triangle));
     triangles_.write(0, triangles.data(), n * sizeof(Triangle));
 
     problem_.triangles = triangles_.as<Triangle>();
     problem_.count = static_cast<std::uint32_t>(n);
-    problem_.bounds = {scene.bounds.lo, scene.bounds.hi};
-    problem_.model = {config.traversal_cost, config.intersection_cost, config.empty_bonus,
-                      area_scale(scene.bounds)};
+    problem_.bounds = {scene_bounds_.lo * normalisation_, scene_bounds_.hi * normalisation_};
+    problem_.model = cost_model(config, area_scale(problem_.bounds));
+    problem_.grid = BinGrid::of(config.planes);
     problem_.leaf_limit = config.leaf_limit;
+    problem_.leaf_measure =
+        config.leaf_area > 0 ? config.leaf_area * half_area(problem_.bounds, problem_.model.scale) /
+                                   static_cast<float>(n)
+                             : kInfinity;
     problem_.exact_limit = config.exact_limit;
+    problem_.snap_limit = config.snap_limit;
     problem_.large_limit = config.large_limit;
     problem_.chunk = config.chunk;
     problem_.warps = warps;
     problem_.max_depth = max_depth(config, n);
+    problem_.bad_ratio = config.bad_split_ratio;
+    problem_.hopeless_ratio = config.hopeless_ratio > 0 ? config.hopeless_ratio : kInfinity;
+    problem_.bad_limit = max_bad_splits(config, problem_.max_depth);
+    problem_.tight_cuts = config.tight_cuts;
     problem_.clip = config.clip;
 
     // Every level holds about 1.3 n references at its widest; large nodes thus number at most a
@@ -132,7 +168,12 @@ Tree BuildMemory::tree() const {
     std::vector<std::uint32_t> references(std::min(s.references, problem_.reference_capacity));
     nodes_.read(0, nodes.data(), nodes.size() * sizeof(Node));
     references_.read(0, references.data(), references.size() * sizeof(std::uint32_t));
-    return canonical(nodes, references, problem_.bounds);
+    for (Node& node : nodes) {
+        if (!node.is_leaf()) {
+            node = Node::inner(node.axis(), node.split() / normalisation_, node.child());
+        }
+    }
+    return canonical(nodes, references, scene_bounds_);
 }
 
 void BuildMemory::enlarge(const BuildState& s) {

@@ -23,7 +23,8 @@ struct Piece {
     std::uint32_t node;  ///< its place in the node array
     Box cell;
     Box tight;  ///< around the references; only for nodes above the exact limit
-    std::uint32_t depth;
+    std::uint16_t depth;
+    std::uint16_t bad_splits;  ///< on the way from the root, that of this node included
     Split split;
 };
 
@@ -77,12 +78,19 @@ struct Problem {
     std::uint32_t count;
     Box bounds;
     CostModel model;
+    BinGrid grid;
     std::uint32_t leaf_limit;
+    float leaf_measure;  ///< references times half area (CostModel::scale) that a leaf may have
     std::uint32_t exact_limit;
+    std::uint32_t snap_limit;
     std::uint32_t large_limit;
     std::uint32_t chunk;  ///< most references of a large node that a warp takes at a time
     std::uint32_t warps;
     std::uint32_t max_depth;
+    float bad_ratio;       ///< a split's cost over a leaf's from which on it is bad
+    float hopeless_ratio;  ///< above which it is none in a node of few references
+    std::uint32_t bad_limit;
+    bool tight_cuts;
     bool clip;
 
     Node* nodes;

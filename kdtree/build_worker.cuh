@@ -130,9 +130,10 @@ private:
             job.piece.node = 0;
             job.piece.cell = problem_.bounds;
             job.piece.depth = 0;
+            job.piece.bad_splits = 0;
             job.piece.split = Split{};
             job.makes_root = true;
-            job.frames[0] = BinFrame::of(problem_.bounds);
+            job.frames[0] = BinFrame::of(problem_.bounds, problem_.grid);
             state_.nodes = 1;  // counts pairs: the root and a sibling that is not used
             state_.jobs.value = 1;
             state_.outstanding.value = 1;
@@ -403,8 +404,29 @@ private:
         ++piece.depth;
     }
 
-    HEAPWOOD_INLINE bool must_be_leaf(std::uint32_t count, std::uint32_t depth) const {
-        return count <= problem_.leaf_limit || depth >= problem_.max_depth;
+    /// Whether a node is a leaf whatever planes there are: it is as deep as may be, or of few
+    /// references and, as rays will seldom meet it, small.
+    HEAPWOOD_INLINE bool must_be_leaf(std::uint32_t count, std::uint32_t depth,
+                                      const Box& cell) const {
+        if (depth >= problem_.max_depth) return true;
+        return count <= problem_.leaf_limit &&
+               static_cast<float>(count) * half_area(cell, problem_.model.scale) <=
+                   problem_.leaf_measure;
+    }
+
+    /// Takes the choice as the piece's split unless it costs too much: then the piece is a leaf.
+    HEAPWOOD_INLINE bool accept(Piece& piece, const Choice& choice) const {
+        piece.split = choice.split;
+        const float leaf = problem_.model.intersection * static_cast<float>(piece.count);
+        if (choice.cost < leaf * problem_.bad_ratio) return true;
+        // pbrt's rule speaks of nodes of fewer than 16.
+        const float most = piece.count < 16 ? leaf * problem_.hopeless_ratio : choice.cost;
+        if (piece.bad_splits < problem_.bad_limit && choice.cost <= most) {
+            ++piece.bad_splits;
+            return true;
+        }
+        piece.split.axis = Split::kMakeLeaf;
+        return false;
     }
 
     HEAPWOOD_INLINE static Piece child_of(const Piece& parent, const Split& split, unsigned side,
@@ -413,9 +435,9 @@ private:
         child.references = references;
         child.count = side == 0 ? split.left : split.right;
         child.node = node + side;
-        child.cell = side == 0 ? lower_cell(parent.cell, split.axis, split.position)
-                               : upper_cell(parent.cell, split.axis, split.position);
-        child.depth = parent.depth + 1;
+        child.cell = part_of(parent.cell, split, side);
+        child.depth = static_cast<std::uint16_t>(parent.depth + 1);
+        child.bad_splits = parent.bad_splits;
         child.split = Split{};
         return child;
     }
@@ -450,11 +472,10 @@ private:
             if (piece.count > problem_.exact_limit) {
                 clear_bins(warp_, scratch_.bins[side]);
                 if (leader()) {
-                    scratch_.frames[side] = BinFrame::of(
-                        side == 0 ? lower_cell(piece.tight, split.axis, split.position)
-                                  : upper_cell(piece.tight, split.axis, split.position));
+                    scratch_.frames[side] =
+                        BinFrame::of(part_of(piece.tight, split, side), problem_.grid);
                 }
-            } else if (must_be_leaf(count, piece.depth + 1)) {
+            } else if (must_be_leaf(count, piece.depth + 1U, part_of(piece.cell, split, side))) {
                 // Written out with the division; its array still comes from the allocator and is
                 // filled, as any node's.
                 const std::uint64_t first = reserve_references(count);
@@ -500,16 +521,68 @@ private:
     /// Chooses the split of a piece above the exact limit from its bins; empty space is cut off at
     /// once.
     HEAPWOOD_FN void decide(Piece& piece, const Bins& bins, const BinFrame& frame) {
-        piece.tight = bins.tight();
-        for (;;) {
-            piece.split.axis = Split::kMakeLeaf;
-            if (must_be_leaf(piece.count, piece.depth)) return;
-            piece.split = split_binned(warp_, bins, frame, piece.cell, piece.tight, piece.count,
-                                       problem_.model);
-            if (piece.split.axis == Split::kMakeLeaf) return;
-            if (piece.split.left > 0 && piece.split.right > 0) return;
+        while (!must_be_leaf(piece.count, piece.depth, piece.cell)) {
+            piece.tight = problem_.tight_cuts ? bins.tight() : piece.cell;
+            Choice choice = split_binned(warp_, bins, frame, problem_.grid, piece.cell, piece.tight,
+                                         piece.count, problem_.model);
+            const bool parts = choice.split.left > 0 && choice.split.right > 0;
+            if (parts && piece.count <= problem_.snap_limit) snap(piece, choice);
+            if (!accept(piece, choice) || parts) return;
             cut_empty(piece, piece.split);
         }
+        piece.split.axis = Split::kMakeLeaf;
+    }
+
+    /// Collective: moves the plane of a choice to the nearest upper end of a reference below it, or
+    /// the nearest lower end above it, if that costs less: a reference that ends just beyond a
+    /// plane is cut by it, but not by one through its end.
+    HEAPWOOD_FN void snap(const Piece& piece, Choice& choice) const {
+        const unsigned axis = choice.split.axis;
+        const float position = choice.split.position;
+        const float cell_lo = component(piece.cell.lo, axis);
+        const float cell_hi = component(piece.cell.hi, axis);
+        std::uint32_t below = platform::float_ordered_bits(cell_lo);
+        std::uint32_t above = platform::float_ordered_bits(cell_hi);
+        HEAPWOOD_UNROLL(1)
+        for (std::uint32_t i = warp_.lane(); i < piece.count; i += W::width) {
+            const float lo = component(piece.references[i].lo, axis);
+            const float hi = component(piece.references[i].hi, axis);
+            const std::uint32_t lo_bits = platform::float_ordered_bits(lo);
+            const std::uint32_t hi_bits = platform::float_ordered_bits(hi);
+            if (hi <= position && hi_bits > below) below = hi_bits;
+            if (lo >= position && lo_bits < above) above = lo_bits;
+        }
+        const float at_end = platform::ordered_bits_float(warp_.max(below));
+        const float at_begin = platform::ordered_bits_float(warp_.min(above));
+        // On the left in the lower half of the word, on the right in the upper one.
+        std::uint32_t by_end = 0;
+        std::uint32_t by_begin = 0;
+        HEAPWOOD_UNROLL(1)
+        for (std::uint32_t i = warp_.lane(); i < piece.count; i += W::width) {
+            const float lo = component(piece.references[i].lo, axis);
+            const float hi = component(piece.references[i].hi, axis);
+            by_end += goes_left(lo, hi, at_end, Side::left) ? 1U : 0U;
+            by_end += goes_right(lo, hi, at_end, Side::left) ? 1U << 16 : 0U;
+            by_begin += goes_left(lo, hi, at_begin, Side::right) ? 1U : 0U;
+            by_begin += goes_right(lo, hi, at_begin, Side::right) ? 1U << 16 : 0U;
+        }
+        by_end = warp_.sum(by_end);
+        by_begin = warp_.sum(by_begin);
+        const CellMeasure measure(piece.cell, problem_.model);
+        BestSplit best;
+        best.offer(choice.cost, axis, choice.split.side, position, choice.split.left,
+                   choice.split.right);
+        HEAPWOOD_UNROLL(1)
+        for (unsigned i = 0; i < 2; ++i) {
+            const float end = i == 0 ? at_end : at_begin;
+            const std::uint32_t left = (i == 0 ? by_end : by_begin) & 0xffffU;
+            const std::uint32_t right = (i == 0 ? by_end : by_begin) >> 16;
+            if (cell_lo < end && end < cell_hi && left > 0 && right > 0) {
+                best.offer(measure.cost(axis, end, left, right), axis,
+                           i == 0 ? Side::left : Side::right, end, left, right);
+            }
+        }
+        choice = best.choice();
     }
 
     /// Divides references among the children's arrays; counts those of children above the exact
@@ -792,8 +865,20 @@ private:
 
     /// Chooses the split of a small piece; empty space is cut off at once.
     HEAPWOOD_FN void find_exact_split(Piece& piece) {
+        for (bool counted = false; !must_be_leaf(piece.count, piece.depth, piece.cell);
+             counted = true) {
+            if (!counted) count_planes(piece);
+            const Choice choice =
+                scratch_.exact.best(warp_, piece.cell, piece.count, problem_.model);
+            if (!accept(piece, choice)) return;
+            if (piece.split.left > 0 && piece.split.right > 0) return;
+            cut_empty(piece, piece.split);
+        }
         piece.split.axis = Split::kMakeLeaf;
-        if (must_be_leaf(piece.count, piece.depth)) return;
+    }
+
+    /// Collective: makes the exact search ready for a piece.
+    HEAPWOOD_FN void count_planes(const Piece& piece) {
         HEAPWOOD_UNROLL(1)
         for (unsigned i = warp_.lane(); i < piece.count; i += W::width) {
             const Reference r = load_wide(piece.references + i);
@@ -801,16 +886,6 @@ private:
         }
         warp_.sync();
         scratch_.exact.count(warp_, piece.count);
-        for (;;) {
-            piece.split = scratch_.exact.best(warp_, piece.cell, piece.count, problem_.model);
-            if (piece.split.axis == Split::kMakeLeaf) return;
-            if (piece.split.left > 0 && piece.split.right > 0) return;
-            cut_empty(piece, piece.split);
-            if (must_be_leaf(piece.count, piece.depth)) {
-                piece.split.axis = Split::kMakeLeaf;
-                return;
-            }
-        }
     }
 
     const W warp_;

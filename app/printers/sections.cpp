@@ -42,7 +42,7 @@ Table scene_table(const Report& report) {
         {"bounds", vector_text(report.bounds.lo) + " to " + vector_text(report.bounds.hi)},
         {"device", report.machine.text()},
         {"arrays", "every (each child's array comes from the allocator), clipping " +
-                       std::string(c.clip ? "on" : "off")}};
+                       std::string(c.clip ? "on" : "off") + ", preset " + report.preset}};
     return table;
 }
 

@@ -64,6 +64,7 @@ protected:
     static BuildConfig busy() {
         BuildConfig config;
         config.exact_limit = kLockstep ? 16 : 32;
+        config.snap_limit = kLockstep ? 40 : 128;
         config.large_limit = kLockstep ? 32 : 64;
         config.chunk = 32;
         return config;
@@ -142,6 +143,12 @@ TYPED_TEST_P(BuilderTest, LimitsChangeTheTreeAlike) {
         config.depth_factor = 0;
         T::expect_plain_tree(scene, config, " depth " + std::to_string(depth));
     }
+    for (const std::uint32_t snap : {0U, 50U, 65535U}) {
+        BuildConfig config = T::busy();
+        config.snap_limit = snap;
+        T::expect_plain_tree(scene, config, " snap_limit " + std::to_string(snap));
+    }
+    for (const auto& [name, config] : presets()) T::expect_plain_tree(scene, config, " " + name);
     BuildConfig config = T::busy();
     config.clip = false;
     T::expect_plain_tree(scene, config, " not clipped");
@@ -152,6 +159,7 @@ TYPED_TEST_P(BuilderTest, HugeLeafLimitMakesTheRootALeaf) {
     const auto scene = T::generated("soup");
     BuildConfig config = T::busy();
     config.leaf_limit = ~0U;
+    config.leaf_area = 0;
     const BuildResult result = T::build(scene, config);
     ASSERT_EQ(result.status, Status::done) << result.message;
     ASSERT_EQ(result.tree.nodes.size(), 1U);

@@ -72,7 +72,7 @@ std::vector<BuildConfig> all_configs() {
     configs[10].bad_split_ratio = 0.7F;
     configs[10].bad_splits = 1;
     configs[10].bad_splits_per_level = 0.1F;
-    configs[10].hopeless_ratio = 1.2F;
+    configs[10].hopeless_ratio = 0.9F;
     configs[10].empty_rule = EmptyRule::tests;
     configs[11].exact_limit = 64;
     configs[11].leaf_limit = 4;

@@ -8,6 +8,7 @@
 #include <functional>
 #include <iostream>
 #include <limits>
+#include <map>
 
 #include "app/text.h"
 #include "app/version.h"
@@ -49,10 +50,10 @@ CLI::Validator real(float least, float most, bool open) {
 constexpr float kAnyReal = std::numeric_limits<float>::max();
 constexpr std::uint64_t kAny32 = std::numeric_limits<std::uint32_t>::max();
 
-/// HEAPWOOD_WARM_UP for --warm-up.
+/// HEAPWOOD_WARM_UP for --warm-up, where there is no name yet.
 void name_environment(CLI::App& verb) {
     for (CLI::Option* option : verb.get_options()) {
-        if (option->get_lnames().empty()) continue;
+        if (option->get_lnames().empty() || !option->get_envname().empty()) continue;
         std::string name = option->get_lnames().front();
         if (name == "help" || name == "version") continue;
         std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) {
@@ -91,8 +92,33 @@ void add_output(CLI::App& verb, OutputOptions& output) {
     });
 }
 
-/// The parameters of the tree, one option a field.
-void add_config(CLI::App& verb, kdtree::BuildConfig& c) {
+/// What `text` names in a map. @throws CLI::ValidationError.
+template <class T>
+T named(const std::map<std::string, T>& map, const std::string& option, const std::string& text) {
+    const auto found = map.find(text);
+    if (found != map.end()) return found->second;
+    std::vector<std::string> names;
+    for (const auto& [name, value] : map) names.push_back(name);
+    throw CLI::ValidationError(option, "'" + text + "' is none of " + joined(names, ", "));
+}
+
+/// The parameters of the tree, one option a field, and presets of all of them.
+void add_config(CLI::App& verb, BuildOptions& o) {
+    kdtree::BuildConfig& c = o.config;
+    // CLI11 takes options over in the order in which they were added, whatever theirs on the
+    // command line: all others override the preset, because it is added first.
+    verb.add_option_function<std::string>(
+            "--preset",
+            [&o](const std::string& text) {
+                o.config = named(kdtree::presets(), "--preset", text);
+                o.preset = text;
+            },
+            "All of these options at once: default; paper: Vinkler & Havran's 32 sampled planes; "
+            "pbrt: pbrt-v3's constants. Options given beside it override it")
+        ->default_str(o.preset)
+        ->type_name("default|paper|pbrt")
+        ->envname("HEAPWOOD_TREE_PRESET")  // HEAPWOOD_PRESET tells scripts/heapwood what to build
+        ->group("Tree");
     const auto add = [&verb](const char* name, auto& value, const char* what,
                              const CLI::Validator& check) {
         verb.add_option(name, value, what)
@@ -107,14 +133,44 @@ void add_config(CLI::App& verb, kdtree::BuildConfig& c) {
         real(0, kAnyReal, true));
     add("--empty-bonus", c.empty_bonus,
         "Factor on the cost of a split that leaves one child empty; 1: no bonus", real(0, 1, true));
-    add("--leaf-limit", c.leaf_limit, "Nodes of at most this many references become leaves",
+    verb.add_option_function<std::string>(
+            "--empty-rule",
+            [&c](const std::string& text) {
+                c.empty_rule = named(kdtree::empty_rules(), "--empty-rule", text);
+            },
+            "What the bonus is on: whole cost; pays: the same, of cuts that are worth their cost "
+            "without it; tests: the cost of the tests alone")
+        ->default_str(kdtree::name(c.empty_rule))
+        ->type_name("pays|whole|tests")
+        ->group("Tree");
+    add("--leaf-limit", c.leaf_limit,
+        "Nodes of at most this many references become leaves, if they are small",
         whole(0, kdtree::Node::kLimit - 1));
+    add("--leaf-area", c.leaf_area,
+        "Such a node is small if its references * area are at most this times the root's area / "
+        "triangles; 0: always",
+        real(0, kAnyReal, false));
     add("--depth-base", c.depth_base, "Greatest depth: base + factor * log2(triangles), at most 60",
         real(0, kdtree::kMaxDepth, false));
     add("--depth-factor", c.depth_factor, "See --depth-base", real(0, kdtree::kMaxDepth, false));
+    add("--bad-split-ratio", c.bad_split_ratio,
+        "A split is bad if it costs at least this many times what a leaf would",
+        real(0, kAnyReal, true));
+    add("--bad-splits", c.bad_splits,
+        "On a path this + --bad-splits-per-level * greatest depth may be bad; then there is a leaf",
+        real(0, kAnyReal, false));
+    add("--bad-splits-per-level", c.bad_splits_per_level, "See --bad-splits",
+        real(0, kAnyReal, false));
+    add("--hopeless-ratio", c.hopeless_ratio,
+        "A bad split of fewer than 16 references may cost at most this many leaves; 0: anything",
+        real(0, kAnyReal, false));
     add("--exact-limit", c.exact_limit,
-        "Nodes of at most this many references choose among all planes, others among 32 bins",
+        "Nodes of at most this many references choose among all planes, others among bins",
         whole(0, 64));
+    add("--planes", c.planes, "Planes between the bins, in all three axes", whole(3, 93));
+    add("--snap-limit", c.snap_limit,
+        "In nodes of at most this many references planes move to the nearest end of a reference",
+        whole(0, 65535));
     add("--large-limit", c.large_limit,
         "Nodes above this many references are shared by many warps; 0: what suits the machine",
         whole(0, kAny32));
@@ -126,6 +182,10 @@ void add_config(CLI::App& verb, kdtree::BuildConfig& c) {
         whole(0, kdtree::Node::kLimit));
     add("--max-references", c.max_references,
         "Capacity of the leaves' reference array; 0: estimated, grows if needed", whole(0, kAny32));
+    verb.add_flag("--tight-cuts,!--no-tight-cuts", c.tight_cuts,
+                  "Bins divide the box around the references, whose faces are planes, too, rather "
+                  "than the cell (on by default)")
+        ->group("Tree");
     verb.add_flag("--clip,!--no-clip", c.clip,
                   "Clip triangles at split planes rather than cut their boxes (on by default)")
         ->group("Tree");
@@ -254,6 +314,7 @@ constexpr const char* kBuildHelp = R"(Examples:
   heapwood build bunny.obj --verify
   heapwood build sponza.obj.xz --allocator atomicmalloc,cmalloc --pool 20x
   heapwood build sponza.obj.xz --allocator atomicmalloc --method single,levels
+  heapwood build bunny.obj --preset paper --leaf-limit 4
   heapwood build gen:city:100000:7 --device cpu --threads 8 --json report.json)";
 
 constexpr const char* kListHelp = R"(Examples:
@@ -294,7 +355,7 @@ CommandLine parse(int argc, const char* const* argv) {
     CLI::App& build_verb = *app.add_subcommand("build", "Build a scene's kd-tree and report on it");
     build_verb.footer(kBuildHelp);
     add_run(build_verb, build);
-    add_config(build_verb, build.config);
+    add_config(build_verb, build);
     add_output(build_verb, build.output);
 
     ListOptions list;

@@ -47,6 +47,7 @@ struct BuildOptions {
     bool verify = false;
     bool statistics = true;
     kdtree::BuildConfig config;
+    std::string preset = "default";  ///< what `config` has where no option says otherwise
     OutputOptions output;
 };
 

@@ -88,6 +88,7 @@ struct Report {
     std::string date;  ///< UTC, ISO 8601
     Machine machine;
     kdtree::BuildConfig configuration;
+    std::string preset;  ///< that the configuration began with
     kdtree::RunOptions run;
     std::string scene_path;
     std::uint64_t triangles = 0;

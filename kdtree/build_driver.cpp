@@ -33,8 +33,10 @@ std::uint64_t root_array_bytes(std::uint64_t triangles) {
 
 BuildMemory::BuildMemory(allocators::HostPool& pool, const scenes::Scene& scene,
                          const BuildConfig& config, std::uint32_t warps)
-    : pool_(pool) {
-    const std::vector<Triangle> triangles = gather(scene);
+    : pool_(pool),
+      scene_bounds_{scene.bounds.lo, scene.bounds.hi},
+      normalisation_(normalisation(scene)) {
+    const std::vector<Triangle> triangles = gather(scene, normalisation_);
     const std::uint64_t n = triangles.size();
     // Warps reserve nodes and references in blocks; what is left of their last ones is lost.
     slack_warps_ = std::min<std::uint64_t>(warps, n);
@@ -42,16 +44,12 @@ BuildMemory::BuildMemory(allocators::HostPool& pool, const scenes::Scene& scene,
     max_references_ = config.max_references;
 
     problem_.count = static_cast<std::uint32_t>(n);
-    problem_.bounds = {scene.bounds.lo, scene.bounds.hi};
-    problem_.model = cost_model(config, scene.bounds);
-    problem_.leaf_limit = config.leaf_limit;
-    problem_.exact_limit = config.exact_limit;
+    problem_.bounds = {scene_bounds_.lo * normalisation_, scene_bounds_.hi * normalisation_};
+    static_cast<TreeRules&>(problem_) = tree_rules(config, problem_.bounds, n);
     const bool gpu = pool.place() != allocators::Place::host;
     problem_.large_limit = config.large_limit != 0 ? config.large_limit : gpu ? 512 : 4096;
     problem_.chunk = config.chunk != 0 ? config.chunk : gpu ? 256 : 4096;
     problem_.warps = warps;
-    problem_.max_depth = max_depth(config, n);
-    problem_.clip = config.clip;
 
     // Every level holds about 1.3 n references at its widest; large nodes thus number at most a
     // few times n / large_limit. Past the capacity a node is built by one warp.
@@ -157,7 +155,8 @@ Tree BuildMemory::tree() const {
     std::vector<std::uint32_t> references(std::min(s.references, problem_.reference_capacity));
     nodes_.read(0, nodes.data(), nodes.size() * sizeof(Node));
     references_.read(0, references.data(), references.size() * sizeof(std::uint32_t));
-    return canonical(nodes, references, problem_.bounds);
+    denormalise(nodes, normalisation_);
+    return canonical(nodes, references, scene_bounds_);
 }
 
 void BuildMemory::enlarge(const BuildState& s) {

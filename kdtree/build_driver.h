@@ -58,6 +58,8 @@ private:
     void make_outputs(std::uint64_t nodes, std::uint64_t references);
 
     allocators::HostPool& pool_;
+    Box scene_bounds_;
+    float normalisation_;  ///< of the scene's coordinates, for the build
     std::uint64_t slack_warps_;
     std::uint64_t max_nodes_;
     std::uint64_t max_references_;

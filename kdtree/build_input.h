@@ -2,20 +2,30 @@
 /// What every builder makes of a scene and a configuration before it starts.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "kdtree/config.h"
+#include "kdtree/node_rules.cuh"
 #include "kdtree/reference.cuh"
-#include "kdtree/sah.cuh"
+#include "kdtree/tree.h"
 #include "scenes/scene.h"
 
 namespace heapwood::kdtree {
 
-/// The scene's triangles as the kernels read them.
-/// @throws std::invalid_argument if there are none, or 2^30 or more.
-std::vector<Triangle> gather(const scenes::Scene& scene);
+/// What a scene's coordinates are multiplied by before the build, and its planes are divided by
+/// afterwards, so that no error bound of the builder depends on its size: a power of two. 1 for the
+/// rare scene that spans so many magnitudes that this would change its smallest coordinates.
+float normalisation(const scenes::Scene& scene);
 
-/// The cost function's constants for a scene within `bounds`.
-CostModel cost_model(const BuildConfig& config, const scenes::Bounds& bounds);
+/// The scene's triangles as the kernels read them, multiplied by `scale`.
+/// @throws std::invalid_argument if there are none, or 2^30 or more.
+std::vector<Triangle> gather(const scenes::Scene& scene, float scale);
+
+/// The rules for a scene of so many triangles within `bounds`, normalised.
+TreeRules tree_rules(const BuildConfig& config, const Box& bounds, std::uint64_t triangles);
+
+/// Divides the planes of finished nodes by `scale`.
+void denormalise(std::vector<Node>& nodes, float scale);
 
 }  // namespace heapwood::kdtree

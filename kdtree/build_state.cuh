@@ -7,6 +7,7 @@
 
 #include "allocators/platform/atomic.cuh"
 #include "kdtree/config.h"
+#include "kdtree/node_rules.cuh"
 #include "kdtree/phase_profile.cuh"
 #include "kdtree/reference.cuh"
 #include "kdtree/sah.cuh"
@@ -26,7 +27,8 @@ struct Piece {
     std::uint32_t node;  ///< its place in the node array
     Box cell;
     Box tight;  ///< around the references; only for nodes above the exact limit
-    std::uint32_t depth;
+    std::uint16_t depth;
+    std::uint16_t bad_splits;  ///< on the way from the root, that of this node included
     Split split;
 };
 
@@ -74,19 +76,14 @@ struct BuildState {
     alignas(128) std::uint64_t failed_bytes;  ///< size of the request that ended the build
 };
 
-/// A build's input, limits and memory, given to every warp by value.
-struct Problem {
+/// A build's input, rules, limits and memory, given to every warp by value.
+struct Problem : TreeRules {
     const Triangle* triangles;
     std::uint32_t count;
     Box bounds;
-    CostModel model;
-    std::uint32_t leaf_limit;
-    std::uint32_t exact_limit;
     std::uint32_t large_limit;
     std::uint32_t chunk;  ///< most references of a large node that a warp takes at a time
     std::uint32_t warps;
-    std::uint32_t max_depth;
-    bool clip;
 
     Node* nodes;
     std::uint64_t node_capacity;

@@ -148,9 +148,10 @@ private:
             job.piece.node = 0;
             job.piece.cell = problem_.bounds;
             job.piece.depth = 0;
+            job.piece.bad_splits = 0;
             job.piece.split = Split{};
             job.makes_root = true;
-            job.frames[0] = BinFrame::of(problem_.bounds);
+            job.frames[0] = BinFrame::of(problem_.bounds, problem_.grid);
             state_.nodes = 1;  // counts pairs: the root and a sibling that is not used
             state_.jobs.value = 1;
             state_.outstanding.value = 1;
@@ -400,15 +401,29 @@ private:
         }
     }
 
+    /// Cuts empty space off a piece: writes the inner node and its empty leaf, and makes the
+    /// piece the other child. The references stay where they are.
+    HEAPWOOD_INLINE void cut_empty(Piece& piece, const Split& split) {
+        const std::uint32_t child = output_.reserve_pair();
+        const bool left_empty = split.left == 0;
+        if (leader()) {
+            output_.write_node(piece.node, Node::inner(split.axis, split.position, child));
+            output_.write_node(left_empty ? child : child + 1, Node::leaf(0, 0));
+        }
+        piece.node = left_empty ? child + 1 : child;
+        piece.cell = part_of(piece.cell, split, left_empty ? 1 : 0);
+        ++piece.depth;
+    }
+
     HEAPWOOD_INLINE static Piece child_of(const Piece& parent, const Split& split, unsigned side,
                                           Reference* references, std::uint32_t node) {
         Piece child;
         child.references = references;
         child.count = side == 0 ? split.left : split.right;
         child.node = node + side;
-        child.cell = side == 0 ? lower_cell(parent.cell, split.axis, split.position)
-                               : upper_cell(parent.cell, split.axis, split.position);
-        child.depth = parent.depth + 1;
+        child.cell = part_of(parent.cell, split, side);
+        child.depth = static_cast<std::uint16_t>(parent.depth + 1);
+        child.bad_splits = parent.bad_splits;
         child.split = Split{};
         return child;
     }
@@ -448,11 +463,11 @@ private:
             if (piece.count > problem_.exact_limit) {
                 clear_bins(warp_, scratch_.bins[side]);
                 if (leader()) {
-                    scratch_.frames[side] = BinFrame::of(
-                        side == 0 ? lower_cell(piece.tight, split.axis, split.position)
-                                  : upper_cell(piece.tight, split.axis, split.position));
+                    scratch_.frames[side] =
+                        BinFrame::of(part_of(piece.tight, split, side), problem_.grid);
                 }
-            } else if (must_be_leaf(problem_, count, piece.depth + 1)) {
+            } else if (problem_.must_be_leaf(count, piece.depth + 1U,
+                                             part_of(piece.cell, split, side))) {
                 // Written out with the division; its array is filled all the same, as any node's.
                 const std::uint64_t first = output_.reserve_references(count);
                 (side == 0 ? division.leaf_references[0] : division.leaf_references[1]) = first;
@@ -503,16 +518,18 @@ private:
     /// Chooses the split of a piece above the exact limit from its bins; empty space is cut off at
     /// once.
     HEAPWOOD_FN void decide(Piece& piece, const Bins& bins, const BinFrame& frame) {
-        piece.tight = bins.tight();
-        for (;;) {
-            piece.split.axis = Split::kMakeLeaf;
-            if (must_be_leaf(problem_, piece.count, piece.depth)) return;
-            piece.split = split_binned(warp_, bins, frame, piece.cell, piece.tight, piece.count,
-                                       problem_.model);
-            if (piece.split.axis == Split::kMakeLeaf) return;
-            if (piece.split.left > 0 && piece.split.right > 0) return;
-            cut_empty(warp_, output_, piece, piece.split);
+        while (!problem_.must_be_leaf(piece.count, piece.depth, piece.cell)) {
+            piece.tight = problem_.tight_cuts ? bins.tight() : piece.cell;
+            Choice choice = split_binned(warp_, bins, frame, problem_.grid, piece.cell, piece.tight,
+                                         piece.count, problem_.model);
+            const bool parts = choice.split.left > 0 && choice.split.right > 0;
+            if (parts && piece.count <= problem_.snap_limit) {
+                snap(warp_, problem_.model, piece.cell, piece.references, piece.count, choice);
+            }
+            if (!problem_.accept(piece, choice) || parts) return;
+            cut_empty(piece, piece.split);
         }
+        piece.split.axis = Split::kMakeLeaf;
     }
 
     /// Divides references among the children's arrays; counts those of children above the exact
@@ -538,7 +555,8 @@ private:
                 to[1] = goes_right(lo, hi, split.position, split.side);
             }
             Reference above = below;
-            if (to[0] && to[1]) cut_reference(problem_, split, below, above);
+            if (to[0] && to[1])
+                cut(problem_.triangles, problem_.clip, split.axis, split.position, below, above);
             HEAPWOOD_UNROLL_ALL
             for (unsigned side = 0; side < 2; ++side) {
                 const Reference& part = side == 0 ? below : above;
@@ -588,7 +606,8 @@ private:
             for (const unsigned i : sides.right) *to[1]++ = from[i];
             for (const unsigned i : sides.both) {
                 *to[0] = *to[1] = from[i];
-                cut_reference(problem_, split, *to[0]++, *to[1]++);
+                cut(problem_.triangles, problem_.clip, split.axis, split.position, *to[0]++,
+                    *to[1]++);
             }
             for (unsigned side = 0; side < 2; ++side) {
                 const auto count = static_cast<std::uint32_t>(to[side] - start[side]);
@@ -833,8 +852,20 @@ private:
 
     /// Chooses the split of a small piece; empty space is cut off at once.
     HEAPWOOD_FN void find_exact_split(Piece& piece) {
+        for (bool counted = false; !problem_.must_be_leaf(piece.count, piece.depth, piece.cell);
+             counted = true) {
+            if (!counted) count_planes(piece);
+            const Choice choice =
+                scratch_.exact.best(warp_, piece.cell, piece.count, problem_.model);
+            if (!problem_.accept(piece, choice)) return;
+            if (piece.split.left > 0 && piece.split.right > 0) return;
+            cut_empty(piece, piece.split);
+        }
         piece.split.axis = Split::kMakeLeaf;
-        if (must_be_leaf(problem_, piece.count, piece.depth)) return;
+    }
+
+    /// Collective: makes the exact search ready for a piece.
+    HEAPWOOD_FN void count_planes(const Piece& piece) {
         HEAPWOOD_UNROLL(1)
         for (unsigned i = warp_.lane(); i < piece.count; i += W::width) {
             const Reference r = load_wide(piece.references + i);
@@ -842,16 +873,6 @@ private:
         }
         warp_.sync();
         scratch_.exact.count(warp_, piece.count);
-        for (;;) {
-            piece.split = scratch_.exact.best(warp_, piece.cell, piece.count, problem_.model);
-            if (piece.split.axis == Split::kMakeLeaf) return;
-            if (piece.split.left > 0 && piece.split.right > 0) return;
-            cut_empty(warp_, output_, piece, piece.split);
-            if (must_be_leaf(problem_, piece.count, piece.depth)) {
-                piece.split.axis = Split::kMakeLeaf;
-                return;
-            }
-        }
     }
 
     const W warp_;

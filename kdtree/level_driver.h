@@ -35,19 +35,19 @@ public:
     /// Uploads the scene. @throws allocators::HeapError, std::invalid_argument.
     LevelDriver(Machine& machine, allocators::HostPool& pool, const scenes::Scene& scene,
                 const BuildConfig& config)
-        : machine_(machine), pool_(pool), config_(config) {
-        const std::vector<Triangle> triangles = gather(scene);
+        : machine_(machine),
+          pool_(pool),
+          config_(config),
+          scene_bounds_{scene.bounds.lo, scene.bounds.hi},
+          normalisation_(normalisation(scene)) {
+        const std::vector<Triangle> triangles = gather(scene, normalisation_);
         const std::uint64_t n = triangles.size();
         triangles_ = pool_.request(n * sizeof(Triangle), "the triangles");
         triangles_.write(0, triangles.data(), n * sizeof(Triangle));
-        problem_ = {.triangles = triangles_.as<Triangle>(),
-                    .count = static_cast<std::uint32_t>(n),
-                    .bounds = {scene.bounds.lo, scene.bounds.hi},
-                    .model = cost_model(config, scene.bounds),
-                    .leaf_limit = config.leaf_limit,
-                    .exact_limit = config.exact_limit,
-                    .max_depth = max_depth(config, n),
-                    .clip = config.clip};
+        problem_.triangles = triangles_.as<Triangle>();
+        problem_.count = static_cast<std::uint32_t>(n);
+        problem_.bounds = {scene_bounds_.lo * normalisation_, scene_bounds_.hi * normalisation_};
+        static_cast<TreeRules&>(problem_) = tree_rules(config, problem_.bounds, n);
     }
 
     /// One build; the status is done, nodes_exhausted or references_exhausted.
@@ -91,7 +91,8 @@ public:
         std::vector<std::uint32_t> references(tree_.next_reference);
         nodes_.read(0, nodes.data(), nodes.size() * sizeof(Node));
         references_.read(0, references.data(), references.size() * sizeof(std::uint32_t));
-        return canonical(nodes, references, problem_.bounds);
+        denormalise(nodes, normalisation_);
+        return canonical(nodes, references, scene_bounds_);
     }
 
 private:
@@ -220,6 +221,8 @@ private:
     Block triangles_;
     Block nodes_;
     Block references_;
+    Box scene_bounds_;
+    float normalisation_;  ///< of the scene's coordinates, for the build
     LevelProblem problem_{};
     LevelTree tree_{};
     Status status_ = Status::done;

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "allocators/platform/macros.cuh"
+#include "kdtree/node_rules.cuh"
 #include "kdtree/reference.cuh"
 #include "kdtree/sah.cuh"
 #include "kdtree/split_binned.cuh"
@@ -14,19 +15,10 @@
 namespace heapwood::kdtree {
 
 /// What decides the tree.
-struct LevelProblem {
+struct LevelProblem : TreeRules {
     const Triangle* triangles;
     std::uint32_t count;
     Box bounds;
-    CostModel model;
-    std::uint32_t leaf_limit;
-    std::uint32_t exact_limit;
-    std::uint32_t max_depth;
-    bool clip;
-
-    HEAPWOOD_INLINE bool must_be_leaf(std::uint32_t n, std::uint32_t depth) const {
-        return n <= leaf_limit || depth >= max_depth;
-    }
 };
 
 /// The pieces of empty space cut off a node before it is split: at most one at each of its cell's
@@ -58,7 +50,8 @@ struct LevelPiece {
     std::uint32_t count;
     std::uint32_t node;  ///< its place in the tree's node array
     std::uint32_t depth;
-    std::uint32_t bins;  ///< the number of its bins, above the exact limit
+    std::uint32_t bad_splits;  ///< on the way from the root, that of this node included
+    std::uint32_t bins;        ///< the number of its bins, above the exact limit
     Cuts cuts;
 };
 

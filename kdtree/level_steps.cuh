@@ -27,7 +27,7 @@ HEAPWOOD_INLINE Needs child_needs(const LevelProblem& problem, const LevelPiece&
                                   unsigned side) {
     const std::uint32_t n = side == 0 ? piece.split.left : piece.split.right;
     Needs needs{};
-    if (problem.must_be_leaf(n, piece.depth + 1)) {
+    if (problem.must_be_leaf(n, piece.depth + 1, part_of(piece.cell, piece.split, side))) {
         needs.leaf_references = n;
     } else {
         needs.references = n;
@@ -114,7 +114,7 @@ struct FillRoot {
     HEAPWOOD_FN void operator()(const W& warp, Scratch& scratch, std::uint32_t i) const {
         const bool bin = problem.count > problem.exact_limit;
         clear_bins(warp, scratch.bins);
-        if (warp.lane() == 0) scratch.frame = BinFrame::of(problem.bounds);
+        if (warp.lane() == 0) scratch.frame = BinFrame::of(problem.bounds, problem.grid);
         warp.sync();
         const std::uint32_t begin = i * level.chunk;
         const std::uint32_t rest = problem.count - begin;
@@ -148,26 +148,21 @@ struct Decide {
         const Bins* bins = binned ? level.bins + piece.bins : nullptr;
         BinFrame frame{};
         if (binned) {
-            frame = BinFrame::of(piece.box);
-            piece.box = bins->tight();
+            frame = BinFrame::of(piece.box, problem.grid);
         }
         bool counted = false;
         for (;;) {
             piece.split = Split{};
             piece.split.axis = Split::kMakeLeaf;
-            if (problem.must_be_leaf(piece.count, piece.depth)) break;
-            if (binned) {
-                piece.split = split_binned(warp, *bins, frame, piece.cell, piece.box, piece.count,
-                                           problem.model);
-            } else {
-                if (!counted) count(warp, exact, piece);
-                counted = true;
-                piece.split = exact.best(warp, piece.cell, piece.count, problem.model);
-            }
+            if (problem.must_be_leaf(piece.count, piece.depth, piece.cell)) break;
+            if (!binned && !counted) count(warp, exact, piece);
+            counted = true;
+            const Choice choice = binned ? among_bins(warp, *bins, frame, piece)
+                                         : exact.best(warp, piece.cell, piece.count, problem.model);
+            if (!problem.accept(piece, choice)) break;
             const Split& split = piece.split;
-            if (split.axis == Split::kMakeLeaf || (split.left > 0 && split.right > 0)) break;
-            piece.cell = split.left == 0 ? upper_cell(piece.cell, split.axis, split.position)
-                                         : lower_cell(piece.cell, split.axis, split.position);
+            if (split.left > 0 && split.right > 0) break;
+            piece.cell = part_of(piece.cell, split, split.left == 0 ? 1 : 0);
             piece.cuts.add(split.axis, split.left == 0);
             ++piece.depth;
         }
@@ -180,6 +175,20 @@ struct Decide {
     }
 
 private:
+    template <class W>
+    HEAPWOOD_FN Choice among_bins(const W& warp, const Bins& bins, const BinFrame& frame,
+                                  LevelPiece& piece) const {
+        piece.box = problem.tight_cuts ? bins.tight() : piece.cell;
+        Choice choice = split_binned(warp, bins, frame, problem.grid, piece.cell, piece.box,
+                                     piece.count, problem.model);
+        const bool parts = choice.split.left > 0 && choice.split.right > 0;
+        if (parts && piece.count <= problem.snap_limit) {
+            snap(warp, problem.model, piece.cell, level.references + piece.first, piece.count,
+                 choice);
+        }
+        return choice;
+    }
+
     template <class W>
     HEAPWOOD_FN void count(const W& warp, ExactSearch& exact, const LevelPiece& piece) const {
         HEAPWOOD_UNROLL(1)
@@ -251,17 +260,14 @@ private:
         const Split& split = parent.split;
         const std::uint32_t count = side == 0 ? split.left : split.right;
         const Needs start = child_start(problem, parent, parent_start, side);
-        if (problem.must_be_leaf(count, parent.depth + 1)) {
+        LevelPiece child{};
+        child.cell = part_of(parent.cell, split, side);
+        if (problem.must_be_leaf(count, parent.depth + 1, child.cell)) {
             tree.nodes[node] = leaf(start, count);
             return;
         }
-        const auto half = [&](const Box& box) {
-            return side == 0 ? lower_cell(box, split.axis, split.position)
-                             : upper_cell(box, split.axis, split.position);
-        };
-        LevelPiece child{};
-        child.cell = half(parent.cell);
-        child.box = half(parent.box);
+        child.box = part_of(parent.box, split, side);
+        child.bad_splits = parent.bad_splits;
         child.first = static_cast<std::uint32_t>(start.references);
         child.count = count;
         child.node = node;
@@ -349,9 +355,7 @@ private:
         if (to.bin) {
             clear_bins(warp, scratch.bins[side]);
             if (warp.lane() == 0) {
-                scratch.frames[side] =
-                    BinFrame::of(side == 0 ? lower_cell(piece.box, split.axis, split.position)
-                                           : upper_cell(piece.box, split.axis, split.position));
+                scratch.frames[side] = BinFrame::of(part_of(piece.box, split, side), problem.grid);
             }
         }
         return to;

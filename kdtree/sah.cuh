@@ -18,7 +18,9 @@ namespace heapwood::kdtree {
 struct CostModel {
     float traversal;
     float intersection;
-    float empty_bonus;
+    float empty_traversal;     ///< the same two for a split that leaves one child empty,
+    float empty_intersection;  ///< bonus included
+    bool empty_must_pay;       ///< such a split must be worth its cost without the bonus, too
     float scale;
 };
 
@@ -35,6 +37,12 @@ struct Split {
 
     static constexpr std::uint32_t kMakeLeaf = 3;   ///< value of axis: no split pays
     static constexpr std::uint32_t kUndecided = 4;  ///< value of axis: not looked at yet
+};
+
+/// The cheapest split of a node, and its cost, which is NaN if there is none to be had.
+struct Choice {
+    Split split;
+    float cost;
 };
 
 /// Whether a reference that spans [lo, hi] along the split's axis goes left.
@@ -58,6 +66,20 @@ HEAPWOOD_INLINE Box upper_cell(Box cell, unsigned axis, float position) {
     return cell;
 }
 
+/// What a split leaves of a cell on the left (side 0) or right (side 1).
+HEAPWOOD_INLINE Box part_of(const Box& cell, const Split& split, unsigned side) {
+    return side == 0 ? lower_cell(cell, split.axis, split.position)
+                     : upper_cell(cell, split.axis, split.position);
+}
+
+/// Half the surface area of a cell, of extents multiplied by the scale.
+HEAPWOOD_INLINE float half_area(const Box& cell, float scale) {
+    const float x = cell.hi.x * scale - cell.lo.x * scale;
+    const float y = cell.hi.y * scale - cell.lo.y * scale;
+    const float z = cell.hi.z * scale - cell.lo.z * scale;
+    return y * z + x * (y + z);
+}
+
 /// The areas of slabs of one cell. Half the area of a slab of width w across an axis is
 /// `base + w * rim`. Where the cell's area is 0 (all of it on a line) lengths replace areas.
 class CellMeasure {
@@ -77,7 +99,8 @@ public:
         inverse_ = 1 / total;
     }
 
-    /// Expected cost of splitting the cell, bonus included.
+    /// Expected cost of splitting the cell, bonus included; NaN, which is dearer than all, if the
+    /// split only cuts off empty space and does not pay.
     HEAPWOOD_INLINE float cost(unsigned axis, float position, std::uint32_t left,
                                std::uint32_t right) const {
         return along(axis).cost(position, left, right);
@@ -100,9 +123,13 @@ public:
             const float above = base + (hi - at) * rim;
             const float weighted =
                 below * static_cast<float>(left) + above * static_cast<float>(right);
-            const float full = model.traversal + model.intersection * (weighted * inverse);
-            const float bonus = left == 0 || right == 0 ? model.empty_bonus : 1.0F;
-            return full * bonus;
+            const float tests = weighted * inverse;
+            const float full = model.traversal + model.intersection * tests;
+            const bool cuts = (left == 0) | (right == 0);
+            const float leaf = model.intersection * static_cast<float>(left + right);
+            const bool pays = !model.empty_must_pay | (full < leaf);
+            const float cut = model.empty_traversal + model.empty_intersection * tests;
+            return !cuts ? full : pays ? cut : platform::bits_float(0x7fc00000U);
         }
     };
     HEAPWOOD_INLINE Axis along(unsigned axis) const {
@@ -129,9 +156,10 @@ private:
 
 /// The cheapest split a lane has seen; `choose` makes it the warp's.
 struct BestSplit {
-    std::uint32_t cost_bits = 0xffffffffU;  ///< costs are not negative: bits order like values
-    std::uint32_t kind = 0xffffffffU;       ///< axis, then side
-    std::uint32_t place = 0xffffffffU;      ///< position, as an integer of the same order
+    /// Costs are not negative: bits order like values, and those of a NaN come last.
+    std::uint32_t cost_bits = 0xffffffffU;
+    std::uint32_t kind = 0xffffffffU;   ///< axis, then side
+    std::uint32_t place = 0xffffffffU;  ///< position, as an integer of the same order
     std::uint32_t left = 0;
     std::uint32_t right = 0;
 
@@ -151,20 +179,21 @@ struct BestSplit {
             right = n_right;
         }
     }
+
+    HEAPWOOD_INLINE Choice choice() const {
+        return {.split = {.position = platform::ordered_bits_float(place),
+                          .axis = kind >> 1,
+                          .side = static_cast<Side>(kind & 1U),
+                          .left = left,
+                          .right = right},
+                .cost = platform::bits_float(cost_bits)};
+    }
 };
 
-/// Collective: the cheapest split over all lanes, or the decision to make a leaf if it is not
-/// cheaper than testing all n references.
+/// Collective: the cheapest split over all lanes.
 template <class W>
-HEAPWOOD_INLINE Split choose(const W& warp, const BestSplit& mine, std::uint32_t n,
-                             const CostModel& model) {
+HEAPWOOD_INLINE Choice choose(const W& warp, const BestSplit& mine) {
     const std::uint32_t cost = warp.min(mine.cost_bits);
-    Split split;
-    const float leaf_cost = model.intersection * static_cast<float>(n);
-    if (!(platform::bits_float(cost) < leaf_cost)) {
-        split.axis = Split::kMakeLeaf;
-        return split;
-    }
     bool mine_wins = mine.cost_bits == cost;
     const std::uint32_t kind = warp.min(mine_wins ? mine.kind : 0xffffffffU);
     mine_wins = mine_wins && mine.kind == kind;
@@ -173,12 +202,12 @@ HEAPWOOD_INLINE Split choose(const W& warp, const BestSplit& mine, std::uint32_t
     // Several lanes may hold the same plane; they hold the same counts, so any will do.
     const std::uint32_t winners = warp.ballot(mine_wins);
     const unsigned winner = platform::popcount((winners & (0U - winners)) - 1U);
-    split.axis = kind >> 1;
-    split.side = static_cast<Side>(kind & 1U);
-    split.position = platform::ordered_bits_float(place);
-    split.left = warp.shuffle(mine.left, winner);
-    split.right = warp.shuffle(mine.right, winner);
-    return split;
+    return BestSplit{.cost_bits = cost,
+                     .kind = kind,
+                     .place = place,
+                     .left = warp.shuffle(mine.left, winner),
+                     .right = warp.shuffle(mine.right, winner)}
+        .choice();
 }
 
 }  // namespace heapwood::kdtree

@@ -1,10 +1,10 @@
 /// @file
-/// Split search over 32 bins an axis (min-max binning after Shevtsov et al. 2007), for nodes of
-/// many references.
+/// Split search over up to 32 bins an axis (min-max binning after Shevtsov et al. 2007), for nodes
+/// of many references.
 ///
 /// The bins divide evenly a box that contains the node's references: the root's cell, else the box
 /// around the parent's references, cut at its plane. Each reference is counted in the bin of its
-/// lower and of its upper end, so that the counts on both sides of each of the 31 planes are exact:
+/// lower and of its upper end, so that the counts on both sides of each of the planes are exact:
 /// which bin an end is in is decided by comparing it with the planes themselves, so rounding in the
 /// guess cannot make counts and partition disagree.
 #pragma once
@@ -16,7 +16,24 @@
 
 namespace heapwood::kdtree {
 
+/// Most bins of an axis.
 inline constexpr unsigned kBins = 32;
+
+/// Into how many bins each axis is divided: one more than it has planes.
+struct BinGrid {
+    std::uint32_t bins[3];
+    glm::vec3 share;  ///< of a bin in the whole: 1 / bins
+
+    /// So many planes (BuildConfig::planes) dealt out to the axes.
+    static BinGrid of(std::uint32_t planes) {
+        const std::uint32_t x = (planes + 2) / 3 + 1;
+        const std::uint32_t y = (planes + 1) / 3 + 1;
+        const std::uint32_t z = planes / 3 + 1;
+        return {
+            {x, y, z},
+            1.0F / glm::vec3{static_cast<float>(x), static_cast<float>(y), static_cast<float>(z)}};
+    }
+};
 
 /// How many references begin and end in each bin of each axis, and the box around all of them
 /// (which has coordinates as integers of the same order, for atomic minima and maxima).
@@ -40,19 +57,19 @@ struct Bins {
     }
 };
 
-/// Where the bins of a box are. Plane b of an axis, 0 < b < 32, is at lo + b * step.
+/// Where the bins of a box are. Plane b of an axis, 0 < b < BinGrid::bins, is at lo + b * step.
 struct BinFrame {
     glm::vec3 lo;
     glm::vec3 step;
     glm::vec3 inverse;  ///< of the step
 
-    HEAPWOOD_FN static BinFrame of(const Box& box) {
+    HEAPWOOD_FN static BinFrame of(const Box& box, const BinGrid& grid) {
         BinFrame f;
         f.lo = box.lo;
         // Divided before the subtraction, which could overflow.
-        const float n = 1.0F / kBins;
-        f.step = {box.hi.x * n - box.lo.x * n, box.hi.y * n - box.lo.y * n,
-                  box.hi.z * n - box.lo.z * n};
+        f.step = {box.hi.x * grid.share.x - box.lo.x * grid.share.x,
+                  box.hi.y * grid.share.y - box.lo.y * grid.share.y,
+                  box.hi.z * grid.share.z - box.lo.z * grid.share.z};
         f.inverse = {1 / f.step.x, 1 / f.step.y, 1 / f.step.z};
         return f;
     }
@@ -129,14 +146,15 @@ HEAPWOOD_INLINE void copy_bins(const W& warp, Bins& to, const Bins& from) {
 }
 
 /// Collective: the best of the bins' planes, and of the planes that cut empty space off at the box
-/// `tight` around the references, for a cell that holds n references; or a leaf.
+/// `tight` around the references, for a cell that holds n references. `tight` may be the cell
+/// itself: then the bins' planes are the only ones.
 ///
 /// The cell is not the frame: it may reach beyond it, and it may be smaller where empty space has
 /// been cut off since the counting; planes outside it are passed over.
 template <class W>
-HEAPWOOD_FN Split split_binned(const W& warp, const Bins& bins, const BinFrame& frame,
-                               const Box& cell, const Box& tight, std::uint32_t n,
-                               const CostModel& model) {
+HEAPWOOD_FN Choice split_binned(const W& warp, const Bins& bins, const BinFrame& frame,
+                                const BinGrid& grid, const Box& cell, const Box& tight,
+                                std::uint32_t n, const CostModel& model) {
     const CellMeasure measure(cell, model);
     BestSplit best;
     for (unsigned c = warp.lane(); c < 6; c += W::width) {
@@ -166,19 +184,17 @@ HEAPWOOD_FN Split split_binned(const W& warp, const Bins& bins, const BinFrame& 
             const std::uint32_t begun = begun_before + warp.inclusive_sum(begin);
             const std::uint32_t ended = ended_before + warp.inclusive_sum(end);
             const float position = frame.plane(axis, b);
-            if (b > 0 && lo < position && position < hi) {
+            if (b > 0 && b < grid.bins[axis] && lo < position && position < hi) {
                 const std::uint32_t left = begun - begin;
                 const std::uint32_t right = n - (ended - end);
-                if (left > 0 && right > 0) {
-                    best.offer(measure.cost(axis, position, left, right), axis, Side::right,
-                               position, left, right);
-                }
+                best.offer(measure.cost(axis, position, left, right), axis, Side::right, position,
+                           left, right);
             }
             begun_before = warp.shuffle(begun, W::width - 1);
             ended_before = warp.shuffle(ended, W::width - 1);
         }
     }
-    return choose(warp, best, n, model);
+    return choose(warp, best);
 }
 
 }  // namespace heapwood::kdtree

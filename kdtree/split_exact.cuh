@@ -60,14 +60,14 @@ public:
     }
 
     /// Collective, after count (each lane reads what it wrote): the best split of a cell that
-    /// holds these n references, or a leaf.
+    /// holds these n references.
     ///
     /// All candidates within the closed cell count: a plane on the cell's face cuts off a flat
     /// cell with the references in that face. A plane that would give one child everything, cell
     /// and references, is none.
     template <class W>
-    HEAPWOOD_FN Split best(const W& warp, const Box& cell, std::uint32_t n,
-                           const CostModel& model) const {
+    HEAPWOOD_FN Choice best(const W& warp, const Box& cell, std::uint32_t n,
+                            const CostModel& model) const {
         const CellMeasure measure(cell, model);
         BestSplit best;
         for (unsigned c = warp.lane(); c < 6 * n; c += W::width) {
@@ -83,7 +83,7 @@ public:
             best.offer(measure.cost(axis, position, left, right), axis, candidate.side, position,
                        left, right);
         }
-        return choose(warp, best, n, model);
+        return choose(warp, best);
     }
 
 private:

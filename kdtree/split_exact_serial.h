@@ -48,9 +48,9 @@ public:
         }
     }
 
-    /// After count: the best split of a cell that holds these n references, or a leaf.
+    /// After count: the best split of a cell that holds these n references.
     template <class W>
-    Split best(const W& warp, const Box& cell, std::uint32_t n, const CostModel& model) const {
+    Choice best(const W& warp, const Box& cell, std::uint32_t n, const CostModel& model) const {
         const CellMeasure measure(cell, model);
         std::int32_t costs[2][3][kExactMax];
         std::int32_t lowest = kNone;
@@ -81,7 +81,7 @@ public:
                            counts[i] >> 16);
             }
         }
-        return choose(warp, best, n, model);
+        return choose(warp, best);
     }
 
 private:

@@ -239,6 +239,7 @@ ExitCode build(const BuildOptions& options, const std::vector<const Backend*>& a
     report.date = now();
     report.machine = choose_machine(options.device);
     report.configuration = options.config;
+    report.preset = options.preset;
     report.run = {.pool_bytes = 0,
                   .repeat = options.repeat,
                   .warm_up = options.warm_up,

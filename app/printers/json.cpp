@@ -32,14 +32,25 @@ Json known(bool is_known, const Json& value) {
     return is_known ? value : Json();
 }
 
-Json configuration_json(const kdtree::BuildConfig& c) {
-    return {{"traversal_cost", neat(c.traversal_cost)},
+Json configuration_json(const Report& report) {
+    const kdtree::BuildConfig& c = report.configuration;
+    return {{"preset", report.preset},
+            {"traversal_cost", neat(c.traversal_cost)},
             {"intersection_cost", neat(c.intersection_cost)},
             {"empty_bonus", neat(c.empty_bonus)},
+            {"empty_rule", kdtree::name(c.empty_rule)},
             {"leaf_limit", c.leaf_limit},
+            {"leaf_area", neat(c.leaf_area)},
             {"depth_base", neat(c.depth_base)},
             {"depth_factor", neat(c.depth_factor)},
+            {"bad_split_ratio", neat(c.bad_split_ratio)},
+            {"bad_splits", neat(c.bad_splits)},
+            {"bad_splits_per_level", neat(c.bad_splits_per_level)},
+            {"hopeless_ratio", neat(c.hopeless_ratio)},
             {"exact_limit", c.exact_limit},
+            {"planes", c.planes},
+            {"tight_cuts", c.tight_cuts},
+            {"snap_limit", c.snap_limit},
             {"large_limit", c.large_limit},
             {"chunk", c.chunk},
             {"clip", c.clip},
@@ -61,7 +72,7 @@ Json provenance_json(const Report& report) {
             {"driver", known(m.gpu, m.driver)},
             {"runtime", known(m.gpu, m.runtime)},
             {"scene_digest", hex(report.scene_digest)},
-            {"configuration", configuration_json(report.configuration)},
+            {"configuration", configuration_json(report)},
             {"repeat", report.run.repeat},
             {"warm_up", report.run.warm_up},
             {"presplit", presplit_name(report.run.presplit)},

@@ -54,7 +54,7 @@ Table scene_table(const Report& report) {
                      : c.small_arrays
                          ? "every (each child's array comes from the allocator)"
                          : "large (those of small nodes do not come from the allocator)") +
-             ", clipping " + (c.clip ? "on" : "off")}};
+             ", clipping " + (c.clip ? "on" : "off") + ", preset " + report.preset}};
     return table;
 }
 

@@ -46,10 +46,14 @@ class Digest(unittest.TestCase):
         self.assertEqual(plain, self.check(scene, "--max-nodes", 200000))
 
     def test_parameters_do_matter(self):
-        scene = "gen:city:1000"
+        scene = "gen:soup:1000"
         trees = [digests(scene, *options)[0] for options in (
-            [], ["--no-clip"], ["--leaf-limit", 10], ["--intersection-cost", 20],
-            ["--empty-bonus", 1], ["--depth-base", 2], ["--exact-limit", 8])]
+            [], ["--no-clip"], ["--leaf-limit", 3], ["--leaf-area", 3], ["--intersection-cost", 20],
+            ["--empty-bonus", 1], ["--empty-rule", "whole"], ["--empty-rule", "tests"],
+            ["--depth-base", 2], ["--bad-split-ratio", 0.8], ["--bad-splits", 1],
+            ["--bad-splits-per-level", 0.1], ["--bad-splits", 1, "--hopeless-ratio", 1.01],
+            ["--exact-limit", 8], ["--planes", 32], ["--no-tight-cuts"], ["--snap-limit", 0],
+            ["--preset", "paper"], ["--preset", "pbrt"])]
         self.assertEqual(len(set(trees)), len(trees), trees)
 
 

@@ -170,6 +170,35 @@ class Schema(unittest.TestCase):
         self.assertAlmostEqual(result["tree"]["sah"],
                                2 * result["tree"]["I"] + 1.5 * result["tree"]["P"])
 
+    def test_every_parameter_has_an_option(self):
+        wanted = {"traversal_cost": 3, "intersection_cost": 2.5, "empty_bonus": 0.7,
+                  "empty_rule": "tests", "leaf_limit": 5, "leaf_area": 2.5, "depth_base": 7,
+                  "depth_factor": 1.1, "bad_split_ratio": 0.8, "bad_splits": 2,
+                  "bad_splits_per_level": 0.1, "hopeless_ratio": 3, "exact_limit": 20,
+                  "planes": 40, "snap_limit": 100, "large_limit": 300, "chunk": 64,
+                  "max_nodes": 100000, "max_references": 200000}
+        arguments = [word for name, value in wanted.items()
+                     for word in ("--" + name.replace("_", "-"), value)]
+        changed = report("gen:soup:500", *arguments, "--no-clip", "--no-tight-cuts")
+        configuration = changed["provenance"]["configuration"]
+        wanted.update(preset="default", clip=False, tight_cuts=False)
+        self.assertEqual(configuration, wanted)
+
+    def test_presets(self):
+        def configuration(*arguments):
+            return report("gen:soup:500", *arguments)["provenance"]["configuration"]
+        default = configuration("--preset", "default")
+        self.assertEqual(default, configuration())
+        paper = configuration("--preset", "paper")
+        self.assertEqual((paper["preset"], paper["planes"], paper["clip"]), ("paper", 32, False))
+        pbrt = configuration("--preset", "pbrt")
+        self.assertEqual((pbrt["preset"], pbrt["intersection_cost"]), ("pbrt", 80))
+        # What is given beside the preset overrides it, whatever the order.
+        other = {**paper, "leaf_limit": 4, "clip": True, "empty_rule": "tests"}
+        words = ("--leaf-limit", 4, "--clip", "--empty-rule", "tests")
+        self.assertEqual(configuration("--preset", "paper", *words), other)
+        self.assertEqual(configuration(*words, "--preset", "paper"), other)
+
     def test_scene_digest_is_of_the_geometry(self):
         digests = [report(scene)["provenance"]["scene_digest"]
                    for scene in ("gen:soup:50", "gen:soup:50:1", "gen:soup:50:2")]

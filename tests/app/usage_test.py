@@ -71,11 +71,13 @@ class Mistakes(unittest.TestCase):
 
     def test_numbers(self):
         for option in ("--repeat", "--threads", "--warm-up", "--leaf-limit", "--exact-limit",
-                       "--large-limit", "--chunk", "--max-nodes", "--max-references"):
+                       "--large-limit", "--chunk", "--max-nodes", "--max-references", "--planes",
+                       "--snap-limit"):
             for value in ("-1", "1.5", "many", "99999999999999999999", "010", "0x10"):
                 self.check([option, f"'{value}'"], "build", SCENE, f"{option}={value}")
         for option in ("--traversal-cost", "--intersection-cost", "--empty-bonus", "--depth-base",
-                       "--depth-factor"):
+                       "--depth-factor", "--leaf-area", "--bad-split-ratio", "--bad-splits",
+                       "--bad-splits-per-level", "--hopeless-ratio"):
             for value in ("-1", "nan", "inf", "1e999", "much"):
                 self.check([option, f"'{value}'"], "build", SCENE, f"{option}={value}")
         self.check(["--repeat"], "build", SCENE, "--repeat", "")
@@ -83,7 +85,16 @@ class Mistakes(unittest.TestCase):
         self.check(["--repeat"], "build", SCENE, "--repeat", "0")
         self.check(["--empty-bonus"], "build", SCENE, "--empty-bonus", "0")
         self.check(["--empty-bonus"], "build", SCENE, "--empty-bonus", "1.01")
+        self.check(["--planes", "3 to 93"], "build", SCENE, "--planes", "2")
+        self.check(["--planes", "3 to 93"], "build", SCENE, "--planes", "94")
+        self.check(["--snap-limit"], "build", SCENE, "--snap-limit", "65536")
         self.check(["large limit"], "build", SCENE, "--large-limit", "10", "--exact-limit", "20")
+
+    def test_names(self):
+        self.check(["--preset", "'best'", "default, paper, pbrt"], "build", SCENE, "--preset", "best")
+        self.check(["--empty-rule", "'all'", "pays, tests, whole"], "build", SCENE,
+                   "--empty-rule", "all")
+        self.check(["--preset", "'cpu'"], "build", SCENE, env={"HEAPWOOD_TREE_PRESET": "cpu"})
 
     def test_contradictions(self):
         self.check(["--csv", "--markdown"], "build", SCENE, "--csv", "--markdown")
@@ -111,6 +122,8 @@ class Environment(unittest.TestCase):
                "HEAPWOOD_DEVICE": "cpu", "HEAPWOOD_REPEAT": "1"}
         rows = run("build", SCENE, env=env).stdout.splitlines()
         self.assertEqual(len(rows), 3)
+        # This one is for scripts/heapwood, and stands in its environment.
+        env["HEAPWOOD_PRESET"] = "cpu"
         rows = run("build", SCENE, "--allocator", "cudamalloc", env=env).stdout.splitlines()
         self.assertEqual(len(rows), 2)
         self.assertIn(",cudamalloc,", rows[1])

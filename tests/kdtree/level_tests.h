@@ -125,6 +125,7 @@ TYPED_TEST_P(LevelTest, RootMayBeALeaf) {
     const auto scene = T::generated("soup");
     BuildConfig config = T::busy();
     config.leaf_limit = ~0U;
+    config.leaf_area = 0;
     const BuildResult result = T::build(scene, config);
     ASSERT_EQ(result.status, Status::done) << result.message;
     ASSERT_EQ(result.tree.nodes.size(), 1U);

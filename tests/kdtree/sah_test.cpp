@@ -21,7 +21,12 @@ using heapwood::tests::run_lockstep;
 
 /// A model whose scale suits coordinates below 2^exponent.
 CostModel model_for(int exponent) {
-    return {1.0F, 1.5F, 0.8F, std::ldexp(1.0F, 1 - exponent)};
+    return {.traversal = 1.0F,
+            .intersection = 1.5F,
+            .empty_traversal = 0.9F,
+            .empty_intersection = 1.2F,
+            .empty_must_pay = false,
+            .scale = std::ldexp(1.0F, 1 - exponent)};
 }
 
 /// Half the area of a box, or the sum of its edges; in units of the model's scale.
@@ -43,8 +48,9 @@ double exact_cost(const Box& cell, const CostModel& model, unsigned axis, float 
     const double tests =
         (measure(below, scale, by_length) * left + measure(above, scale, by_length) * right) /
         measure(cell, scale, by_length);
-    const double cost = double{model.traversal} + double{model.intersection} * tests;
-    return left == 0 || right == 0 ? double{model.empty_bonus} * cost : cost;
+    return left == 0 || right == 0
+               ? double{model.empty_traversal} + double{model.empty_intersection} * tests
+               : double{model.traversal} + double{model.intersection} * tests;
 }
 
 Box random_cell(Dice& dice, int exponent) {
@@ -89,7 +95,7 @@ TEST(Sah, CostAgreesWithTheFormulaInDoublePrecision) {
 TEST(Sah, CostByHand) {
     // A cube of area 6 (half: 3), cut in the middle: slabs of half area 2 each.
     const Box cube{{0, 0, 0}, {1, 1, 1}};
-    const CostModel model{1, 1.5F, 0.8F, 1};
+    const CostModel model{1, 1.5F, 0.8F, 0.8F * 1.5F, false, 1};
     EXPECT_FLOAT_EQ(CellMeasure(cube, model).cost(1, 0.5F, 3, 6), 1 + 1.5F * (2 * 3 + 2 * 6) / 3);
     EXPECT_FLOAT_EQ(CellMeasure(cube, model).cost(1, 0.5F, 0, 6), 0.8F * (1 + 1.5F * 2 * 6 / 3));
     // A square of half area 1, cut at a quarter; across it, both sides are the whole square.
@@ -99,6 +105,29 @@ TEST(Sah, CostByHand) {
     // A line has no area; its lengths are compared.
     const Box line{{1, 0, 5}, {3, 0, 5}};
     EXPECT_FLOAT_EQ(CellMeasure(line, model).cost(0, 1.5F, 4, 8), 1 + 1.5F * (1 + 6));
+}
+
+TEST(Sah, ACutOfEmptySpaceMustPay) {
+    // A leaf of 4 costs 6; of the cube of half area 3, a slab of width w has 1 + 2 w.
+    const Box cube{{0, 0, 0}, {1, 1, 1}};
+    CostModel model{1, 1.5F, 0.8F, 0.8F * 1.5F, true, 1};
+    // 1 + 6 * (1 + 2 * 0.75) / 3 = 6: no gain.
+    EXPECT_TRUE(std::isnan(CellMeasure(cube, model).cost(0, 0.75F, 4, 0)));
+    EXPECT_TRUE(std::isnan(CellMeasure(cube, model).cost(2, 0.25F, 0, 4)));
+    EXPECT_FLOAT_EQ(CellMeasure(cube, model).cost(2, 0.5F, 0, 4), 0.8F * (1 + 6 * 2 / 3.0F));
+    EXPECT_FLOAT_EQ(CellMeasure(cube, model).cost(0, 0.75F, 4, 4), 1 + 1.5F * 4 * (2.5F + 1.5F) / 3)
+        << "whose children are both not empty need not";
+    model.empty_must_pay = false;
+    EXPECT_FLOAT_EQ(CellMeasure(cube, model).cost(0, 0.75F, 4, 0), 0.8F * 6);
+}
+
+TEST(Sah, HalfAreaByHand) {
+    EXPECT_EQ(half_area({{0, 0, 0}, {1, 2, 3}}, 1), 2 + 3 + 6);
+    EXPECT_EQ(half_area({{-1, 0, 5}, {1, 2, 5}}, 0.5F), 1) << "flat, and scaled";
+    EXPECT_EQ(half_area({{-3e38F, -3e38F, 0}, {3e38F, 3e38F, 0}}, 0x1p-127F),
+              half_area({{-3e38F * 0x1p-127F, -3e38F * 0x1p-127F, 0},
+                         {3e38F * 0x1p-127F, 3e38F * 0x1p-127F, 0}},
+                        1));
 }
 
 TEST(Sah, EveryReferenceGoesSomewhere) {
@@ -149,11 +178,9 @@ std::vector<Offer> random_offers(Dice& dice, unsigned count) {
     return offers;
 }
 
-void expect_split(const Split& split, const Offer& best, unsigned n, const CostModel& model) {
-    if (!(best.cost < model.intersection * static_cast<float>(n))) {
-        EXPECT_EQ(split.axis, Split::kMakeLeaf);
-        return;
-    }
+void expect_choice(const Choice& choice, const Offer& best) {
+    const Split& split = choice.split;
+    EXPECT_EQ(choice.cost, best.cost);
     EXPECT_EQ(split.axis, best.axis);
     EXPECT_EQ(split.position, best.position);
     EXPECT_EQ(split.side, best.side);
@@ -172,40 +199,37 @@ void make_offer(BestSplit& best, const Offer& o) {
 
 TEST(Choose, TakesTheFirstByCostAxisSidePosition) {
     Dice dice;
-    const CostModel model{1, 1, 1, 1};
     for (int i = 0; i < 5000; ++i) {
         const auto offers = random_offers(dice, 1 + dice.below(8));
-        const unsigned n = 2 + dice.below(5);
         BestSplit best;
+        // What does not pay comes after all that does.
+        if (i % 2 == 0) best.offer(std::nanf(""), 0, Side::right, -9, 1, 1);
         for (const Offer& o : offers) make_offer(best, o);
-        expect_split(choose(platform::SerialWarp{}, best, n, model), best_of(offers), n, model);
+        expect_choice(choose(platform::SerialWarp{}, best), best_of(offers));
     }
 }
 
-TEST(Choose, WithoutOffersIsALeaf) {
-    const CostModel model{1, 1, 1, 1};
-    const auto split = choose(platform::SerialWarp{}, BestSplit{}, 1U << 30, model);
-    EXPECT_EQ(split.axis, Split::kMakeLeaf);
+TEST(Choose, WithoutOffersHasNoCost) {
+    EXPECT_TRUE(std::isnan(choose(platform::SerialWarp{}, BestSplit{}).cost));
 }
 
 TEST(Choose, IsTheSameForAllLanes) {
     constexpr int kRounds = 50;
     Dice dice;
-    const CostModel model{1, 1, 1, 1};
     std::vector<std::vector<Offer>> offers(kRounds);
     for (auto& round : offers) round = random_offers(dice, 1 + dice.below(100));
-    std::vector<Split> splits(std::size_t{kRounds} * LockstepWarp::width);
+    std::vector<Choice> choices(std::size_t{kRounds} * LockstepWarp::width);
     run_lockstep(1, [&](const LockstepWarp& warp, unsigned) {
         for (std::size_t i = 0; i < kRounds; ++i) {
             BestSplit best;
             for (std::size_t k = warp.lane(); k < offers[i].size(); k += LockstepWarp::width) {
                 make_offer(best, offers[i][k]);
             }
-            splits[i * LockstepWarp::width + warp.lane()] = choose(warp, best, 5, model);
+            choices[i * LockstepWarp::width + warp.lane()] = choose(warp, best);
         }
     });
-    for (std::size_t i = 0; i < splits.size(); ++i) {
-        expect_split(splits[i], best_of(offers[i / LockstepWarp::width]), 5, model);
+    for (std::size_t i = 0; i < choices.size(); ++i) {
+        expect_choice(choices[i], best_of(offers[i / LockstepWarp::width]));
     }
 }
 

@@ -22,6 +22,7 @@ struct SplitCase {
     std::uint32_t first;  ///< of its boxes, in the array of all cases' boxes
     std::uint32_t count;
     CostModel model;
+    BinGrid grid;
 };
 
 struct SplitCases {
@@ -77,10 +78,17 @@ inline SplitCases random_split_cases(Dice& dice, unsigned cases, unsigned most) 
         const int exponent = dice.integer(-99, 99);
         SplitCase node{};
         node.frame = random_frame(dice, std::ldexp(1.0F, exponent));
-        node.model = {dice.below(4) == 0 ? 0.0F : 1.0F, 1.5F, 0.8F, std::ldexp(1.0F, -exponent)};
+        const float traversal = dice.below(4) == 0 ? 0.0F : 1.0F;
+        node.model = {.traversal = traversal,
+                      .intersection = 1.5F,
+                      .empty_traversal = traversal * (dice.below(2) == 0 ? 1.0F : 0.8F),
+                      .empty_intersection = 1.5F * 0.8F,
+                      .empty_must_pay = dice.below(2) == 0,
+                      .scale = std::ldexp(1.0F, -exponent)};
+        node.grid = BinGrid::of(dice.below(2) == 0 ? 93 : 3 + dice.below(91));
         node.first = static_cast<std::uint32_t>(result.boxes.size());
         node.count = i == 0 ? most : 1 + dice.below(i % 2 == 0 ? most : std::min(most, 40U));
-        const BinFrame frame = BinFrame::of(node.frame);
+        const BinFrame frame = BinFrame::of(node.frame, node.grid);
         // Within a part of the frame, so that there is empty space to cut off.
         Box part = node.frame;
         for (unsigned k = 0; k < 3; ++k) {
@@ -157,27 +165,21 @@ public:
     void offer(unsigned axis, float position, Side side) {
         const Sides n = count_sides(node_, boxes_, axis, position, side);
         const float cost = measure_.cost(axis, position, n.left, n.right);
+        if (std::isnan(cost)) return;
         const auto key = [](float c, const Split& s) {
             return std::tuple(c, s.axis, s.side == Side::left, s.position);
         };
         const Split split{position, axis, side, n.left, n.right};
-        if (!best_ || key(cost, split) < key(cost_, *best_)) {
-            best_ = split;
-            cost_ = cost;
-        }
+        if (!best_ || key(cost, split) < key(best_->cost, best_->split)) best_ = {split, cost};
     }
-    /// What was best; nothing if no plane was offered or a leaf is as cheap.
-    std::optional<Split> best() const {
-        const float leaf = node_.model.intersection * static_cast<float>(node_.count);
-        return best_ && cost_ < leaf ? best_ : std::nullopt;
-    }
+    /// What was best; nothing if no plane was offered, or none that pays.
+    const std::optional<Choice>& best() const { return best_; }
 
 private:
     const SplitCase& node_;
     const Box* boxes_;
     CellMeasure measure_;
-    std::optional<Split> best_;
-    float cost_ = 0;
+    std::optional<Choice> best_;
 };
 
 }  // namespace heapwood::kdtree::tests

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstddef>
 
 #include "kdtree/build_state.cuh"
@@ -23,14 +24,14 @@ struct BinnedBody {
     unsigned count;
     const Box* boxes;
     Bins* bins;
-    Split* splits;
+    Choice* choices;
 
     template <class W>
     HEAPWOOD_FN void operator()(const W& warp, unsigned w) const {
         if (w != 0) return;
         for (unsigned i = 0; i < count; ++i) {
             const SplitCase& node = nodes[i];
-            const BinFrame frame = BinFrame::of(node.frame);
+            const BinFrame frame = BinFrame::of(node.frame, node.grid);
             clear_bins(warp, bins[i]);
             warp.sync();
             if constexpr (W::width == 1) {
@@ -49,9 +50,9 @@ struct BinnedBody {
                 }
             }
             warp.sync();
-            const Split split =
-                split_binned(warp, bins[i], frame, node.cell, node.tight, node.count, node.model);
-            if (warp.lane() == 0) splits[i] = split;
+            const Choice choice = split_binned(warp, bins[i], frame, node.grid, node.cell,
+                                               node.tight, node.count, node.model);
+            if (warp.lane() == 0) choices[i] = choice;
         }
     }
 };
@@ -63,7 +64,7 @@ struct ExactBody {
     unsigned count;
     const Box* boxes;
     Search* search;
-    Split* splits;
+    Choice* choices;
 
     template <class W>
     HEAPWOOD_FN void operator()(const W& warp, unsigned w) const {
@@ -76,8 +77,8 @@ struct ExactBody {
             }
             warp.sync();
             search->count(warp, node.count);
-            const Split split = search->best(warp, node.cell, node.count, node.model);
-            if (warp.lane() == 0) splits[i] = split;
+            const Choice choice = search->best(warp, node.cell, node.count, node.model);
+            if (warp.lane() == 0) choices[i] = choice;
         }
     }
 };
@@ -98,16 +99,18 @@ protected:
         if (!Machine::available()) GTEST_SKIP() << Machine::name << ": no such device";
     }
 
-    static void expect_split(const Split& split, const std::optional<Split>& wanted, unsigned i) {
+    static void expect_choice(const Choice& choice, const std::optional<Choice>& wanted,
+                              unsigned i) {
         if (!wanted) {
-            ASSERT_EQ(split.axis, Split::kMakeLeaf) << "case " << i;
+            ASSERT_TRUE(std::isnan(choice.cost)) << "case " << i;
             return;
         }
-        ASSERT_EQ(split.axis, wanted->axis) << "case " << i;
-        ASSERT_EQ(split.position, wanted->position) << "case " << i;
-        ASSERT_EQ(split.side, wanted->side) << "case " << i;
-        ASSERT_EQ(split.left, wanted->left) << "case " << i;
-        ASSERT_EQ(split.right, wanted->right) << "case " << i;
+        ASSERT_EQ(choice.cost, wanted->cost) << "case " << i;
+        ASSERT_EQ(choice.split.axis, wanted->split.axis) << "case " << i;
+        ASSERT_EQ(choice.split.position, wanted->split.position) << "case " << i;
+        ASSERT_EQ(choice.split.side, wanted->split.side) << "case " << i;
+        ASSERT_EQ(choice.split.left, wanted->split.left) << "case " << i;
+        ASSERT_EQ(choice.split.right, wanted->split.right) << "case " << i;
     }
 };
 
@@ -122,15 +125,15 @@ TYPED_TEST_P(SplitTest, BinsCountAndFindTheBestPlane) {
     std::copy(cases.nodes.begin(), cases.nodes.end(), nodes.data());
     std::copy(cases.boxes.begin(), cases.boxes.end(), boxes.data());
     typename T::template Array<Bins> bins(cases.nodes.size());
-    typename T::template Array<Split> splits(cases.nodes.size());
+    typename T::template Array<Choice> choices(cases.nodes.size());
     TypeParam::run(1,
-                   BinnedBody{nodes.data(), T::kCases, boxes.data(), bins.data(), splits.data()});
+                   BinnedBody{nodes.data(), T::kCases, boxes.data(), bins.data(), choices.data()});
 
     unsigned cuts = 0;
     unsigned found = 0;
     for (unsigned i = 0; i < T::kCases; ++i) {
         const SplitCase& node = cases.nodes[i];
-        const BinFrame frame = BinFrame::of(node.frame);
+        const BinFrame frame = BinFrame::of(node.frame, node.grid);
         NaiveSearch naive(node, cases.boxes.data());
         for (unsigned axis = 0; axis < 3; ++axis) {
             const float tight_lo = component(node.tight.lo, axis);
@@ -146,12 +149,12 @@ TYPED_TEST_P(SplitTest, BinsCountAndFindTheBestPlane) {
                 right -= bins[i].end[axis][b - 1];
                 const float position = frame.plane(axis, b);
                 // Where the planes of a narrow frame coincide, the last one counts.
-                if (b + 1 < kBins && frame.plane(axis, b + 1) == position) continue;
+                if (b + 1 < node.grid.bins[axis] && frame.plane(axis, b + 1) == position) continue;
                 const Sides n = count_sides(node, cases.boxes.data(), axis, position, Side::right);
-                if (cell_lo < position && position < cell_hi) {
+                if (cell_lo < position && position < cell_hi && b < node.grid.bins[axis]) {
                     ASSERT_EQ(left, n.left) << "case " << i << " axis " << axis << " plane " << b;
                     ASSERT_EQ(right, n.right) << "case " << i << " axis " << axis << " plane " << b;
-                    if (left > 0 && right > 0) naive.offer(axis, position, Side::right);
+                    naive.offer(axis, position, Side::right);
                 }
             }
             left += bins[i].begin[axis][kBins - 1];
@@ -159,11 +162,11 @@ TYPED_TEST_P(SplitTest, BinsCountAndFindTheBestPlane) {
             ASSERT_EQ(left, node.count) << "case " << i;
             ASSERT_EQ(right, 0U) << "case " << i;
         }
-        T::expect_split(splits[i], naive.best(), i);
+        T::expect_choice(choices[i], naive.best(), i);
         if (this->HasFatalFailure()) return;
-        if (splits[i].axis < 3) {
+        if (!std::isnan(choices[i].cost)) {
             ++found;
-            cuts += splits[i].left == 0 || splits[i].right == 0;
+            cuts += choices[i].split.left == 0 || choices[i].split.right == 0;
         }
     }
     EXPECT_GT(cuts, T::kCases / 20);
@@ -180,9 +183,9 @@ TYPED_TEST_P(SplitTest, ExactSearchFindsTheBestPlane) {
     std::copy(cases.boxes.begin(), cases.boxes.end(), boxes.data());
     using Search = decltype(Scratch<typename TypeParam::Warp>::exact);
     typename T::template Array<Search> search(1);
-    typename T::template Array<Split> splits(cases.nodes.size());
+    typename T::template Array<Choice> choices(cases.nodes.size());
     TypeParam::run(
-        1, ExactBody<Search>{nodes.data(), T::kCases, boxes.data(), search.data(), splits.data()});
+        1, ExactBody<Search>{nodes.data(), T::kCases, boxes.data(), search.data(), choices.data()});
 
     unsigned planar_left = 0;
     unsigned planar_right = 0;
@@ -206,9 +209,10 @@ TYPED_TEST_P(SplitTest, ExactSearchFindsTheBestPlane) {
                 }
             }
         }
-        T::expect_split(splits[i], naive.best(), i);
+        T::expect_choice(choices[i], naive.best(), i);
         if (this->HasFatalFailure()) return;
-        if (splits[i].axis < 3) ++(splits[i].side == Side::left ? planar_left : planar_right);
+        if (std::isnan(choices[i].cost)) continue;
+        ++(choices[i].split.side == Side::left ? planar_left : planar_right);
     }
     EXPECT_GT(planar_left, T::kCases / 20);
     EXPECT_GT(planar_right, T::kCases / 20);

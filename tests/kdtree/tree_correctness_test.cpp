@@ -50,7 +50,7 @@ std::vector<scenes::Scene> models() {
 
 /// The default, and what changes the way a node is worked on.
 std::vector<BuildConfig> all_configs() {
-    std::vector<BuildConfig> configs(6);
+    std::vector<BuildConfig> configs(12);
     configs[1].clip = false;
     configs[2].exact_limit = 0;
     configs[2].large_limit = 32;
@@ -60,6 +60,23 @@ std::vector<BuildConfig> all_configs() {
     configs[4].leaf_limit = 1;
     configs[5].empty_bonus = 0.2F;
     configs[5].exact_limit = 33;
+    configs[6] = paper_preset();
+    configs[7] = pbrt_preset();
+    configs[8].exact_limit = 4;
+    configs[8].snap_limit = 0;
+    configs[8].planes = 7;
+    configs[8].empty_rule = EmptyRule::whole;
+    configs[9].exact_limit = 4;
+    configs[9].tight_cuts = false;
+    configs[9].leaf_area = 1;
+    configs[10].bad_split_ratio = 0.7F;
+    configs[10].bad_splits = 1;
+    configs[10].bad_splits_per_level = 0.1F;
+    configs[10].hopeless_ratio = 0.9F;
+    configs[10].empty_rule = EmptyRule::tests;
+    configs[11].exact_limit = 64;
+    configs[11].leaf_limit = 4;
+    configs[11].leaf_area = 0;
     return configs;
 }
 
@@ -102,6 +119,54 @@ TEST(TreeCorrectness, ChoicesAreTheBest) {
     }
 }
 
+/// Trees of larger nodes, built by one configuration and checked by another.
+template <class Change>
+void expect_rule_noticed(Dice& dice, const std::string& rule, const Change& change) {
+    unsigned different = 0;
+    unsigned noticed = 0;
+    BuildConfig config;
+    config.clip = false;
+    config.exact_limit = 4;
+    BuildConfig other = config;
+    change(other);
+    for (int i = 0; i < 10; ++i) {
+        const auto scene = random_scene("soup", 100, dice());
+        const Tree tree = plain_tree(scene, config);
+        const Tree changed = plain_tree(scene, other);
+        if (digest(changed) == digest(tree)) continue;
+        different += 2;
+        noticed += wrong_choice(scene, changed, config).has_value();
+        noticed += wrong_choice(scene, tree, other).has_value();
+    }
+    EXPECT_GT(different, 10U) << rule;
+    EXPECT_GE(noticed * 10, different * 9) << rule << ": " << noticed << " of " << different;
+}
+
+TEST(TreeCorrectness, OtherRulesForLargeNodesAreNoticed) {
+    Dice dice;
+    const auto noticed = [&](const std::string& rule, auto change) {
+        expect_rule_noticed(dice, rule, change);
+    };
+    noticed("planes 32", [](BuildConfig& c) { c.planes = 32; });
+    noticed("planes 92", [](BuildConfig& c) { c.planes = 92; });
+    noticed("tight_cuts off", [](BuildConfig& c) { c.tight_cuts = false; });
+    noticed("snap_limit 0", [](BuildConfig& c) { c.snap_limit = 0; });
+    noticed("snap_limit 50", [](BuildConfig& c) { c.snap_limit = 50; });
+}
+
+TEST(TreeCorrectness, SnappingMakesTreesBetter) {
+    double with = 0;
+    double without = 0;
+    for (const char* name : {"sphere", "soup", "city", "plane"}) {
+        const auto scene = scenes::generate({name, 2000, 1});
+        BuildConfig config;
+        with += std::log(quality(plain_tree(scene, config), 2000).sah(1, 1.5));
+        config.snap_limit = 0;
+        without += std::log(quality(plain_tree(scene, config), 2000).sah(1, 1.5));
+    }
+    EXPECT_LT(with, without - 0.01);
+}
+
 TEST(TreeCorrectness, ClippingMakesTreesBetter) {
     double with = 0;
     double without = 0;
@@ -140,34 +205,6 @@ TEST(TreeCorrectness, RaysHitWhatTheyHitWithoutATree) {
         if (!extreme) expect_same_hits(scene, dice);
     }
     for (const scenes::Scene& scene : models()) expect_same_hits(scene, dice);
-}
-
-/// The same shape: axes and counts, whatever the planes' positions.
-void expect_same_shape(const Tree& a, const Tree& b, const std::string& what) {
-    ASSERT_EQ(a.nodes.size(), b.nodes.size()) << what;
-    for (std::size_t i = 0; i < a.nodes.size(); ++i) {
-        ASSERT_EQ(a.nodes[i].tagged, b.nodes[i].tagged) << what << ", node " << i;
-    }
-    ASSERT_EQ(a.references, b.references) << what;
-}
-
-TEST(TreeCorrectness, PowersOfTwoChangeNothingButPositions) {
-    for (const scenes::GeneratorInfo& info : scenes::generators()) {
-        const auto scene = scenes::generate({std::string(info.name), kSlow ? 300U : 1000U, 1});
-        for (const bool clip : {false, true}) {
-            BuildConfig config;
-            config.clip = clip;
-            const Tree tree = plain_tree(scene, config);
-            // What clipping adds for underflow would show if coordinates were as small.
-            for (const int exponent : {clip ? -50 : -90, 3, 90}) {
-                scenes::Scene scaled = scene;
-                for (glm::vec3& p : scaled.positions) p *= std::ldexp(1.0F, exponent);
-                scenes::finish(scaled);
-                expect_same_shape(tree, plain_tree(scaled, config),
-                                  scene.path + " times 2^" + std::to_string(exponent));
-            }
-        }
-    }
 }
 
 TEST(TreeCorrectness, OneTriangleIsOneLeaf) {

@@ -34,7 +34,10 @@
 ///
 /// **Where a request looks.** First at four adjacent words (a sector of the L2 cache, loaded at
 /// once): where a hint says that this caller's last request was served, or at its home. Hints are
-/// kept in the caller's cache (Context::cache), on a GPU in shared memory, or in a small table.
+/// kept in the caller's cache (Context::cache), on a GPU in shared memory, or in a small table. Two
+/// lanes of a warp may read and write one at the same time, by relaxed loads and stores: no data
+/// race, but compute-sanitizer's racecheck, which takes only read-modify-writes for atomic, reports
+/// it.
 /// Homes of levels 0 and 1 lie from the pool's start on, as far apart as the pool allows, those of
 /// larger blocks from its end, and only as many as there are callers, so that the rest stays in
 /// large blocks. If that is in vain it looks at the next words and at its home, where blocks have

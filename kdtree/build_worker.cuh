@@ -535,6 +535,7 @@ private:
 
     /// Divides references among the children's arrays; counts those of children above the exact
     /// limit in the scratch memory's bins, and writes out those of leaves.
+    HEAPWOOD_MAY_CALL_HOST
     HEAPWOOD_FN void partition(const Piece& piece, const Division& division) {
         if constexpr (W::width == 1) return partition_serially(piece, division);
         const Split split = piece.split;
@@ -767,6 +768,7 @@ private:
         return true;
     }
 
+    HEAPWOOD_MAY_CALL_HOST
     HEAPWOOD_FN void make_references(Job& job, std::uint32_t begin, std::uint32_t end) {
         const bool bin = job.piece.count > problem_.exact_limit;
         clear_bins(warp_, scratch_.bins[0]);
@@ -852,6 +854,7 @@ private:
     // ---------------------------------------------------------------- small nodes
 
     /// Chooses the split of a small piece; empty space is cut off at once.
+    HEAPWOOD_MAY_CALL_HOST
     HEAPWOOD_FN void find_exact_split(Piece& piece) {
         for (bool counted = false; !problem_.must_be_leaf(piece.count, piece.depth, piece.cell);
              counted = true) {
@@ -866,6 +869,7 @@ private:
     }
 
     /// Collective: makes the exact search ready for a piece.
+    HEAPWOOD_MAY_CALL_HOST
     HEAPWOOD_FN void count_planes(const Piece& piece) {
         HEAPWOOD_UNROLL(1)
         for (unsigned i = warp_.lane(); i < piece.count; i += W::width) {

@@ -10,10 +10,13 @@
 #define HEAPWOOD_INLINE __host__ __device__ __forceinline__
 /// Keeps a rarely taken path out of line, so that it costs the hot path no registers.
 #define HEAPWOOD_NOINLINE __host__ __device__ __noinline__
+/// Before a template with HEAPWOOD_FN that, for warps of width 1 only, calls functions of the host.
+#define HEAPWOOD_MAY_CALL_HOST _Pragma("nv_exec_check_disable")
 #else
 #define HEAPWOOD_FN
 #define HEAPWOOD_INLINE inline
 #define HEAPWOOD_NOINLINE
+#define HEAPWOOD_MAY_CALL_HOST
 #endif
 
 #if defined(__CUDA_ARCH__)

@@ -23,8 +23,15 @@ namespace {
 
 using platform::SerialWarp;
 
-constexpr CostModel kModel{1, 1.5F, 0.8F, 1};
+/// The default configuration's for the unit cube.
+constexpr CostModel kModel{.traversal = 1,
+                           .intersection = 1.5F,
+                           .empty_traversal = 0.8F,
+                           .empty_intersection = 1.2F,
+                           .empty_must_pay = true,
+                           .scale = 1};
 constexpr Box kCell{{0, 0, 0}, {1, 1, 1}};
+const BinGrid kGrid = BinGrid::of(BuildConfig{}.planes);
 
 /// Small triangles all over the unit cube, the same in every run.
 std::vector<Triangle> random_triangles(std::size_t n) {
@@ -88,7 +95,7 @@ BENCHMARK(exact_split_search)->Arg(5)->Arg(8)->Arg(16)->Arg(32)->Arg(64);
 /// Counts references in the bins of the unit cube.
 void count_references(benchmark::State& state) {
     const std::vector<Reference> references = random_references(state);
-    const BinFrame frame = BinFrame::of(kCell);
+    const BinFrame frame = BinFrame::of(kCell, kGrid);
     Bins bins;
     clear_bins(SerialWarp{}, bins);
     for (auto _ : state) {
@@ -106,14 +113,14 @@ BENCHMARK(count_references)->Arg(64)->Arg(1024);
 void binned_split_search(benchmark::State& state) {
     const std::vector<Reference> references = references_of(random_triangles(1000));
     const auto n = static_cast<std::uint32_t>(references.size());
-    const BinFrame frame = BinFrame::of(kCell);
+    const BinFrame frame = BinFrame::of(kCell, kGrid);
     Bins bins;
     clear_bins(SerialWarp{}, bins);
     GrowingBox around;
     SerialBinning(bins, frame, around).add(references.data(), n);
     for (auto _ : state) {
-        benchmark::DoNotOptimize(
-            split_binned(SerialWarp{}, bins, frame, kCell, {around.lo, around.hi}, n, kModel));
+        benchmark::DoNotOptimize(split_binned(SerialWarp{}, bins, frame, kGrid, kCell,
+                                              {around.lo, around.hi}, n, kModel));
     }
 }
 BENCHMARK(binned_split_search);
@@ -137,7 +144,8 @@ public:
     Builds(const std::string& generator, std::int64_t triangles, unsigned threads)
         : scene_(scenes::generate({generator, static_cast<std::uint64_t>(triangles)})),
           machine_(threads),
-          memory_(machine_.place(), scene_, BuildConfig{}, machine_.warps()),
+          pool_(machine_.place()),
+          memory_(pool_, scene_, BuildConfig{}, machine_.warps()),
           allocator_({.place = machine_.place(),
                       .bytes = 200 * root_array_bytes(scene_.triangles.size()),
                       .largest_request = root_array_bytes(scene_.triangles.size()),
@@ -159,6 +167,7 @@ public:
 private:
     scenes::Scene scene_;
     CpuMachine machine_;
+    allocators::HostPool pool_;
     BuildMemory memory_;
     A allocator_;
 };

@@ -312,10 +312,11 @@ TEST(Hybrid, SizesItsBlocksByPoolAndCallers) {
         h.for_each_region([&](const Region& r) { bytes += r.allocated ? r.size : 0; });
         return bytes;
     };
-    EXPECT_EQ(block(std::uint64_t{1} << 30, 1), 8192U);
+    EXPECT_EQ(block(std::uint64_t{1} << 30, 1), 32768U) << "no larger than that";
+    EXPECT_EQ(block(32 << 20, 1), 32768U);
     EXPECT_EQ(block(8 << 20, 1), 8192U);
     EXPECT_EQ(block(4 << 20, 1), 4096U) << "1024 blocks";
-    EXPECT_EQ(block(64 << 20, 4096), 4096U) << "four for each caller";
+    EXPECT_EQ(block(64 << 20, 4096), 4096U) << "three for each caller";
     EXPECT_EQ(block(64 << 20, 16384), 1024U);
     EXPECT_EQ(block(64 << 20, 1 << 20), 512U) << "no smaller than that";
     EXPECT_EQ(block(16384, 1), 512U);

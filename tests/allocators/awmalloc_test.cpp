@@ -14,7 +14,7 @@
 #include "allocators/awmalloc.cuh"
 #include "allocators/platform/bits.cuh"
 #include "tests/allocators/bodies.h"
-#include "tests/allocators/fixture.h"
+#include "tests/allocators/scale.h"
 #include "tests/platform/machines.h"
 #include "tests/seed.h"
 

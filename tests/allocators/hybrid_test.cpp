@@ -14,8 +14,9 @@
 
 #include "allocators/adaptors/adaptor.h"
 #include "allocators/hybrid.cuh"
-#include "tests/allocators/conformance_tests.h"
-#include "tests/allocators/pair_tests.h"
+#include "tests/allocators/bodies.h"
+#include "tests/allocators/subjects.h"
+#include "tests/seed.h"
 
 namespace heapwood::tests {
 
@@ -85,14 +86,8 @@ private:
 
 static_assert(allocators::Allocator<CachedHybrid>);
 
-}  // namespace
-
-using CachedSubjects =
-    ::testing::Types<Subject<CachedHybrid, SerialMachine>, Subject<CachedHybrid, LockstepMachine>>;
-INSTANTIATE_TYPED_TEST_SUITE_P(cached_hybrid, ConformanceTest, CachedSubjects);
-INSTANTIATE_TYPED_TEST_SUITE_P(cached_hybrid, PairTest, CachedSubjects);
-
-namespace {
+[[maybe_unused]] const bool kEnlisted = enlist<CachedHybrid, SerialMachine>("cached_hybrid") &&
+                                        enlist<CachedHybrid, LockstepMachine>("cached_hybrid");
 
 /// A pool of 128 blocks of 512 bytes, and what one thread does to it as several callers. The first
 /// two callers have a cache each; the last of the eight for whom the pool is made has none.

@@ -12,7 +12,8 @@
 #include <thread>
 
 #include "allocators/buddy.cuh"
-#include "tests/allocators/conformance_tests.h"
+#include "tests/allocators/fixture.h"
+#include "tests/allocators/subjects.h"
 
 namespace heapwood::tests {
 
@@ -194,10 +195,9 @@ struct Stalling : allocators::BuddyPolicy {
 };
 using StallingBuddy = allocators::BasicBuddy<Stalling>;
 
-}  // namespace
+[[maybe_unused]] const bool kEnlisted = enlist<StallingBuddy, SerialMachine>("stalling_buddy");
 
-using StallingBuddySubjects = ::testing::Types<Subject<StallingBuddy, SerialMachine>>;
-INSTANTIATE_TYPED_TEST_SUITE_P(stalling_buddy, ConformanceTest, StallingBuddySubjects);
+}  // namespace
 
 using BuddyStress = AllocatorTest<Subject<StallingBuddy, SerialMachine>>;
 

@@ -8,7 +8,8 @@
 
 #include "allocators/cfmmalloc.cuh"
 #include "allocators/cmalloc.cuh"
-#include "tests/allocators/conformance_tests.h"
+#include "tests/allocators/fixture.h"
+#include "tests/allocators/subjects.h"
 
 namespace heapwood::tests {
 
@@ -28,15 +29,19 @@ struct Stalling : Policy {
     }
 };
 
-}  // namespace
-
 template <class Policy>
 using StallingMalloc = allocators::circular::CircularMalloc<Stalling<Policy>>;
 
-using StallingSubjects =
-    ::testing::Types<Subject<StallingMalloc<allocators::CMallocPolicy>, SerialMachine>,
-                     Subject<StallingMalloc<allocators::CFMMallocPolicy>, SerialMachine>>;
-INSTANTIATE_TYPED_TEST_SUITE_P(stalling, ConformanceTest, StallingSubjects);
+using StallingCMalloc = StallingMalloc<allocators::CMallocPolicy>;
+using StallingCFMMalloc = StallingMalloc<allocators::CFMMallocPolicy>;
+[[maybe_unused]] const bool kEnlisted =
+    enlist<StallingCMalloc, SerialMachine>("stalling_cmalloc") &&
+    enlist<StallingCFMMalloc, SerialMachine>("stalling_cfmmalloc");
+
+}  // namespace
+
+using StallingSubjects = ::testing::Types<Subject<StallingCMalloc, SerialMachine>,
+                                          Subject<StallingCFMMalloc, SerialMachine>>;
 
 template <class S>
 class CircularStress : public AllocatorTest<S> {};

@@ -3,7 +3,7 @@
 #include "allocators/awmalloc.cuh"
 #include "allocators/cfmalloc.cuh"
 #include "tests/allocators/coalescing_tests.h"
-#include "tests/allocators/conformance_tests.h"
+#include "tests/allocators/subjects.h"
 
 namespace heapwood::tests {
 
@@ -12,10 +12,10 @@ using allocators::AWMalloc;
 using allocators::CFMalloc;
 using allocators::Coalescing;
 
-using Plain = ::testing::Types<Subject<Coalescing<AtomicMalloc>, SerialMachine>,
-                               Subject<Coalescing<AWMalloc>, SerialMachine>,
-                               Subject<Coalescing<CFMalloc>, SerialMachine>>;
-INSTANTIATE_TYPED_TEST_SUITE_P(coalescing, ConformanceTest, Plain);
+[[maybe_unused]] const bool kEnlisted =
+    enlist<Coalescing<AtomicMalloc>, SerialMachine>("coalescing_atomicmalloc") &&
+    enlist<Coalescing<AWMalloc>, SerialMachine>("coalescing_awmalloc") &&
+    enlist<Coalescing<CFMalloc>, SerialMachine>("coalescing_cfmalloc");
 
 using Subjects =
     ::testing::Types<Subject<AtomicMalloc, SerialMachine>, Subject<AtomicMalloc, LockstepMachine>,

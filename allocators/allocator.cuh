@@ -82,6 +82,8 @@ struct PoolConfig {
     std::uint32_t callers = 1;          ///< about how many warps will call at once
     Presplit presplit = Presplit::levels;
     Fallback fallback = Fallback::pool;
+    /// XMalloc only: whether it takes blocks sixteen at a time (2010), or one by one (2013).
+    bool superblocks = true;
 };
 
 /// A stretch of the pool that is one allocation, or one free block.

@@ -67,6 +67,12 @@ enum class Presplit {
     none,     ///< one chunk
 };
 
+/// Where Halloc and XMalloc get what is too large for them. Others do not look at it.
+enum class Fallback {
+    pool,        ///< a circular list, which holds the whole pool
+    cudamalloc,  ///< CUDA's malloc, as published: a quarter of the pool is CUDA's heap
+};
+
 /// What a host object is made from.
 struct PoolConfig {
     Place place = Place::host;          ///< where the pool lies
@@ -75,6 +81,9 @@ struct PoolConfig {
     std::uint32_t multiprocessors = 1;  ///< how many hints Context::multiprocessor spans
     std::uint32_t callers = 1;          ///< about how many warps will call at once
     Presplit presplit = Presplit::levels;
+    Fallback fallback = Fallback::pool;
+    /// XMalloc only: whether it takes blocks sixteen at a time (2010), or one by one (2013).
+    bool superblocks = true;
 };
 
 /// A stretch of the pool that is one allocation, or one free block.

@@ -204,6 +204,19 @@ Method method(const std::string& text) {
     throw CLI::ValidationError("--method", "'" + text + "' is neither single nor levels");
 }
 
+/// An option that is on or off.
+void add_switch(CLI::App& verb, const char* name, bool& value, const char* what) {
+    verb.add_option_function<std::string>(
+            name,
+            [&value, name](const std::string& text) {
+                static const std::map<std::string, bool> kStates{{"on", true}, {"off", false}};
+                value = named(kStates, name, text);
+            },
+            what)
+        ->default_str(value ? "on" : "off")
+        ->type_name("on|off");
+}
+
 void add_run(CLI::App& verb, BuildOptions& o) {
     verb.add_option("SCENE", o.scene,
                     "An OBJ file (.obj, .obj.xz, .obj.gz) or gen:NAME:TRIANGLES[:SEED]")
@@ -271,6 +284,16 @@ void add_run(CLI::App& verb, BuildOptions& o) {
             "How circular allocators with a single hint cut their pool beforehand")
         ->default_str(presplit_name(o.presplit))
         ->type_name("levels|halving|uniform|none");
+    verb.add_option_function<std::string>(
+            "--fallback",
+            [&o](const std::string& text) { o.fallback = named(fallbacks(), "--fallback", text); },
+            "Where halloc and xmalloc get what is too large for them: from their own pool, or from "
+            "CUDA's malloc, as published, which takes a quarter of it")
+        ->default_str(fallback_name(o.fallback))
+        ->type_name("pool|cudamalloc");
+    add_switch(verb, "--superblocks", o.superblocks,
+               "xmalloc takes blocks sixteen at a time (on: as published 2010) or one by one (off: "
+               "2013)");
     verb.add_option_function<std::string>(
             "--host-pool",
             [&o](const std::string& text) {
@@ -382,7 +405,8 @@ CommandLine parse(int argc, const char* const* argv) {
     }
     CommandLine line{.verb = Exit{}, .verbosity = volume.level()};
     if (build_verb.parsed()) {
-        for (const char* name : {"--allocator", "--pool", "--presplit", "--minimal-pool"}) {
+        for (const char* name : {"--allocator", "--pool", "--presplit", "--fallback",
+                                 "--superblocks", "--minimal-pool"}) {
             if (build_verb.count(name) > 0) build.allocator_options.emplace_back(name);
         }
         line.verb = std::move(build);

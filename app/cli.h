@@ -40,6 +40,8 @@ struct BuildOptions {
     /// Unset: default_pool_bytes.
     std::optional<PoolSize> pool;
     allocators::Presplit presplit = allocators::Presplit::levels;
+    allocators::Fallback fallback = allocators::Fallback::pool;
+    bool superblocks = true;
     unsigned repeat = 5;
     unsigned warm_up = 1;
     unsigned threads = 0;

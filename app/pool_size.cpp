@@ -17,6 +17,14 @@ constexpr double kTooMany = 140737488355328.0;
 constexpr std::array<std::pair<std::string_view, std::uint64_t>, 4> kUnits{
     {{"B", 1}, {"KiB", 1ULL << 10}, {"MiB", 1ULL << 20}, {"GiB", 1ULL << 30}}};
 
+template <class T>
+std::string name_of(const std::map<std::string, T>& names, T value) {
+    for (const auto& [name, v] : names) {
+        if (v == value) return name;
+    }
+    return "unknown";
+}
+
 [[noreturn]] void refuse(std::string_view text, const std::string& why) {
     throw UsageError("'" + std::string(text) + "' is no pool size: " + why +
                      "; write a multiple of the root node's array (20x), or bytes (512MiB)");
@@ -91,10 +99,18 @@ const std::map<std::string, allocators::Presplit>& presplits() {
 }
 
 std::string presplit_name(allocators::Presplit presplit) {
-    for (const auto& [name, value] : presplits()) {
-        if (value == presplit) return name;
-    }
-    return "unknown";
+    return name_of(presplits(), presplit);
+}
+
+const std::map<std::string, allocators::Fallback>& fallbacks() {
+    using allocators::Fallback;
+    static const std::map<std::string, Fallback> all{{"pool", Fallback::pool},
+                                                     {"cudamalloc", Fallback::cudamalloc}};
+    return all;
+}
+
+std::string fallback_name(allocators::Fallback fallback) {
+    return name_of(fallbacks(), fallback);
 }
 
 }  // namespace heapwood::app

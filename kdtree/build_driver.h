@@ -145,7 +145,9 @@ BuildResult drive(const Machine& machine, const scenes::Scene& scene, const Buil
                                       .largest_request = result.root_bytes,
                                       .multiprocessors = machine.multiprocessors(),
                                       .callers = machine.warps(),
-                                      .presplit = options.presplit};
+                                      .presplit = options.presplit,
+                                      .fallback = options.fallback,
+                                      .superblocks = options.superblocks};
 
     // One build; true if it is done. Arrays that were only estimated are enlarged and the build
     // is begun anew, so that an estimate is never a limit.

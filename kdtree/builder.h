@@ -34,7 +34,10 @@ struct RunOptions {
     unsigned threads = 0;          ///< CPU only: threads, each a warp; 0: one a core
     /// How circular allocators cut their pool beforehand.
     allocators::Presplit presplit = allocators::Presplit::levels;
-    bool statistics = true;  ///< more runs with the counting adaptor
+    /// Where Halloc and XMalloc get what is too large for them.
+    allocators::Fallback fallback = allocators::Fallback::pool;
+    bool superblocks = true;  ///< XMalloc takes blocks sixteen at a time
+    bool statistics = true;   ///< more runs with the counting adaptor
     /// Where arrays outside the allocator's pool come from, to be used again by the next build;
     /// nullptr: a pool that ends with the build and keeps slabs as `keep` says.
     allocators::HostPool* host_pool = nullptr;

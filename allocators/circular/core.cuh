@@ -21,7 +21,7 @@
 ///   it cuts the chunk at y. So FREE is written by owners only, and means a chunk that is there and
 ///   complete: FREE implies live.
 /// - Splitting [x, n) at y: store H[y] = {FREE, n}, which gives [y, n) away, then H[x] = {USED, y}.
-///   A pair's second block is such a cut as well, with H[y] = {USED, n}.
+///   A pair's second block, and those of a run, are such cuts as well, with H[y] = {USED, n}.
 /// - Merging forward, by the owner of [a, n): H[n] is FREE -> {DEAD, m} makes it the owner of
 ///   [n, m) too, that is, of [a, m). It may go on at m.
 /// - Merging backward (Policy::kBackward), by the owner of [a, n): `before[a]`, a word that anybody
@@ -137,6 +137,26 @@ public:
         deallocate(context, blocks[0], bytes[0]);
         blocks[0] = nullptr;
         return false;
+    }
+
+    /// `count` blocks of `bytes` bytes, side by side, each to be freed on its own, for the price of
+    /// one search. @return the first one, or nullptr: no chunk has room for all.
+    HEAPWOOD_NOINLINE void* allocate_run(Context context, std::size_t bytes,
+                                         std::uint32_t count) const {
+        if (bytes == 0 || bytes > pool_bytes() / count) return nullptr;
+        const std::uint32_t each = granules_of(bytes);
+        const std::uint32_t at = find(context, each * count, each * count);
+        if (at == kNone) return nullptr;
+        // From the back: a traversal in between passes over all that is not cut off yet.
+        std::uint32_t end = headers_.load(at).next;
+        for (std::uint32_t i = count; i-- > 0;) {
+            const std::uint32_t start = at + i * each;
+            Policy::pause();
+            if constexpr (Policy::kBackward) before(end).store_relaxed(start);
+            headers_.settle(start, {kUsed, end});
+            end = start;
+        }
+        return address(at);
     }
 
     HEAPWOOD_FN void deallocate(const Context& context, void* p, std::size_t) const {

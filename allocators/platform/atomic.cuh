@@ -73,6 +73,9 @@ public:
     HEAPWOOD_INLINE T add_relaxed(T v) const {
         return ref().fetch_add(v, detail::memory_order_relaxed);
     }
+    HEAPWOOD_INLINE T add_acquire(T v) const {
+        return ref().fetch_add(v, detail::memory_order_acquire);
+    }
     HEAPWOOD_INLINE T add_release(T v) const {
         return ref().fetch_add(v, detail::memory_order_release);
     }
@@ -87,6 +90,9 @@ public:
     }
     HEAPWOOD_INLINE T sub_acq_rel(T v) const {
         return ref().fetch_sub(v, detail::memory_order_acq_rel);
+    }
+    HEAPWOOD_INLINE T or_release(T v) const {
+        return ref().fetch_or(v, detail::memory_order_release);
     }
     HEAPWOOD_INLINE T or_acq_rel(T v) const {
         return ref().fetch_or(v, detail::memory_order_acq_rel);
@@ -108,6 +114,15 @@ public:
         atomicAdd(reinterpret_cast<Word*>(&object_), static_cast<Word>(v));
 #else
         ref().fetch_add(v, detail::memory_order_relaxed);
+#endif
+    }
+    /// Sets bits without returning the old value: a reduction, as count_relaxed.
+    HEAPWOOD_INLINE void set_relaxed(T v) const {
+#if defined(__CUDA_ARCH__)
+        using Word = std::conditional_t<sizeof(T) == 4, unsigned, unsigned long long>;
+        atomicOr(reinterpret_cast<Word*>(&object_), static_cast<Word>(v));
+#else
+        ref().fetch_or(v, detail::memory_order_relaxed);
 #endif
     }
     /// Lowers the object to v if v is smaller; orders nothing.

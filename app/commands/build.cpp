@@ -245,6 +245,8 @@ ExitCode build(const BuildOptions& options, const std::vector<const Backend*>& a
                   .warm_up = options.warm_up,
                   .threads = options.threads,
                   .presplit = options.presplit,
+                  .fallback = options.fallback,
+                  .superblocks = options.superblocks,
                   .statistics = options.statistics,
                   .host_pool = nullptr,
                   .keep = options.host_pool};

@@ -76,6 +76,8 @@ Json provenance_json(const Report& report) {
             {"repeat", report.run.repeat},
             {"warm_up", report.run.warm_up},
             {"presplit", presplit_name(report.run.presplit)},
+            {"fallback", fallback_name(report.run.fallback)},
+            {"superblocks", report.run.superblocks ? "on" : "off"},
             {"host_pool", keeps_memory(report) ? "on" : "off"},
             {"date", report.date}};
 }

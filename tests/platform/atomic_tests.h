@@ -133,7 +133,10 @@ struct AloneBody {
         require(a.sub_relaxed(1) == 45 && a.sub_acq_rel(2) == 44 && a.load_relaxed() == 42);
         require(a.or_acq_rel(5) == 42 && a.and_acq_rel(~T{8}) == 47 && a.load_relaxed() == 39);
         require(a.and_acquire(~T{4}) == 39 && a.load_relaxed() == 35);
-        require(a.exchange_acq_rel(7) == 35 && a.load_relaxed() == 7);
+        require(a.or_release(12) == 35 && a.and_acq_rel(~T{8}) == 47 && a.load_relaxed() == 39);
+        a.set_relaxed(8);
+        require(a.add_acquire(-T{4}) == 47 && a.load_relaxed() == 43);
+        require(a.exchange_acq_rel(7) == 43 && a.load_relaxed() == 7);
         a.count_relaxed(3);
         a.min_relaxed(11);
         a.max_relaxed(9);
@@ -225,8 +228,9 @@ struct RelayBody {
     }
 };
 
-/// How a thread may take a lock; each way is a read-modify-write that must acquire and release.
-enum class Lock { cas, exchange, bits, add };
+/// How a thread may take a lock; each way is a read-modify-write that must acquire and release, or
+/// in the one-way forms only what the half of the lock needs.
+enum class Lock { cas, exchange, bits, add, one_way_bits, one_way_add };
 
 /// Lane 0 of every warp adds to plain counters under a lock.
 template <Lock kLock>
@@ -256,9 +260,15 @@ struct LockBody {
         if constexpr (kLock == Lock::cas) return word.cas_acq_rel(open, 1);
         if constexpr (kLock == Lock::exchange) return word.exchange_acq_rel(1) == open;
         if constexpr (kLock == Lock::bits) return (word.or_acq_rel(4) & 4U) == open;
+        if constexpr (kLock == Lock::one_way_bits) return (word.and_acquire(~4U) & 4U) != open;
         if constexpr (kLock == Lock::add) {
             if (word.add_acq_rel(1) == open) return true;
             word.sub_acq_rel(1);
+            return false;
+        }
+        if constexpr (kLock == Lock::one_way_add) {
+            if (word.add_acquire(1) == open) return true;
+            word.sub_relaxed(1);
             return false;
         }
     }
@@ -267,6 +277,8 @@ struct LockBody {
         if constexpr (kLock == Lock::exchange) word.exchange_acq_rel(0);
         if constexpr (kLock == Lock::bits) word.and_acq_rel(~4U);
         if constexpr (kLock == Lock::add) word.sub_acq_rel(1);
+        if constexpr (kLock == Lock::one_way_bits) word.or_release(4);
+        if constexpr (kLock == Lock::one_way_add) word.sub_release(1);
     }
 };
 
@@ -274,6 +286,7 @@ template <class Machine, Lock kLock>
 void test_lock() {
     constexpr unsigned kWarps = 4, kRounds = 300;
     typename Machine::template Array<std::uint32_t> lock(1);
+    if (kLock == Lock::one_way_bits) lock[0] = 4;  // the bit is the key
     typename Machine::template Array<std::uint64_t> guarded(2);
     typename Machine::template Array<unsigned> wrong(kWarps);
     Machine::run(kWarps, LockBody<kLock>{lock.data(), guarded.data(), wrong.data(), kRounds});
@@ -345,6 +358,12 @@ TYPED_TEST_P(AtomicTest, LockByBits) {
 TYPED_TEST_P(AtomicTest, LockByAdd) {
     test_lock<TypeParam, Lock::add>();
 }
+TYPED_TEST_P(AtomicTest, LockByOneWayBits) {
+    test_lock<TypeParam, Lock::one_way_bits>();
+}
+TYPED_TEST_P(AtomicTest, LockByOneWayAdd) {
+    test_lock<TypeParam, Lock::one_way_add>();
+}
 
 TYPED_TEST_P(AtomicTest, ReleaseAcquireHandsPayloadOver) {
     constexpr unsigned kWarps = 4, kRounds = 100;
@@ -375,6 +394,7 @@ TYPED_TEST_P(AtomicTest, LastOneSeesAllParts) {
 REGISTER_TYPED_TEST_SUITE_P(AtomicTest, AloneUint32, AloneInt32, AloneUint64, AloneInt64,
                             CountsUint32, CountsInt32, CountsUint64, CountsInt64, BitsUint32,
                             BitsUint64, LockByCas, LockByExchange, LockByBits, LockByAdd,
-                            ReleaseAcquireHandsPayloadOver, LastOneSeesAllParts);
+                            LockByOneWayBits, LockByOneWayAdd, ReleaseAcquireHandsPayloadOver,
+                            LastOneSeesAllParts);
 
 }  // namespace heapwood::tests

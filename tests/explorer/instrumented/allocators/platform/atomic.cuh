@@ -37,11 +37,13 @@ public:
     void store_release(T v, Site s = Site::current()) const { store(v, Order::release, s); }
 
     T add_relaxed(T v, Site s = Site::current()) const { return update(add, v, Order::relaxed, s); }
+    T add_acquire(T v, Site s = Site::current()) const { return update(add, v, Order::acquire, s); }
     T add_release(T v, Site s = Site::current()) const { return update(add, v, Order::release, s); }
     T add_acq_rel(T v, Site s = Site::current()) const { return update(add, v, Order::acq_rel, s); }
     T sub_relaxed(T v, Site s = Site::current()) const { return update(sub, v, Order::relaxed, s); }
     T sub_release(T v, Site s = Site::current()) const { return update(sub, v, Order::release, s); }
     T sub_acq_rel(T v, Site s = Site::current()) const { return update(sub, v, Order::acq_rel, s); }
+    T or_release(T v, Site s = Site::current()) const { return update(set, v, Order::release, s); }
     T or_acq_rel(T v, Site s = Site::current()) const { return update(set, v, Order::acq_rel, s); }
     T and_acquire(T v, Site s = Site::current()) const {
         return update(keep, v, Order::acquire, s);
@@ -53,6 +55,7 @@ public:
         return update(replace, v, Order::acq_rel, s);
     }
     void count_relaxed(T v, Site s = Site::current()) const { update(add, v, Order::relaxed, s); }
+    void set_relaxed(T v, Site s = Site::current()) const { update(set, v, Order::relaxed, s); }
     void min_relaxed(T v, Site s = Site::current()) const { update(least, v, Order::relaxed, s); }
     void max_relaxed(T v, Site s = Site::current()) const { update(most, v, Order::relaxed, s); }
 

@@ -1,0 +1,216 @@
+/// @file
+/// Halloc (Adinetz & Pleiter, "Halloc: a high-throughput dynamic memory allocator for GPGPU
+/// architectures", GTC 2014; version 0.11), from its published description alone.
+///
+/// **Structure.** Memory is divided into slabs, a slab into pieces of one of 15 size classes
+/// (halloc/classes.cuh). A bitmap beside the pool says which pieces are free, a counter how many
+/// are not. Requests go to a head slab of their class: they draw a number from the counter, which
+/// is hashed to the piece at which the search in the bitmap begins. A head that is too full is
+/// replaced by a slab that is roomy, else sparse, else empty, else by whatever is left. A slab all
+/// of whose pieces are free returns to the circular list (circular/core.cuh) from which slabs are
+/// taken and which answers requests above 3 KiB: the whole pool is one pool. halloc/core.cuh has
+/// the algorithm, and why it is sound.
+///
+/// **Parameters**, as published: slabs of 4 MiB; a head is busy, and replaced, with 83.5 % of its
+/// pieces in use; roomy is up to 60 %, sparse up to 2 %; hash counter * 11 + try * 64; at most 32
+/// tries.
+///
+/// **Against the original.**
+/// - Every size is rounded up to a multiple of 16 bytes: the class of 24 bytes has none.
+/// - Slabs are smaller in small pools: a pool has 1024 at least, and 16 for each multiprocessor,
+///   down to slabs of 1 KiB. Pieces are at most a sixteenth of a slab; what is larger goes to the
+///   list. 24 GiB and more need no other sizes.
+/// - A class has a head slab for every few multiprocessors, at most 32, instead of one whose
+///   counter the lanes of a warp raise together: requests come from single lanes. (Coalescing, in
+///   adaptors/, lets those of a warp share one request.)
+/// - The counter is in one word with the head, so that one atomic operation finds the slab and
+///   draws from it. It holds what is left for the head to give, and is reckoned against the slab's
+///   own count, which the frees lower, only when the head is replaced or given new tickets.
+/// - A slab that was empty is handed out in the order of the counter, to the last piece: nothing
+///   need be searched there, and no bit be set. Hashing, and the limit of 83.5 %, are for slabs in
+///   which pieces are in use.
+/// - The hash is taken modulo the number of pieces, not a prime; a probe looks at all pieces of its
+///   bitmap word; after 32 tries all words are looked through; and when the pool is full a class
+///   uses its slabs to the last piece.
+/// - Whether a slab is roomy or sparse is read off its state, of a few slabs at a time, rather than
+///   from sets that follow it late.
+/// - Freeing needs no nibble for the length of a block: the size is passed.
+/// - The original holds a spin lock while it replaces a head, and its lanes wait in lockstep. Here
+///   the lock may be ignored.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "allocators/allocator.cuh"
+#include "allocators/circular/policy.cuh"
+#include "allocators/fallback.cuh"
+#include "allocators/halloc/classes.cuh"
+#include "allocators/halloc/core.cuh"
+#include "allocators/heap.h"
+
+namespace heapwood::allocators {
+
+/// Halloc's constants, and those of the list behind it.
+struct HallocPolicy : circular::HintPerMultiprocessor {
+    using Headers = circular::FusedHeaders;
+    static constexpr std::uint32_t kSmallestShare = 16;  // in granules, which are large here
+    static constexpr std::uint32_t kSmallestStretch = 4;
+
+    static constexpr std::uint32_t kLargestSlabShift = 22;
+    // In thousandths of a slab's pieces.
+    static constexpr std::uint32_t kBusy = 835;
+    static constexpr std::uint32_t kRoomy = 600;
+    static constexpr std::uint32_t kSparse = 20;
+    static constexpr std::uint32_t kHashFactor = 11;
+    static constexpr std::uint32_t kHashStride = 64;
+    static constexpr std::uint32_t kTries = 32;
+    /// Whether a slab with pieces in use is preferred to an empty one (published: yes).
+    static constexpr bool kRoomyFirst = true;
+    /// Slabs that are looked at for one that is roomy.
+    static constexpr std::uint32_t kLooks = 64;
+    /// Pauses before a request replaces a head that another is replacing.
+    static constexpr std::uint32_t kPatience = 64;
+    static constexpr std::uint32_t kMostHeads = 32;
+
+    static constexpr Traits traits() {
+        return {.name = "halloc",
+                .title = "Halloc",
+                .source = "Adinetz & Pleiter 2014",
+                .frees_individually = true,
+                .full = true,
+                .walkable = true,
+                .header_bytes = 8,  // list header and predecessor, per granule
+                .smallest_pool = 16384,
+                .shares_regions = true};
+    }
+};
+
+/// The host object: owns the pool, the slabs' states and bitmaps, and the heads.
+template <class Policy>
+class BasicHalloc {
+    using Cell = halloc::Cell;
+    using Head = halloc::Head;
+    using HeadWord = halloc::HeadWord;
+
+public:
+    using Ref = halloc::Core<Policy>;
+
+    static constexpr Traits traits() { return Policy::traits(); }
+
+    explicit BasicHalloc(const PoolConfig& config)
+        : slab_shift_(slab_shift(config)),
+          small_(std::min(halloc::kLargestPiece, 1U << (slab_shift_ - 4))),
+          granule_shift_(std::max(circular::kSmallestShift,
+                                  static_cast<std::uint32_t>(std::bit_width(small_)) - 3)),
+          pool_(config, granule_shift_) {
+        const std::uint64_t slabs = pool_.list_bytes() >> slab_shift_;
+        heads_each_ = std::bit_floor(static_cast<std::uint32_t>(std::clamp<std::uint64_t>(
+            slabs / kSlabsPerHead, 1, std::min(config.multiprocessors, Policy::kMostHeads))));
+        cell_count_ = static_cast<std::uint32_t>(slabs) + 1;  // the last one may be cut off
+        cells_ = Heap(config.place, (std::uint64_t{cell_count_} + 1) * sizeof(Cell));
+        heads_ = Heap(config.place, std::uint64_t{halloc::kClasses} * heads_each_ * sizeof(Head));
+        bitmaps_ =
+            Heap(config.place, std::uint64_t{cell_count_} * halloc::bitmap_words(slab_shift_) *
+                                   sizeof(std::uint32_t));
+        cursors_ = Heap(config.place, halloc::kClasses * sizeof(std::uint32_t));
+        reset();
+    }
+
+    Ref ref() const {
+        Ref r;
+        r.pool_ = pool_.ref();
+        r.memory_ = r.pool_.list().address(0);
+        r.heads_ = heads_.template as<Head>();
+        r.cells_ = cells_.template as<Cell>() + 1;  // before the first lies one without a slab
+        r.bitmaps_ = bitmaps_.template as<std::uint32_t>();
+        r.cursors_ = cursors_.template as<std::uint32_t>();
+        for (std::uint32_t k = 0; k < halloc::kClasses; ++k) r.capacity_[k] = capacity(k);
+        r.small_ = small_;
+        r.head_mask_ = heads_each_ - 1;
+        r.cell_count_ = cell_count_;
+        r.slab_shift_ = slab_shift_;
+        r.granule_shift_ = granule_shift_;
+        return r;
+    }
+    void reset() {
+        pool_.reset();
+        const std::vector<Cell> cells(cell_count_ + 1, Cell{0, halloc::kNowhere});
+        cells_.write(0, cells.data(), cells_.size());
+        const std::vector<Head> heads(halloc::kClasses * heads_each_, Head{halloc::kNoSlab, 0});
+        heads_.write(0, heads.data(), heads_.size());
+        bitmaps_.zero();
+        cursors_.zero();
+    }
+    std::uint64_t pool_bytes() const { return pool_.pool_bytes(); }
+    std::uint64_t overhead_bytes() const {
+        return pool_.overhead_bytes() + cells_.size() + heads_.size() + bitmaps_.size() +
+               cursors_.size();
+    }
+
+    /// A slab with pieces in use is one region; one without any, which is a head, is free. Nothing
+    /// with CUDA's malloc as the fallback.
+    template <class Visitor>
+    void for_each_region(Visitor&& visit) const {
+        std::vector<Cell> cells(cell_count_ + 1);
+        cells_.read(0, cells.data(), cells_.size());
+        std::vector<Head> heads(halloc::kClasses * heads_each_);
+        heads_.read(0, heads.data(), heads_.size());
+        const std::uint32_t granules_shift = slab_shift_ - granule_shift_;
+        for (std::uint32_t i = 0; i < heads.size(); ++i) {
+            const std::uint32_t start = halloc::start_of(heads[i].word);
+            if (start == halloc::kNowhere) continue;
+            cells[(start >> granules_shift) + 1].state -=
+                halloc::tickets_left(heads[i].word, capacity(i / heads_each_));
+        }
+        pool_.for_each_region([&](Region r) {
+            const Cell& cell = cells[(r.offset >> slab_shift_) + 1];
+            const bool is_slab = cell.start == r.offset >> granule_shift_;
+            if (is_slab && (cell.state & halloc::kCount) == 0) r.allocated = false;
+            visit(r);
+        });
+    }
+
+private:
+    static constexpr std::uint32_t kSmallestSlabShift = 10;
+    static constexpr std::uint64_t kFewestSlabs = 1024;
+    static constexpr std::uint64_t kSlabsPerMultiprocessor = 16;
+    /// Slabs of the pool for each head of a class: open slabs are at most a quarter of it.
+    static constexpr std::uint64_t kSlabsPerHead = 64;
+
+    static std::uint32_t slab_shift(const PoolConfig& config) {
+        const std::uint64_t bytes = FallbackPool<Policy>::list_bytes(config);
+        const std::uint64_t slabs =
+            std::max(kFewestSlabs, kSlabsPerMultiprocessor * config.multiprocessors);
+        std::uint32_t shift = Policy::kLargestSlabShift;
+        while (shift > kSmallestSlabShift && bytes >> shift < slabs) --shift;
+        return shift;
+    }
+    /// Pieces of a slab; 0: the class has none.
+    std::uint32_t capacity(std::uint32_t number) const {
+        const std::uint32_t bytes = halloc::SizeClass(number).bytes();
+        return bytes % kAlignment != 0 || bytes > small_ ? 0 : (1U << slab_shift_) / bytes;
+    }
+
+    std::uint32_t slab_shift_;
+    std::uint32_t small_;  // bytes of the largest piece
+    std::uint32_t granule_shift_;
+    FallbackPool<Policy> pool_;
+    std::uint32_t heads_each_;
+    std::uint32_t cell_count_;
+    Heap cells_;
+    Heap heads_;
+    Heap bitmaps_;
+    Heap cursors_;
+};
+
+using Halloc = BasicHalloc<HallocPolicy>;
+
+static_assert(Allocator<Halloc>);
+
+}  // namespace heapwood::allocators

@@ -1,0 +1,171 @@
+/// @file
+/// XMalloc (Huang, Rodrigues, Jones, Buck & Hwu, "XMalloc: a scalable lock-free dynamic memory
+/// allocator for many-core machines", CIT 2010; the same, "Scalable SIMD-parallel memory allocation
+/// for many-core machines", The Journal of Supercomputing 2013).
+///
+/// **Structure.** Requests of up to 8 KiB get a basic block of 512 bytes, or 1, 2, 4, 8 KiB. Free
+/// basic blocks wait in lock-free queues, several for each size, from which a request takes the
+/// first one, and to which a free returns it. Whoever finds a queue empty takes a superblock of 16
+/// blocks from the memory below (2010), keeps one and puts the others into the queue; or takes one
+/// block (2013: the queues are buffers in front of another allocator; PoolConfig::superblocks).
+/// Larger requests go to the memory below. xmalloc/core.cuh and xmalloc/fifo.cuh have the
+/// algorithm, and why it is sound.
+///
+/// **Parameters**, as published: blocks of 2^9 to 2^13 bytes, queues of 2^8, superblocks of 16.
+///
+/// **Against the original.**
+/// - The memory below is a circular list (circular/core.cuh), of which the blocks of a superblock
+///   are blocks in their own right. So a block that finds its queue full returns to the list by
+///   itself, and when the pool is full the queues are emptied into it: the whole pool is one pool.
+///   In the original, superblocks are never returned.
+/// - No headers: the size is passed to free, and tells the queue. So a block of 512 bytes has 512,
+///   at a multiple of 16, instead of 504 at one of 8.
+/// - A queue for each multiprocessor, at most 128 (published: 16; in the sources 4, chosen at
+///   random): with thousands of warps few queues are where all of them meet. Two neighbours' are
+///   looked into before a superblock is taken.
+/// - A queue's slot holds its lap beside the value, and every change of it is one compare-and-swap;
+///   the original copies the former tail into its slot, without a fence before the tail moves on.
+/// - Thousands who find their queues empty at the same time do not take a superblock each: one
+///   does, and the others wait for it, for a bounded time.
+/// - In small pools blocks and queues are smaller: the smallest block has at most an 8192nd of the
+///   pool, at least 16 bytes; the queues hold a quarter of the pool at most.
+/// - The lanes of a warp do not share requests here, for they call one by one; Coalescing
+///   (adaptors/), in front of any allocator, lets them.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <unordered_set>
+#include <vector>
+
+#include "allocators/allocator.cuh"
+#include "allocators/circular/policy.cuh"
+#include "allocators/fallback.cuh"
+#include "allocators/heap.h"
+#include "allocators/xmalloc/core.cuh"
+#include "allocators/xmalloc/fifo.cuh"
+
+namespace heapwood::allocators {
+
+/// XMalloc's constants, and those of the list below.
+struct XMallocPolicy : circular::HintPerMultiprocessor {
+    using Headers = circular::FusedHeaders;
+    static constexpr std::uint32_t kSmallestShare = 16;  // in granules, which are large here
+    static constexpr std::uint32_t kSmallestStretch = 4;
+
+    static constexpr std::uint32_t kSmallestBlockShift = 9;
+    static constexpr std::uint32_t kSlotsShift = 8;
+    static constexpr std::uint32_t kInSuperblock = 16;
+    static constexpr std::uint32_t kMostQueues = 128;
+    /// Queues of others that a request looks into.
+    static constexpr std::uint32_t kOthers = 2;
+    /// Pauses before a request takes a block for itself while another takes a superblock.
+    static constexpr std::uint32_t kPatience = 32;
+
+    static constexpr Traits traits() {
+        return {.name = "xmalloc",
+                .title = "XMalloc",
+                .source = "Huang et al. 2010, 2013",
+                .frees_individually = true,
+                .full = true,
+                .walkable = true,
+                .header_bytes = 8,  // list header and predecessor, per granule
+                .smallest_pool = 16384};
+    }
+};
+
+/// The host object: owns the pool and the queues.
+template <class Policy>
+class BasicXMalloc {
+    using FifoEnds = xmalloc::FifoEnds;
+    using FifoSlot = xmalloc::FifoSlot;
+
+public:
+    using Ref = xmalloc::Core<Policy>;
+
+    static constexpr Traits traits() { return Policy::traits(); }
+
+    explicit BasicXMalloc(const PoolConfig& config)
+        : smallest_shift_(block_shift(config)),
+          pool_(config, smallest_shift_),
+          queues_(std::bit_floor(std::clamp(config.multiprocessors, 1U, Policy::kMostQueues))),
+          superblocks_(config.superblocks) {
+        const std::uint64_t level_bytes = ((1U << xmalloc::kLevels) - 1U) << smallest_shift_;
+        while (log2_slots_ > 1 &&
+               (queues_ * level_bytes << log2_slots_) > pool_.list_bytes() / kQueuedPart) {
+            --log2_slots_;
+        }
+        ends_ = Heap(config.place, queue_count() * sizeof(FifoEnds));
+        slots_ = Heap(config.place, (queue_count() << log2_slots_) * sizeof(FifoSlot));
+        ends_.zero();
+        slots_.zero();
+    }
+
+    Ref ref() const {
+        Ref r;
+        r.pool_ = pool_.ref();
+        r.memory_ = r.pool_.list().address(0);
+        r.ends_ = ends_.template as<FifoEnds>();
+        r.slots_ = slots_.template as<FifoSlot>();
+        r.log2_slots_ = log2_slots_;
+        r.queue_mask_ = queues_ - 1;
+        r.smallest_shift_ = smallest_shift_;
+        r.largest_ = 1U << (smallest_shift_ + xmalloc::kLevels - 1);
+        r.in_superblock_ = superblocks_ ? Policy::kInSuperblock : 1;
+        return r;
+    }
+    void reset() {
+        pool_.reset();
+        ends_.zero();
+        slots_.zero();
+    }
+    std::uint64_t pool_bytes() const { return pool_.pool_bytes(); }
+    std::uint64_t overhead_bytes() const {
+        return pool_.overhead_bytes() + ends_.size() + slots_.size();
+    }
+
+    /// Basic blocks in queues are free regions. Nothing with CUDA's malloc as the fallback.
+    template <class Visitor>
+    void for_each_region(Visitor&& visit) const {
+        std::vector<FifoSlot> slots(slots_.size() / sizeof(FifoSlot));
+        slots_.read(0, slots.data(), slots_.size());
+        std::unordered_set<std::uint64_t> queued;
+        for (const FifoSlot slot : slots) {
+            const std::uint64_t number = xmalloc::value_in(slot);
+            if (number != 0) queued.insert((number - 1) << smallest_shift_);
+        }
+        pool_.for_each_region([&](Region r) {
+            r.allocated = r.allocated && !queued.contains(r.offset);
+            visit(r);
+        });
+    }
+
+private:
+    /// Smallest blocks that a pool has.
+    static constexpr std::uint64_t kFewestBlocks = 8192;
+    /// At most one in so many bytes of the pool waits in queues.
+    static constexpr std::uint64_t kQueuedPart = 4;
+
+    static std::uint32_t block_shift(const PoolConfig& config) {
+        const std::uint64_t bytes = FallbackPool<Policy>::list_bytes(config);
+        std::uint32_t shift = Policy::kSmallestBlockShift;
+        while (shift > circular::kSmallestShift && bytes >> shift < kFewestBlocks) --shift;
+        return shift;
+    }
+    std::uint64_t queue_count() const { return std::uint64_t{xmalloc::kLevels} * queues_; }
+
+    std::uint32_t smallest_shift_;
+    FallbackPool<Policy> pool_;
+    std::uint32_t queues_;  // of a level
+    std::uint32_t log2_slots_ = Policy::kSlotsShift;
+    bool superblocks_;
+    Heap ends_;
+    Heap slots_;
+};
+
+using XMalloc = BasicXMalloc<XMallocPolicy>;
+
+static_assert(Allocator<XMalloc>);
+
+}  // namespace heapwood::allocators

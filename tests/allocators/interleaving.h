@@ -1,0 +1,127 @@
+/// @file
+/// An allocator's calls that interrupt one another, in one thread: every call that is about to do
+/// something dangerous may be stalled while others run from beginning to end, which are stalled in
+/// turn. A seed reproduces a run, and a plain map knows the truth.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <functional>
+#include <iterator>
+#include <map>
+
+#include "allocators/allocator.cuh"
+#include "tests/allocators/bodies.h"
+
+namespace heapwood::tests {
+
+/// A policy, or part of one, with a hook where a thread may be stalled.
+struct Interruptible {
+    static inline std::function<void()> hook;
+    static void pause() {
+        if (hook) hook();
+    }
+};
+
+/// A pool, the blocks that should be in it, and calls that interrupt one another.
+/// `kFreesLast`: what makes a block free is the last thing that deallocate() does, so that nobody
+/// is given it before.
+template <allocators::Allocator A, bool kFreesLast>
+class World {
+public:
+    World(std::uint64_t pool, std::uint32_t callers, std::uint64_t seed)
+        : allocator_({.bytes = pool, .multiprocessors = callers, .callers = callers}),
+          ref_(allocator_.ref()),
+          callers_(callers),
+          dice_{seed} {}
+    ~World() { Interruptible::hook = nullptr; }
+
+    /// Runs about so many calls, then frees what is left.
+    void run(unsigned calls) {
+        calls_left_ = calls;
+        Interruptible::hook = [this] { interrupt(); };
+        while (calls_left_ > 0 && !::testing::Test::HasFailure()) call();
+        while (!live_.empty()) free_one();
+        Interruptible::hook = nullptr;
+    }
+
+    A& allocator() { return allocator_; }
+    unsigned interrupts() const { return interrupts_; }
+    unsigned given() const { return given_; }
+
+private:
+    using Blocks = std::map<std::uintptr_t, std::uint64_t>;
+
+    void interrupt() {
+        if (depth_ == 5 || dice_.below(3) != 0) return;
+        ++depth_;
+        ++interrupts_;
+        for (std::uint64_t n = 1 + dice_.below(4); n > 0 && calls_left_ > 0; --n) call();
+        --depth_;
+    }
+
+    void call() {
+        if (calls_left_ > 0) --calls_left_;
+        if (live_.empty() || dice_.below(2) == 0) {
+            allocate_one();
+        } else {
+            free_one();
+        }
+    }
+
+    allocators::Context context() {
+        return {static_cast<std::uint32_t>(dice_.below(callers_)),
+                static_cast<std::uint32_t>(dice_.next())};
+    }
+
+    void allocate_one() {
+        const std::uint64_t bytes = dice_.size(allocator_.pool_bytes());
+        allocators::Context from = context();
+        if (dice_.below(2) == 0) from.cache = &cache_;
+        void* p = ref_.allocate(from, bytes);
+        if (p == nullptr) return;
+        ++given_;
+        const auto begin = reinterpret_cast<std::uintptr_t>(p);
+        const std::uint64_t size = ref_.granted_bytes(p, bytes);
+        expect_apart(live_, begin, size);
+        if (kFreesLast) expect_apart(dying_, begin, size);
+        live_.emplace(begin, bytes);
+    }
+
+    void free_one() {
+        auto it = std::next(live_.begin(), static_cast<std::ptrdiff_t>(dice_.below(live_.size())));
+        const auto [begin, bytes] = *it;
+        live_.erase(it);
+        dying_.emplace(begin, bytes);
+        ref_.deallocate(context(), reinterpret_cast<void*>(begin), bytes);
+        dying_.erase(begin);
+    }
+
+    void expect_apart(const Blocks& blocks, std::uintptr_t begin, std::uint64_t size) {
+        const auto end_of = [this](const auto& b) {
+            return b.first + ref_.granted_bytes(reinterpret_cast<void*>(b.first), b.second);
+        };
+        const auto after = blocks.lower_bound(begin);
+        if (after != blocks.end()) {
+            EXPECT_LE(begin + size, after->first);
+        }
+        if (after != blocks.begin()) {
+            EXPECT_LE(end_of(*std::prev(after)), begin);
+        }
+    }
+
+    A allocator_;
+    typename A::Ref ref_;
+    std::uint32_t callers_;
+    Dice dice_;
+    allocators::CallerCache cache_{};
+    Blocks live_;
+    Blocks dying_;
+    unsigned calls_left_ = 0;
+    unsigned depth_ = 0;
+    unsigned interrupts_ = 0;
+    unsigned given_ = 0;
+};
+
+}  // namespace heapwood::tests

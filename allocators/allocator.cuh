@@ -75,6 +75,7 @@ struct PoolConfig {
     std::uint32_t multiprocessors = 1;  ///< how many hints Context::multiprocessor spans
     std::uint32_t callers = 1;          ///< about how many warps will call at once
     Presplit presplit = Presplit::levels;
+    std::uint64_t page_bytes = 4096;  ///< ScatterAlloc's pages: 4096, 8192 or 16384
 };
 
 /// A stretch of the pool that is one allocation, or one free block.

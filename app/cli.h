@@ -40,6 +40,7 @@ struct BuildOptions {
     /// Unset: default_pool_bytes.
     std::optional<PoolSize> pool;
     allocators::Presplit presplit = allocators::Presplit::levels;
+    std::uint64_t page_bytes = allocators::PoolConfig{}.page_bytes;
     unsigned repeat = 5;
     unsigned warm_up = 1;
     unsigned threads = 0;

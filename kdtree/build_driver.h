@@ -145,7 +145,8 @@ BuildResult drive(const Machine& machine, const scenes::Scene& scene, const Buil
                                       .largest_request = result.root_bytes,
                                       .multiprocessors = machine.multiprocessors(),
                                       .callers = machine.warps(),
-                                      .presplit = options.presplit};
+                                      .presplit = options.presplit,
+                                      .page_bytes = options.page_bytes};
 
     // One build; true if it is done. Arrays that were only estimated are enlarged and the build
     // is begun anew, so that an estimate is never a limit.

@@ -34,7 +34,8 @@ struct RunOptions {
     unsigned threads = 0;          ///< CPU only: threads, each a warp; 0: one a core
     /// How circular allocators cut their pool beforehand.
     allocators::Presplit presplit = allocators::Presplit::levels;
-    bool statistics = true;  ///< more runs with the counting adaptor
+    std::uint64_t page_bytes = 4096;  ///< of ScatterAlloc's pages: 4096, 8192 or 16384
+    bool statistics = true;           ///< more runs with the counting adaptor
     /// Where arrays outside the allocator's pool come from, to be used again by the next build;
     /// nullptr: a pool that ends with the build and keeps slabs as `keep` says.
     allocators::HostPool* host_pool = nullptr;

@@ -73,6 +73,9 @@ public:
     HEAPWOOD_INLINE T add_relaxed(T v) const {
         return ref().fetch_add(v, detail::memory_order_relaxed);
     }
+    HEAPWOOD_INLINE T add_acquire(T v) const {
+        return ref().fetch_add(v, detail::memory_order_acquire);
+    }
     HEAPWOOD_INLINE T add_release(T v) const {
         return ref().fetch_add(v, detail::memory_order_release);
     }
@@ -88,11 +91,17 @@ public:
     HEAPWOOD_INLINE T sub_acq_rel(T v) const {
         return ref().fetch_sub(v, detail::memory_order_acq_rel);
     }
+    HEAPWOOD_INLINE T or_acquire(T v) const {
+        return ref().fetch_or(v, detail::memory_order_acquire);
+    }
     HEAPWOOD_INLINE T or_acq_rel(T v) const {
         return ref().fetch_or(v, detail::memory_order_acq_rel);
     }
     HEAPWOOD_INLINE T and_acquire(T v) const {
         return ref().fetch_and(v, detail::memory_order_acquire);
+    }
+    HEAPWOOD_INLINE T and_release(T v) const {
+        return ref().fetch_and(v, detail::memory_order_release);
     }
     HEAPWOOD_INLINE T and_acq_rel(T v) const {
         return ref().fetch_and(v, detail::memory_order_acq_rel);

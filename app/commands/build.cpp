@@ -245,6 +245,7 @@ ExitCode build(const BuildOptions& options, const std::vector<const Backend*>& a
                   .warm_up = options.warm_up,
                   .threads = options.threads,
                   .presplit = options.presplit,
+                  .page_bytes = options.page_bytes,
                   .statistics = options.statistics,
                   .host_pool = nullptr,
                   .keep = options.host_pool};

@@ -76,6 +76,7 @@ Json provenance_json(const Report& report) {
             {"repeat", report.run.repeat},
             {"warm_up", report.run.warm_up},
             {"presplit", presplit_name(report.run.presplit)},
+            {"page_bytes", report.run.page_bytes},
             {"host_pool", keeps_memory(report) ? "on" : "off"},
             {"date", report.date}};
 }

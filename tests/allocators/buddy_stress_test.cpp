@@ -7,12 +7,11 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
-#include <iterator>
-#include <map>
 #include <thread>
 
 #include "allocators/buddy.cuh"
 #include "tests/allocators/conformance_tests.h"
+#include "tests/allocators/interruptions.h"
 
 namespace heapwood::tests {
 
@@ -22,103 +21,13 @@ namespace {
 struct Hooked {
     /// Whoever is stalled here stays so until the caller returns: no patience would be enough.
     static constexpr std::uint32_t kPatience = 2;
-    static inline std::function<void()> hook;
     static void pause() {
-        if (hook) hook();
+        if (interruption_hook) interruption_hook();
     }
 };
 
-/// A pool, the blocks that should be in it, and calls that interrupt one another.
-class World {
-public:
-    using HookedBuddy = allocators::BasicBuddy<Hooked>;
-    static_assert(allocators::Allocator<HookedBuddy>);
-
-    World(std::uint64_t pool, std::uint32_t callers, std::uint64_t seed)
-        : allocator_({.bytes = pool, .callers = callers}), ref_(allocator_.ref()), dice_{seed} {}
-    ~World() { Hooked::hook = nullptr; }
-
-    /// Runs about so many calls, then frees what is left.
-    void run(unsigned calls) {
-        calls_left_ = calls;
-        Hooked::hook = [this] { interrupt(); };
-        while (calls_left_ > 0 && !::testing::Test::HasFailure()) call();
-        while (!live_.empty()) free_one();
-        Hooked::hook = nullptr;
-    }
-
-    HookedBuddy& allocator() { return allocator_; }
-    unsigned interrupts() const { return interrupts_; }
-    unsigned given() const { return given_; }
-
-private:
-    using Blocks = std::map<std::uintptr_t, std::uint64_t>;
-
-    void interrupt() {
-        if (depth_ == 5 || dice_.below(3) != 0) return;
-        ++depth_;
-        ++interrupts_;
-        for (std::uint64_t n = 1 + dice_.below(4); n > 0 && calls_left_ > 0; --n) call();
-        --depth_;
-    }
-
-    void call() {
-        if (calls_left_ > 0) --calls_left_;
-        if (live_.empty() || dice_.below(2) == 0) {
-            allocate_one();
-        } else {
-            free_one();
-        }
-    }
-
-    void allocate_one() {
-        const std::uint64_t bytes = dice_.size(allocator_.pool_bytes());
-        const allocators::Context context{0, static_cast<std::uint32_t>(dice_.next()),
-                                          dice_.below(2) == 0 ? &cache_ : nullptr};
-        void* p = ref_.allocate(context, bytes);
-        if (p == nullptr) return;
-        ++given_;
-        const auto begin = reinterpret_cast<std::uintptr_t>(p);
-        const std::uint64_t size = ref_.granted_bytes(p, bytes);
-        expect_apart(live_, begin, size);
-        // A block in the middle of being freed may be given anew, but not before its bits are set.
-        expect_apart(dying_, begin, size);
-        live_.emplace(begin, bytes);
-    }
-
-    void free_one() {
-        auto it = std::next(live_.begin(), static_cast<std::ptrdiff_t>(dice_.below(live_.size())));
-        const auto [begin, bytes] = *it;
-        live_.erase(it);
-        dying_.emplace(begin, bytes);
-        ref_.deallocate({}, reinterpret_cast<void*>(begin), bytes);
-        dying_.erase(begin);
-    }
-
-    void expect_apart(const Blocks& blocks, std::uintptr_t begin, std::uint64_t size) {
-        const auto end_of = [this](const auto& b) {
-            return b.first + ref_.granted_bytes(reinterpret_cast<void*>(b.first), b.second);
-        };
-        const auto after = blocks.lower_bound(begin);
-        if (after != blocks.end()) {
-            EXPECT_LE(begin + size, after->first);
-        }
-        if (after != blocks.begin()) {
-            EXPECT_LE(end_of(*std::prev(after)), begin);
-        }
-    }
-
-    HookedBuddy allocator_;
-    HookedBuddy::Ref ref_;
-    Dice dice_;
-    allocators::CallerCache cache_{};
-    Blocks live_;
-    Blocks dying_;
-    unsigned calls_left_ = 0;
-    unsigned depth_ = 0;
-    unsigned interrupts_ = 0;
-    unsigned given_ = 0;
-};
+using HookedBuddy = allocators::BasicBuddy<Hooked>;
+static_assert(allocators::Allocator<HookedBuddy>);
 
 TEST(BuddyInterleaving, StalledCallsHarmNobody) {
     const std::uint64_t seed = test_seed();
@@ -126,7 +35,8 @@ TEST(BuddyInterleaving, StalledCallsHarmNobody) {
     unsigned given = 0;
     for (std::uint64_t i = 0; i < 150 && !HasFailure(); ++i) {
         const std::uint64_t pool = i % 3 == 0 ? 4096 : i % 3 == 1 ? 16384 : 65536;
-        World world(pool, static_cast<std::uint32_t>(1 + i % 7), seed + i);
+        Interruptions<HookedBuddy> world(
+            {.bytes = pool, .callers = static_cast<std::uint32_t>(1 + i % 7)}, pool, seed + i);
         world.run(2000);
         interrupts += world.interrupts();
         given += world.given();

@@ -133,6 +133,8 @@ struct AloneBody {
         require(a.sub_relaxed(1) == 45 && a.sub_acq_rel(2) == 44 && a.load_relaxed() == 42);
         require(a.or_acq_rel(5) == 42 && a.and_acq_rel(~T{8}) == 47 && a.load_relaxed() == 39);
         require(a.and_acquire(~T{4}) == 39 && a.load_relaxed() == 35);
+        require(a.add_acquire(5) == 35 && a.sub_release(5) == 40 && a.load_relaxed() == 35);
+        require(a.or_acquire(12) == 35 && a.and_release(~T{12}) == 47 && a.load_relaxed() == 35);
         require(a.exchange_acq_rel(7) == 35 && a.load_relaxed() == 7);
         a.count_relaxed(3);
         a.min_relaxed(11);

@@ -37,14 +37,19 @@ public:
     void store_release(T v, Site s = Site::current()) const { store(v, Order::release, s); }
 
     T add_relaxed(T v, Site s = Site::current()) const { return update(add, v, Order::relaxed, s); }
+    T add_acquire(T v, Site s = Site::current()) const { return update(add, v, Order::acquire, s); }
     T add_release(T v, Site s = Site::current()) const { return update(add, v, Order::release, s); }
     T add_acq_rel(T v, Site s = Site::current()) const { return update(add, v, Order::acq_rel, s); }
     T sub_relaxed(T v, Site s = Site::current()) const { return update(sub, v, Order::relaxed, s); }
     T sub_release(T v, Site s = Site::current()) const { return update(sub, v, Order::release, s); }
     T sub_acq_rel(T v, Site s = Site::current()) const { return update(sub, v, Order::acq_rel, s); }
+    T or_acquire(T v, Site s = Site::current()) const { return update(set, v, Order::acquire, s); }
     T or_acq_rel(T v, Site s = Site::current()) const { return update(set, v, Order::acq_rel, s); }
     T and_acquire(T v, Site s = Site::current()) const {
         return update(keep, v, Order::acquire, s);
+    }
+    T and_release(T v, Site s = Site::current()) const {
+        return update(keep, v, Order::release, s);
     }
     T and_acq_rel(T v, Site s = Site::current()) const {
         return update(keep, v, Order::acq_rel, s);

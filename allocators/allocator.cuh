@@ -84,6 +84,7 @@ struct PoolConfig {
     Fallback fallback = Fallback::pool;
     /// XMalloc only: whether it takes blocks sixteen at a time (2010), or one by one (2013).
     bool superblocks = true;
+    std::uint64_t page_bytes = 4096;  ///< ScatterAlloc's pages: 4096, 8192 or 16384
 };
 
 /// A stretch of the pool that is one allocation, or one free block.

@@ -284,6 +284,10 @@ void add_run(CLI::App& verb, BuildOptions& o) {
             "How circular allocators with a single hint cut their pool beforehand")
         ->default_str(presplit_name(o.presplit))
         ->type_name("levels|halving|uniform|none");
+    verb.add_option("--page", o.page_bytes, "Bytes of scatteralloc's pages")
+        ->check(CLI::IsMember({4096, 8192, 16384}).description(""))
+        ->capture_default_str()
+        ->type_name("4096|8192|16384");
     verb.add_option_function<std::string>(
             "--fallback",
             [&o](const std::string& text) { o.fallback = named(fallbacks(), "--fallback", text); },
@@ -405,7 +409,7 @@ CommandLine parse(int argc, const char* const* argv) {
     }
     CommandLine line{.verb = Exit{}, .verbosity = volume.level()};
     if (build_verb.parsed()) {
-        for (const char* name : {"--allocator", "--pool", "--presplit", "--fallback",
+        for (const char* name : {"--allocator", "--pool", "--presplit", "--page", "--fallback",
                                  "--superblocks", "--minimal-pool"}) {
             if (build_verb.count(name) > 0) build.allocator_options.emplace_back(name);
         }

@@ -42,6 +42,7 @@ struct BuildOptions {
     allocators::Presplit presplit = allocators::Presplit::levels;
     allocators::Fallback fallback = allocators::Fallback::pool;
     bool superblocks = true;
+    std::uint64_t page_bytes = allocators::PoolConfig{}.page_bytes;
     unsigned repeat = 5;
     unsigned warm_up = 1;
     unsigned threads = 0;

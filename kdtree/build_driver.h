@@ -147,7 +147,8 @@ BuildResult drive(const Machine& machine, const scenes::Scene& scene, const Buil
                                       .callers = machine.warps(),
                                       .presplit = options.presplit,
                                       .fallback = options.fallback,
-                                      .superblocks = options.superblocks};
+                                      .superblocks = options.superblocks,
+                                      .page_bytes = options.page_bytes};
 
     // One build; true if it is done. Arrays that were only estimated are enlarged and the build
     // is begun anew, so that an estimate is never a limit.

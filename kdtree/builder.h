@@ -37,7 +37,8 @@ struct RunOptions {
     /// Where Halloc and XMalloc get what is too large for them.
     allocators::Fallback fallback = allocators::Fallback::pool;
     bool superblocks = true;  ///< XMalloc takes blocks sixteen at a time
-    bool statistics = true;   ///< more runs with the counting adaptor
+    std::uint64_t page_bytes = 4096;  ///< of ScatterAlloc's pages: 4096, 8192 or 16384
+    bool statistics = true;           ///< more runs with the counting adaptor
     /// Where arrays outside the allocator's pool come from, to be used again by the next build;
     /// nullptr: a pool that ends with the build and keeps slabs as `keep` says.
     allocators::HostPool* host_pool = nullptr;

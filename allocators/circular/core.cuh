@@ -108,10 +108,18 @@ template <class Policy>
 class Core {
 public:
     HEAPWOOD_FN void* allocate(const Context& context, std::size_t bytes) const {
+        bool full;
+        return allocate(context, bytes, full);
+    }
+    /// `full` tells, if the answer is nullptr, whether the search was conclusive: there was no such
+    /// chunk, unless one has been freed since it began.
+    HEAPWOOD_FN void* allocate(const Context& context, std::size_t bytes, bool& full) const {
+        full = true;
         if (bytes == 0 || bytes > pool_bytes()) return nullptr;
         const std::uint32_t need = granules_of(bytes);
         const std::uint32_t at = find(context, need, need);
-        return at == kNone ? nullptr : address(at);
+        full = at == kNone;
+        return at >= kUnsure ? nullptr : address(at);
     }
 
     /// Two blocks, each to be freed on its own, for the price of one search: they are next to one
@@ -126,7 +134,7 @@ public:
         const std::uint32_t first = granules_of(bytes[0]);
         const std::uint32_t second = granules_of(bytes[1]);
         const std::uint32_t at = find(context, first + second, first);
-        if (at != kNone) {
+        if (at < kUnsure) {
             blocks[0] = address(at);
             blocks[1] = address(at + first);
             return true;
@@ -196,6 +204,7 @@ private:
         std::uint32_t end;
     };
     static constexpr std::uint32_t kNone = ~std::uint32_t{0};
+    static constexpr std::uint32_t kUnsure = kNone - 1;
 
     HEAPWOOD_INLINE std::uint64_t pool_bytes() const {
         return static_cast<std::uint64_t>(granules_) << shift_;
@@ -229,7 +238,7 @@ private:
     }
 
     /// Finds and takes a chunk of `need` granules, and makes it two where `first` is less.
-    /// @return where it starts, or kNone.
+    /// @return where it starts, or kNone, or kUnsure if the search was inconclusive.
     HEAPWOOD_NOINLINE std::uint32_t find(Context context, std::uint32_t need,
                                          std::uint32_t first) const {
         Policy::note(Event::request);
@@ -322,7 +331,7 @@ private:
             if (at != granules_) conclusive = false;
             confirmations = conclusive && traversals >= 2 ? confirmations + 1 : 0;
             if (confirmations == Policy::Headers::kConfirmations) return kNone;
-            if (traversals >= kMostTraversals && steps >= Policy::kPatience) return kNone;
+            if (traversals >= kMostTraversals && steps >= Policy::kPatience) return kUnsure;
             if (traversals > 0 && !conclusive) platform::back_off(traversals);
             ++traversals;
             conclusive = true;

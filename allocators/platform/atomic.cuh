@@ -94,11 +94,17 @@ public:
     HEAPWOOD_INLINE T or_release(T v) const {
         return ref().fetch_or(v, detail::memory_order_release);
     }
+    HEAPWOOD_INLINE T or_acquire(T v) const {
+        return ref().fetch_or(v, detail::memory_order_acquire);
+    }
     HEAPWOOD_INLINE T or_acq_rel(T v) const {
         return ref().fetch_or(v, detail::memory_order_acq_rel);
     }
     HEAPWOOD_INLINE T and_acquire(T v) const {
         return ref().fetch_and(v, detail::memory_order_acquire);
+    }
+    HEAPWOOD_INLINE T and_release(T v) const {
+        return ref().fetch_and(v, detail::memory_order_release);
     }
     HEAPWOOD_INLINE T and_acq_rel(T v) const {
         return ref().fetch_and(v, detail::memory_order_acq_rel);

@@ -247,6 +247,7 @@ ExitCode build(const BuildOptions& options, const std::vector<const Backend*>& a
                   .presplit = options.presplit,
                   .fallback = options.fallback,
                   .superblocks = options.superblocks,
+                  .page_bytes = options.page_bytes,
                   .statistics = options.statistics,
                   .host_pool = nullptr,
                   .keep = options.host_pool};

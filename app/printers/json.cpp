@@ -78,6 +78,7 @@ Json provenance_json(const Report& report) {
             {"presplit", presplit_name(report.run.presplit)},
             {"fallback", fallback_name(report.run.fallback)},
             {"superblocks", report.run.superblocks ? "on" : "off"},
+            {"page_bytes", report.run.page_bytes},
             {"host_pool", keeps_memory(report) ? "on" : "off"},
             {"date", report.date}};
 }

@@ -30,7 +30,8 @@ TEST(BuddyInterleaving, StalledCallsHarmNobody) {
     unsigned given = 0;
     for (std::uint64_t i = 0; i < 150 && !HasFailure(); ++i) {
         const std::uint64_t pool = i % 3 == 0 ? 4096 : i % 3 == 1 ? 16384 : 65536;
-        World<HookedBuddy, true> world(pool, static_cast<std::uint32_t>(1 + i % 7), seed + i);
+        World<HookedBuddy, true> world(
+            {.bytes = pool, .callers = static_cast<std::uint32_t>(1 + i % 7)}, pool, seed + i);
         world.run(2000);
         interrupts += world.interrupts();
         given += world.given();

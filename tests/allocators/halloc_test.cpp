@@ -10,9 +10,10 @@
 #include <vector>
 
 #include "allocators/halloc.cuh"
-#include "tests/allocators/conformance_tests.h"
+#include "tests/allocators/fixture.h"
 #include "tests/allocators/interleaving.h"
 #include "tests/allocators/published_stress.h"
+#include "tests/allocators/subjects.h"
 
 namespace heapwood::tests {
 
@@ -292,7 +293,9 @@ void interrupt_calls() {
     unsigned given = 0;
     for (std::uint64_t i = 0; i < 100 && !::testing::Test::HasFailure(); ++i) {
         const std::uint64_t pool = i % 3 == 0 ? 16384 : i % 3 == 1 ? 65536 : 262144;
-        World<Hooked, false> world(pool, static_cast<std::uint32_t>(1 + i % 7), seed + i);
+        const auto callers = static_cast<std::uint32_t>(1 + i % 7);
+        World<Hooked, false> world({.bytes = pool, .multiprocessors = callers, .callers = callers},
+                                   pool, seed + i);
         world.run(2000);
         interrupts += world.interrupts();
         given += world.given();
@@ -311,16 +314,13 @@ TEST(HallocInterleaving, NorDoTheyWithEmptySlabsFirst) {
     interrupt_calls<false>();
 }
 
-template <class Machine>
-using StallingHalloc = Subject<allocators::BasicHalloc<Stalling<HallocPolicy>>, Machine>;
+using StallingHalloc = allocators::BasicHalloc<Stalling<HallocPolicy>>;
+[[maybe_unused]] const bool kEnlisted = enlist<StallingHalloc, SerialMachine>("stalling_halloc");
 
 }  // namespace
 
-using StallingHallocSubjects = ::testing::Types<StallingHalloc<SerialMachine>>;
-INSTANTIATE_TYPED_TEST_SUITE_P(stalling_halloc, ConformanceTest, StallingHallocSubjects);
-
 TEST(HallocStress, IsSound) {
-    using A = allocators::BasicHalloc<Stalling<HallocPolicy>>;
+    using A = StallingHalloc;
     // 16 slabs, in which there are about 32 blocks: opened, closed and returned all the time.
     stress<A, SerialMachine>({.warps = 8, .rounds = 1500, .pool = 16384, .largest = 200}, 4, false);
 }

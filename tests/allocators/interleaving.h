@@ -30,10 +30,12 @@ struct Interruptible {
 template <allocators::Allocator A, bool kFreesLast>
 class World {
 public:
-    World(std::uint64_t pool, std::uint32_t callers, std::uint64_t seed)
-        : allocator_({.bytes = pool, .multiprocessors = callers, .callers = callers}),
+    /// Requests are of 1 to `largest` bytes.
+    World(const allocators::PoolConfig& config, std::uint64_t largest, std::uint64_t seed)
+        : allocator_(config),
           ref_(allocator_.ref()),
-          callers_(callers),
+          largest_(largest),
+          hints_(config.multiprocessors),
           dice_{seed} {}
     ~World() { Interruptible::hook = nullptr; }
 
@@ -71,12 +73,12 @@ private:
     }
 
     allocators::Context context() {
-        return {static_cast<std::uint32_t>(dice_.below(callers_)),
+        return {static_cast<std::uint32_t>(dice_.below(hints_)),
                 static_cast<std::uint32_t>(dice_.next())};
     }
 
     void allocate_one() {
-        const std::uint64_t bytes = dice_.size(allocator_.pool_bytes());
+        const std::uint64_t bytes = dice_.size(largest_);
         allocators::Context from = context();
         if (dice_.below(2) == 0) from.cache = &cache_;
         void* p = ref_.allocate(from, bytes);
@@ -113,7 +115,8 @@ private:
 
     A allocator_;
     typename A::Ref ref_;
-    std::uint32_t callers_;
+    std::uint64_t largest_;
+    std::uint32_t hints_;
     Dice dice_;
     allocators::CallerCache cache_{};
     Blocks live_;

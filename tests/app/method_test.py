@@ -51,7 +51,8 @@ class Method(unittest.TestCase):
 
     def test_options_for_allocators_have_no_effect_and_that_is_said(self):
         for options in (["--allocator", "cmalloc"], ["--pool", "20x"], ["--minimal-pool"],
-                        ["--presplit", "none"], ["--fallback", "pool"], ["--superblocks", "off"]):
+                        ["--presplit", "none"], ["--page", "8192"], ["--fallback", "pool"],
+                        ["--superblocks", "off"]):
             result = build(SCENE, "--method", "levels", *options)
             self.assertEqual(result.returncode, DONE)
             self.assertIn("no effect of " + options[0], result.stderr)

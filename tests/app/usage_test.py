@@ -103,6 +103,7 @@ class Mistakes(unittest.TestCase):
         self.check(["--quiet", "--verbose"], "build", SCENE, "-q", "-v")
         self.check(["'tpu'", "auto, gpu, cpu"], "build", SCENE, "--device", "tpu")
         self.check(["'small'", "every or large"], "build", SCENE, "--arrays", "small")
+        self.check(["--page", "5000", "4096"], "build", SCENE, "--page", "5000")
 
     def test_json_target_is_checked_before_the_build(self):
         # A scene that cannot be loaded shows that nothing was tried before the check.

@@ -136,7 +136,9 @@ struct AloneBody {
         require(a.or_release(12) == 35 && a.and_acq_rel(~T{8}) == 47 && a.load_relaxed() == 39);
         a.set_relaxed(8);
         require(a.add_acquire(-T{4}) == 47 && a.load_relaxed() == 43);
-        require(a.exchange_acq_rel(7) == 43 && a.load_relaxed() == 7);
+        require(a.add_acquire(5) == 43 && a.sub_release(5) == 48 && a.load_relaxed() == 43);
+        require(a.or_acquire(12) == 43 && a.and_release(~T{12}) == 47 && a.load_relaxed() == 35);
+        require(a.exchange_acq_rel(7) == 35 && a.load_relaxed() == 7);
         a.count_relaxed(3);
         a.min_relaxed(11);
         a.max_relaxed(9);

@@ -44,9 +44,13 @@ public:
     T sub_release(T v, Site s = Site::current()) const { return update(sub, v, Order::release, s); }
     T sub_acq_rel(T v, Site s = Site::current()) const { return update(sub, v, Order::acq_rel, s); }
     T or_release(T v, Site s = Site::current()) const { return update(set, v, Order::release, s); }
+    T or_acquire(T v, Site s = Site::current()) const { return update(set, v, Order::acquire, s); }
     T or_acq_rel(T v, Site s = Site::current()) const { return update(set, v, Order::acq_rel, s); }
     T and_acquire(T v, Site s = Site::current()) const {
         return update(keep, v, Order::acquire, s);
+    }
+    T and_release(T v, Site s = Site::current()) const {
+        return update(keep, v, Order::release, s);
     }
     T and_acq_rel(T v, Site s = Site::current()) const {
         return update(keep, v, Order::acq_rel, s);

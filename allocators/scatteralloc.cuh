@@ -1,0 +1,205 @@
+/// @file
+/// ScatterAlloc: chunks of one size in pages with bit fields, found by hashing (Steinberger,
+/// Kenzel, Kainz & Schmalstieg 2012, "ScatterAlloc: Massively Parallel Dynamic Memory Allocation
+/// for the GPU"), whose callers spread over the pages instead of meeting at a list.
+///
+/// The parameters are the published ones: pages of 4096 bytes (PoolConfig::page_bytes; the papers'
+/// tables have 8192 and 16384 as well), regions of 16 pages, chunks of at most twice the size asked
+/// for, 32 chunks to a bit field and two levels of them. scatter/core.cuh has the algorithm, and
+/// why it is sound.
+///
+/// **Against the original:**
+/// - A page's chunk size, count and bits were words of their own, taken one after the other, and a
+///   page's last user reset them one after the other: a chunk could be given twice, and a page be
+///   reset under a newcomer. Here one word has them all; nobody touches a chunk before the same
+///   step that took it has told that the page is what it should be; and one compare-and-swap
+///   closes a page. The idea to count first is FlatterScatter's (mallocMC 3, 2025).
+/// - Chunks are powers of two, instead of the size of a page's first request and down to a half of
+///   it: the same bound, but no division, the size is known from the request when a chunk is
+///   freed, and requests of similar size always share pages.
+/// - The hash chose a page of a fixed table, and pages were searched from there on. Here callers
+///   keep to pages of their own (a slot for every home and size), so that a chunk mostly costs two
+///   steps and its return one; a full page's region is searched next, a new page opened, and the
+///   hash chooses where to search when there is none.
+/// - Requests above a page locked the heap and scanned for free pages, a cliff; here, all above
+///   half a page are runs of pages from the circular list that all pages come from (as in Hybrid).
+///   An empty page goes back to it, so that memory serves any size again.
+/// - Bit fields lie beside the pool, so that chunks fill a page, and no payload covers one.
+/// - A region has no counter of full pages: its 16 words are one line of the L2 cache.
+/// - Pools are not limited to 4 GiB, nor requests to an access block.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "allocators/allocator.cuh"
+#include "allocators/circular/circular_malloc.cuh"
+#include "allocators/heap.h"
+#include "allocators/scatter/core.cuh"
+
+namespace heapwood::allocators {
+
+/// What BasicScatterAlloc needs to be told.
+struct ScatterPolicy {
+    static constexpr std::uint32_t kPatience = circular::DefaultPolicy::kPatience;
+    HEAPWOOD_INLINE static void pause() {}
+};
+
+/// The host object: owns the pool and its tables; makes them and walks them.
+template <class Policy>
+class BasicScatterAlloc {
+    using Word = scatter::Word;
+
+    /// The list that pages come from; its granule is a page.
+    struct ListPolicy : circular::HintPerMultiprocessor {
+        using Headers = circular::FusedHeaders;
+        static constexpr std::uint32_t kSmallestShare = 16;
+        static constexpr std::uint32_t kSmallestStretch = 4;
+        static constexpr std::uint32_t kPatience = Policy::kPatience;
+        static constexpr Traits traits() { return BasicScatterAlloc::traits(); }
+        HEAPWOOD_INLINE static void pause() { Policy::pause(); }
+    };
+    using List = circular::CircularMalloc<ListPolicy>;
+
+public:
+    using Ref = scatter::Core<Policy, ListPolicy>;
+
+    static constexpr Traits traits() {
+        return {.name = "scatteralloc",
+                .title = "ScatterAlloc",
+                .source = "Steinberger et al. 2012",
+                .frees_individually = true,
+                .full = true,
+                .walkable = true,
+                .header_bytes = sizeof(Word),  // for every 512 bytes, and for every page
+                .smallest_pool = kFewestPages << kSmallestPageShift};
+    }
+
+    /// Pages are smaller than asked for, 4096 bytes at least, where the pool has fewer than 8.
+    /// @throws std::invalid_argument as every allocator, and if a page is not of 4096, 8192 or
+    /// 16384 bytes, or the pool of more than 1 TiB.
+    explicit BasicScatterAlloc(const PoolConfig& config)
+        : page_shift_(page_shift(config)), list_(config, page_shift_) {
+        const scatter::Layout layout = this->layout();
+        words_ = Heap(config.place, layout.words() * sizeof(Word));
+        // Callers may hold a part of the pool in fields that nobody uses.
+        std::uint64_t home_bytes = 0;
+        for (std::uint32_t size = scatter::kSmallestChunk; size < page_shift_; ++size) {
+            home_bytes += std::uint64_t{1} << layout.field_shift(size);
+        }
+        homes_ = std::bit_floor(static_cast<std::uint32_t>(
+            std::clamp<std::uint64_t>(pool_bytes() / kHeldPart / home_bytes, 1,
+                                      std::bit_ceil(std::max(config.callers, 1U)))));
+        slots_ = Heap(config.place, (std::uint64_t{homes_} << scatter::kHomeShift) * sizeof(Slot));
+        state_ = Heap(config.place, sizeof(scatter::State));
+        words_.zero();
+        slots_.zero();
+        state_.zero();
+    }
+
+    Ref ref() const {
+        Ref r;
+        r.list_ = list_.ref();
+        r.pool_ = r.list_.address(0);
+        r.words_ = words_.as<Word>();
+        r.slots_ = slots_.as<Slot>();
+        r.state_ = state_.as<scatter::State>();
+        r.layout_ = layout();
+        r.home_mask_ = homes_ - 1;
+        return r;
+    }
+    void reset() {
+        list_.reset();
+        words_.zero();
+        slots_.zero();
+        state_.zero();
+    }
+    std::uint64_t pool_bytes() const { return list_.pool_bytes(); }
+    std::uint64_t overhead_bytes() const {
+        return list_.overhead_bytes() + words_.size() + slots_.size() + state_.size();
+    }
+
+    /// Allocated regions are allocations. An open page without any is free, as a whole; in one with
+    /// some, what lies between them is.
+    template <class Visitor>
+    void for_each_region(Visitor&& visit) const {
+        std::vector<Word> words(layout().words());
+        words_.read(0, words.data(), words_.size());
+        std::vector<Region> chunks;
+        list_.for_each_region([&](const Region& r) {
+            const auto page = static_cast<std::uint32_t>(r.offset >> page_shift_);
+            if (!r.allocated || words[page] == 0) return visit(r);
+            chunks.clear();
+            add_chunks(words, scatter::size_of(words[page]), page, chunks);
+            std::uint64_t end = r.offset;
+            for (const Region& chunk : chunks) {
+                if (end < chunk.offset) visit(Region{end, chunk.offset - end, false});
+                visit(chunk);
+                end = chunk.offset + chunk.size;
+            }
+            if (end < r.offset + r.size) visit(Region{end, r.offset + r.size - end, false});
+        });
+    }
+
+private:
+    using Slot = std::uint32_t;
+
+    static constexpr std::uint32_t kSmallestPageShift = 12;
+    static constexpr std::uint64_t kFewestPages = 8;
+    /// The part of the pool that callers may hold in fields that nobody uses: one in so many.
+    static constexpr std::uint64_t kHeldPart = 4;
+
+    static std::uint32_t page_shift(const PoolConfig& config) {
+        const std::string name = traits().name;
+        if (config.page_bytes != 4096 && config.page_bytes != 8192 && config.page_bytes != 16384) {
+            throw std::invalid_argument(name + ": pages are of 4096, 8192 or 16384 bytes");
+        }
+        if (config.bytes > std::uint64_t{1} << 40) {
+            throw std::invalid_argument(name + " needs a pool of at most 1 TiB");
+        }
+        auto shift = static_cast<std::uint32_t>(std::countr_zero(config.page_bytes));
+        while (shift > kSmallestPageShift && (config.bytes >> shift) < kFewestPages) --shift;
+        return shift;
+    }
+    scatter::Layout layout() const {
+        return {static_cast<std::uint32_t>(pool_bytes() >> page_shift_), page_shift_};
+    }
+
+    /// The chunks of a field that are allocations, in ascending order.
+    void add_chunks(const std::vector<Word>& words, std::uint32_t size, std::uint32_t field,
+                    std::vector<Region>& chunks) const {
+        const scatter::Layout layout = this->layout();
+        const std::uint64_t begin = layout.offset(size, field);
+        const std::uint64_t bytes = std::uint64_t{1} << size;
+        for (std::uint32_t bits = scatter::bits_of(words[layout.word(size, field)]); bits != 0;
+             bits &= bits - 1) {
+            const std::uint64_t at =
+                begin + (static_cast<std::uint64_t>(std::countr_zero(bits)) << size);
+            const std::uint32_t part = size - scatter::kFieldShift;
+            const bool divides = size >= scatter::kSmallestField;
+            const auto inner = static_cast<std::uint32_t>(at >> size);
+            if (divides && scatter::size_of(words[layout.word(part, inner)]) == part) {
+                add_chunks(words, part, inner, chunks);
+            } else {
+                chunks.push_back({at, bytes, true});
+            }
+        }
+    }
+
+    std::uint32_t page_shift_;
+    List list_;
+    std::uint32_t homes_ = 1;
+    Heap words_;
+    Heap slots_;
+    Heap state_;
+};
+
+using ScatterAlloc = BasicScatterAlloc<ScatterPolicy>;
+
+static_assert(Allocator<ScatterAlloc>);
+
+}  // namespace heapwood::allocators

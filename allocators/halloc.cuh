@@ -8,7 +8,7 @@
 /// is hashed to the piece at which the search in the bitmap begins. A head that is too full is
 /// replaced by a slab that is roomy, else sparse, else empty, else by whatever is left. A slab all
 /// of whose pieces are free returns to the circular list (circular/core.cuh) from which slabs are
-/// taken and which answers requests above 3 KiB: the whole pool is one pool. halloc/core.cuh has
+/// taken and which answers requests above 3 KiB: the whole pool is one pool. halloc/slabs.cuh has
 /// the algorithm, and why it is sound.
 ///
 /// **Parameters**, as published: slabs of 4 MiB; a head is busy, and replaced, with 83.5 % of its
@@ -51,7 +51,7 @@
 #include "allocators/circular/policy.cuh"
 #include "allocators/fallback.cuh"
 #include "allocators/halloc/classes.cuh"
-#include "allocators/halloc/core.cuh"
+#include "allocators/halloc/slabs.cuh"
 #include "allocators/heap.h"
 
 namespace heapwood::allocators {

@@ -8,7 +8,7 @@
 /// first one, and to which a free returns it. Whoever finds a queue empty takes a superblock of 16
 /// blocks from the memory below (2010), keeps one and puts the others into the queue; or takes one
 /// block (2013: the queues are buffers in front of another allocator; PoolConfig::superblocks).
-/// Larger requests go to the memory below. xmalloc/core.cuh and xmalloc/fifo.cuh have the
+/// Larger requests go to the memory below. xmalloc/blocks.cuh and xmalloc/fifo.cuh have the
 /// algorithm, and why it is sound.
 ///
 /// **Parameters**, as published: blocks of 2^9 to 2^13 bytes, queues of 2^8, superblocks of 16.
@@ -43,7 +43,7 @@
 #include "allocators/circular/policy.cuh"
 #include "allocators/fallback.cuh"
 #include "allocators/heap.h"
-#include "allocators/xmalloc/core.cuh"
+#include "allocators/xmalloc/blocks.cuh"
 #include "allocators/xmalloc/fifo.cuh"
 
 namespace heapwood::allocators {

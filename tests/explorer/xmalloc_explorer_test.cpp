@@ -1,0 +1,159 @@
+/// @file
+/// XMalloc's queues, step by step: threads that take blocks of 16 bytes from the queues of one
+/// size, put them back, fill the queues by superblocks of two, and empty them.
+///
+/// A thread that could go on is interrupted twice at most.
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <iostream>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "allocators/xmalloc.cuh"
+#include "tests/explorer/explorer.h"
+#include "tests/explorer/pool.h"
+
+namespace heapwood::tests::explorer {
+
+namespace {
+
+/// Queues of two, and less patience than would be good for anything but a short exploration.
+struct ShortPolicy : allocators::XMallocPolicy {
+    static constexpr std::uint32_t kPatience = 1;
+    static constexpr std::uint32_t kInSuperblock = 2;
+    static constexpr std::uint32_t kSlotsShift = 1;
+    static constexpr std::uint32_t kStretches = 1;
+};
+
+constexpr std::size_t kPoolBytes = 16384;
+constexpr std::size_t kBlock = 16;
+/// What a thread uses of the whole pool, or the explorer would have too much to watch.
+constexpr std::size_t kWhole = 32;
+
+/// XMalloc, of which blocks of 16 bytes are asked, or the whole pool.
+class XMalloc : public allocators::BasicXMalloc<ShortPolicy> {
+    using Base = allocators::BasicXMalloc<ShortPolicy>;
+
+public:
+    struct Ref {
+        void* allocate(const allocators::Context& context, std::size_t used) const {
+            return inner.allocate(context, bytes(used));
+        }
+        void deallocate(const allocators::Context& context, void* p, std::size_t used) const {
+            inner.deallocate(context, p, bytes(used));
+        }
+        std::uint64_t granted_bytes(const void* p, std::size_t used) const {
+            return inner.granted_bytes(p, bytes(used));
+        }
+        static std::size_t bytes(std::size_t used) { return used <= kBlock ? used : kPoolBytes; }
+
+        Base::Ref inner;
+    };
+
+    using Base::Base;
+    Ref ref() const { return {Base::ref()}; }
+};
+
+using P = Pool<XMalloc>;
+using B = const std::vector<void*>&;
+
+struct Scenario {
+    const char* name;
+    unsigned taken;  ///< blocks that are allocated at first
+    unsigned freed;  ///< of these, the first ones, which are then in the queue
+    std::vector<std::function<void(P&, B)>> threads;
+};
+
+std::vector<Scenario> scenarios() {
+    const auto take = [](P& p, B) { p.must_allocate(kBlock); };
+    const auto use = [](P& p, B) { p.free(p.must_allocate(kBlock)); };
+    return {
+        {"both fill the queue", 0, 0, {take, take}},
+        {"both take the one block in the queue", 2, 1, {take, take}},
+        {"both take one of two, and put it back", 4, 2, {use, use}},
+        {"one puts in what the other takes out", 2, 0, {[](P& p, B b) { p.free(b[0]); }, use}},
+        {"both put into a queue that has room for one",
+         3,
+         1,
+         {[](P& p, B b) { p.free(b[1]); }, [](P& p, B b) { p.free(b[2]); }}},
+        {"the queue is filled by one, emptied by another, and used by a third",
+         2,
+         0,
+         {[](P& p, B b) { p.free(b[0]); }, [](P& p, B b) { p.free(b[1]); }, use}},
+        {"a block changes hands",
+         2,
+         1,
+         {[](P& p, B b) {
+              p.give(0, p.must_allocate(kBlock));
+              p.free(b[1]);
+          },
+          [](P& p, B) {
+              p.free(p.take(0));
+              p.must_allocate(kBlock);
+          }}},
+        {"the queues are emptied as they are used",
+         2,
+         2,
+         {[](P& p, B) { p.free(p.allocate(kWhole)); }, use}},
+    };
+}
+
+Result run(const Scenario& s, const Bounds& bounds, const Mutation& mutation = {}) {
+    Expectations expectations;
+    expectations.exact = false;  // blocks in queues are free, but not in one piece
+    P pool({.bytes = kPoolBytes}, expectations);
+    std::vector<void*> blocks;
+    for (unsigned i = 0; i < s.taken; ++i) blocks.push_back(pool.prepare(kBlock));
+    for (unsigned i = 0; i < s.freed; ++i) pool.prepare_free(blocks[i]);
+    std::vector<P::Thread> threads;
+    for (const auto& t : s.threads) threads.emplace_back([&](P& p) { t(p, blocks); });
+    return explore(pool.program(threads), bounds, mutation);
+}
+
+TEST(XMallocExplorer, IsSound) {
+    for (const Scenario& s : scenarios()) {
+        const Result r = run(s, {.preemptions = 2, .stale_reads = 1});
+        std::cout << "  " << s.name << ": " << r.executions << " executions, " << r.states
+                  << " states\n";
+        EXPECT_EQ(r.finding, "") << s.name << "\n" << r.schedule;
+        EXPECT_TRUE(r.complete) << s.name;
+    }
+}
+
+/// Breaks every source line of the queue in every way that applies to it, one at a time.
+TEST(XMallocExplorer, FindsFaults) {
+    std::map<unsigned, Place> places;
+    for (const Scenario& s : scenarios()) {
+        for (const Place& p : run(s, {.preemptions = 1, .stale_reads = 0}).places) {
+            if (p.file == "fifo.cuh") places.try_emplace(p.line, p);
+        }
+    }
+    std::map<std::string, unsigned> found;
+    const auto find = [&](const Mutation& mutation, const char* name) {
+        for (const Scenario& s : scenarios()) {
+            const Result r = run(s, {.preemptions = 2, .stale_reads = 1}, mutation);
+            if (!r.found()) continue;
+            std::cout << "  line " << mutation.line << ", " << name << ": " << s.name << ": "
+                      << r.finding << "\n";
+            ++found[name];
+            return;
+        }
+        std::cout << "  line " << mutation.line << ", " << name << ": not found\n";
+    };
+    for (const auto& [line, p] : places) {
+        if (p.acquires) find({Fault::no_acquire, p.file, line}, "no acquire");
+        if (p.releases) find({Fault::no_release, p.file, line}, "no release");
+        if (p.loads && p.stores) find({Fault::torn, p.file, line}, "torn");
+    }
+    EXPECT_EQ(found["no acquire"], 1U);
+    EXPECT_EQ(found["no release"], 1U);
+    EXPECT_EQ(found["torn"], 2U);
+}
+
+}  // namespace
+
+}  // namespace heapwood::tests::explorer

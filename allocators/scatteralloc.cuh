@@ -110,6 +110,7 @@ public:
         r.state_ = state_.as<scatter::State>();
         r.layout_ = layout();
         r.home_mask_ = homes_ - 1;
+        r.largest_chunk_ = std::uint64_t{1} << (page_shift_ - 1);
         return r;
     }
     void reset() {

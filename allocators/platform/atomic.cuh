@@ -94,7 +94,19 @@ public:
     HEAPWOOD_INLINE T or_release(T v) const {
         return ref().fetch_or(v, detail::memory_order_release);
     }
+    /// Acquire. The object must not lie in shared memory: a GPU has no such instruction of 64 bits
+    /// there, and where it could be needed code that does without takes twice the room.
     HEAPWOOD_INLINE T or_acquire(T v) const {
+#if defined(__CUDA_ARCH__)
+        if constexpr (sizeof(T) == 8 && kScope == Scope::device) {
+            T old;
+            asm volatile("atom.acquire.gpu.global.or.b64 %0, [%1], %2;"
+                         : "=l"(old)
+                         : "l"(__cvta_generic_to_global(&object_)), "l"(v)
+                         : "memory");
+            return old;
+        }
+#endif
         return ref().fetch_or(v, detail::memory_order_acquire);
     }
     HEAPWOOD_INLINE T or_acq_rel(T v) const {
@@ -103,7 +115,18 @@ public:
     HEAPWOOD_INLINE T and_acquire(T v) const {
         return ref().fetch_and(v, detail::memory_order_acquire);
     }
+    /// Release. Not for shared memory, as or_acquire.
     HEAPWOOD_INLINE T and_release(T v) const {
+#if defined(__CUDA_ARCH__)
+        if constexpr (sizeof(T) == 8 && kScope == Scope::device) {
+            T old;
+            asm volatile("atom.release.gpu.global.and.b64 %0, [%1], %2;"
+                         : "=l"(old)
+                         : "l"(__cvta_generic_to_global(&object_)), "l"(v)
+                         : "memory");
+            return old;
+        }
+#endif
         return ref().fetch_and(v, detail::memory_order_release);
     }
     HEAPWOOD_INLINE T and_acq_rel(T v) const {

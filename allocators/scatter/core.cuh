@@ -73,6 +73,8 @@ inline constexpr std::uint32_t kHashMultiprocessor = 17497;
 
 /// How many regions a request looks at before it gives up.
 inline constexpr std::uint32_t kMostRegions = 16;
+/// How many bits of a field it tries to set while others are quicker.
+inline constexpr std::uint32_t kMostTries = 32;
 /// How often it looks whether a slot that another refills has been refilled: on a GPU, 8 us.
 inline constexpr std::uint32_t kMostWaits = 12;
 /// How many slots it looks at for a field that is not in use.
@@ -163,7 +165,7 @@ template <class Policy, class ListPolicy>
 class Core {
 public:
     HEAPWOOD_FN void* allocate(const Context& context, std::size_t bytes) const {
-        if (bytes - 1 < largest_chunk()) {  // not 0
+        if (bytes - 1 < largest_chunk_) {  // not 0
             const std::uint32_t size = size_for(bytes);
             const std::uint32_t open = slot(context, size).load_relaxed() & ~kBusy;
             if (open != 0) {
@@ -174,7 +176,7 @@ public:
     }
     HEAPWOOD_FN void deallocate(const Context& context, void* p, std::size_t bytes) const {
         if (p == nullptr) return;
-        if (bytes <= largest_chunk()) {
+        if (bytes <= largest_chunk_) {
             Policy::pause();
             const Place at = place_of(layout_, offset_of(p), size_for(bytes));
             if (!leave(at.word, at.bit)) return;
@@ -183,8 +185,8 @@ public:
     }
     HEAPWOOD_FN std::uint64_t granted_bytes(const void* p, std::size_t bytes) const {
         if (p == nullptr) return 0;
-        return bytes > largest_chunk() ? list_.granted_bytes(p, bytes)
-                                       : std::uint64_t{1} << size_for(bytes);
+        return bytes > largest_chunk_ ? list_.granted_bytes(p, bytes)
+                                      : std::uint64_t{1} << size_for(bytes);
     }
 
 private:
@@ -194,12 +196,10 @@ private:
     /// Set in a slot while one request refills it. Below it: the number of the open field, plus 1.
     static constexpr std::uint32_t kBusy = 1U << 31;
 
-    HEAPWOOD_INLINE std::uint64_t largest_chunk() const {
-        return std::uint64_t{1} << (layout_.page_shift - 1);
-    }
     /// Log2 of the chunk for so many bytes, which are few.
     HEAPWOOD_INLINE static std::uint32_t size_for(std::size_t bytes) {
-        return platform::floor_log2((bytes - 1) | ((1U << kSmallestChunk) - 1)) + 1;
+        constexpr std::uint32_t kLeast = (1U << kSmallestChunk) - 1;
+        return platform::floor_log2((static_cast<std::uint32_t>(bytes) - 1) | kLeast) + 1;
     }
     HEAPWOOD_INLINE platform::AtomicRef<Word> word(std::uint32_t i) const {
         return platform::AtomicRef<Word>(words_[i]);
@@ -235,38 +235,29 @@ private:
         return is_unused(word(at).and_release(~bit) & ~bit);
     }
 
-    /// Takes a chunk of a field, if it is one of that size and has one left. All that is tried
-    /// first is a bit: unless the field is rather full, it is free.
+    /// Takes a chunk of a field, if it is one of that size and has one left. What is tried first is
+    /// some bit: unless the field is rather full, it is free.
     HEAPWOOD_INLINE char* enter(const Context& context, std::uint32_t size,
                                 std::uint32_t field) const {
-        const std::uint32_t begin = beginning(context);
-        const std::uint32_t chunks = layout_.chunks(size);
-        const std::uint32_t at = layout_.word(size, field);
-        std::uint32_t chunk = begin & ((1U << (layout_.field_shift(size) - size)) - 1);
-        HEAPWOOD_UNROLL(1)
-        for (std::uint32_t tries = 0; tries < 32; ++tries) {
-            Policy::pause();
-            const Word bit = Word{1} << chunk;
-            // Acquire: whatever was done to the chunk before.
-            const Word found = word(at).or_acquire(bit);
-            if ((found & bit) == 0) {
-                if (size_of(found) == size) {
-                    return pool_ + layout_.offset(size, field) + (std::uint64_t{chunk} << size);
-                }
-                return retreat(context, at, bit);
-            }
-            const std::uint32_t free = chunks & ~bits_of(found);
-            if (size_of(found) != size || free == 0) return nullptr;
-            chunk = pick(free, begin);
-        }
-        return nullptr;
+        Policy::pause();
+        const std::uint32_t chunk =
+            beginning(context) & ((1U << (layout_.field_shift(size) - size)) - 1);
+        const Word bit = Word{1} << chunk;
+        // Acquire: whatever was done to the chunk before.
+        const Word found = word(layout_.word(size, field)).or_acquire(bit);
+        if ((found & bit) == 0 && size_of(found) == size) return address(size, field, chunk);
+        return enter_again(context, size, field, chunk, found);
+    }
+    HEAPWOOD_INLINE char* address(std::uint32_t size, std::uint32_t field,
+                                  std::uint32_t chunk) const {
+        return pool_ + layout_.offset(size, field) + (std::uint64_t{chunk} << size);
     }
 
     // What is rare is out of line, so that it costs callers no registers and few instructions, and
     // takes contexts by value, so that theirs need not lie in memory.
 
     HEAPWOOD_NOINLINE void* allocate_slowly(Context context, std::size_t bytes) const {
-        if (bytes - 1 < largest_chunk()) {
+        if (bytes - 1 < largest_chunk_) {
             const std::uint32_t size = size_for(bytes);
             return layout_.is_page(size) ? find_in_page(context, size)
                                          : find_in_chunk(context, size);
@@ -278,22 +269,33 @@ private:
         return p == nullptr && empty_slots(context, ~0U) ? list_.allocate(context, bytes) : p;
     }
     HEAPWOOD_NOINLINE void deallocate_slowly(Context context, void* p, std::size_t bytes) const {
-        if (bytes > largest_chunk()) {
+        if (bytes > largest_chunk_) {
             to_list(context, p);
         } else {
             abandon(context, place_of(layout_, offset_of(p), size_for(bytes)).word, true);
         }
     }
+    /// Goes on where the word, when the bit of `chunk` was set, was `found`.
+    HEAPWOOD_NOINLINE char* enter_again(Context context, std::uint32_t size, std::uint32_t field,
+                                        std::uint32_t chunk, Word found) const {
+        const std::uint32_t at = layout_.word(size, field);
+        const std::uint32_t begin = chunk;
+        HEAPWOOD_UNROLL(1)
+        for (std::uint32_t tries = 0; (found >> chunk & 1) != 0; ++tries) {
+            const std::uint32_t free = layout_.chunks(size) & ~bits_of(found);
+            if (size_of(found) != size || free == 0 || tries == kMostTries) return nullptr;
+            chunk = pick(free, begin);
+            Policy::pause();
+            found = word(at).or_acquire(Word{1} << chunk);
+        }
+        if (size_of(found) == size) return address(size, field, chunk);
+        Policy::pause();
+        if (leave(at, Word{1} << chunk)) abandon(context, at, false);
+        return nullptr;
+    }
     HEAPWOOD_NOINLINE char* enter_slowly(Context context, std::uint32_t size,
                                          std::uint32_t field) const {
         return enter(context, size, field);
-    }
-
-    /// Clears a bit that was set in vain. @return nullptr
-    HEAPWOOD_NOINLINE char* retreat(Context context, std::uint32_t at, Word bit) const {
-        Policy::pause();
-        if (leave(at, bit)) abandon(context, at, false);
-        return nullptr;
     }
 
     /// A chunk of a field that is a page.
@@ -310,6 +312,7 @@ private:
         const platform::AtomicRef<std::uint32_t> own = slot(context, size);
         std::uint32_t open = own.load_relaxed();
         bool refills = false;
+        HEAPWOOD_UNROLL(1)
         for (std::uint32_t wait = 0; !refills && wait < kMostWaits; ++wait) {
             if ((open & ~kBusy) != 0) {
                 if (char* p = enter_slowly(context, size, (open & ~kBusy) - 1)) return p;
@@ -396,14 +399,14 @@ private:
     /// A chunk of any field, as a last resort: of regions that follow one another from where the
     /// hash says.
     HEAPWOOD_NOINLINE char* find_anywhere(Context context, std::uint32_t size) const {
-        const std::uint64_t factor = 1 + ((std::uint64_t{32} << size) >> layout_.page_shift);
-        const std::uint64_t hash = (std::uint64_t{kHashSize} << size) +
-                                   kHashMultiprocessor * std::uint64_t{context.multiprocessor} +
+        const std::uint32_t factor = 1 + ((32U << size) >> layout_.page_shift);
+        const std::uint32_t hash = (kHashSize << size) +
+                                   kHashMultiprocessor * context.multiprocessor +
                                    factor * context.warp;
         const std::uint32_t regions = platform::ceil_div(layout_.fields(size), kRegion);
+        HEAPWOOD_UNROLL(1)
         for (std::uint32_t i = 0; i < kMostRegions && i < regions; ++i) {
-            const auto region = static_cast<std::uint32_t>((hash + i) % regions);
-            const Found found = look_around(context, size, region * kRegion, true);
+            const Found found = look_around(context, size, (hash + i) % regions * kRegion, true);
             if (found.chunk != nullptr) return found.chunk;
         }
         return nullptr;
@@ -458,6 +461,7 @@ private:
     /// Memory for a field: a page of the list, or nullptr.
     HEAPWOOD_NOINLINE char* page(Context context) const {
         const platform::AtomicRef full(state_->full);
+        HEAPWOOD_UNROLL(1)
         for (bool again = false;; again = true) {
             // Acquire, and release in to_list(): the search sees what was returned before.
             const std::uint32_t returned = platform::AtomicRef(state_->returned).load_acquire();
@@ -479,8 +483,7 @@ private:
     /// Empties slots whose fields are not in use; looks at so many at most, each call at others.
     /// @return whether there was one.
     HEAPWOOD_NOINLINE bool empty_slots(Context context, std::uint32_t most) const {
-        const std::uint32_t homes = home_mask_ + 1;
-        const std::uint32_t slots = homes * (layout_.page_shift - kSmallestChunk);
+        const std::uint32_t slots = (home_mask_ + 1) * (layout_.page_shift - kSmallestChunk);
         std::uint32_t i = 0;
         if (most >= slots) {
             most = slots;
@@ -488,10 +491,12 @@ private:
             i = platform::AtomicRef(state_->cursor).add_relaxed(most) % slots;
         }
         bool any = false;
+        HEAPWOOD_UNROLL(1)
         for (; most > 0; --most) {
             // Small chunks first: their fields are chunks of others.
-            const std::uint32_t size = kSmallestChunk + i / homes;
-            const platform::AtomicRef<std::uint32_t> it(slots_[((i % homes) << kHomeShift) + size]);
+            const std::uint32_t size = kSmallestChunk + (i >> platform::popcount(home_mask_));
+            const platform::AtomicRef<std::uint32_t> it(
+                slots_[((i & home_mask_) << kHomeShift) + size]);
             i = i + 1 == slots ? 0 : i + 1;
             std::uint32_t open = it.load_relaxed();
             if (open == 0 || (open & kBusy) != 0 ||
@@ -512,6 +517,7 @@ private:
     State* state_;
     Layout layout_;
     std::uint32_t home_mask_;
+    std::uint64_t largest_chunk_;
 };
 
 }  // namespace scatter

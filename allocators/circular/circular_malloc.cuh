@@ -91,6 +91,8 @@ public:
     }
 
     std::uint64_t pool_bytes() const { return std::uint64_t{granules_} << shift_; }
+    /// The memory that the chunks are of.
+    const Heap& pool() const { return pool_; }
     std::uint64_t overhead_bytes() const { return table_.size() + before_.size() + hints_.size(); }
 
     /// @throws std::logic_error if the table is not a chain of chunks that tile the pool, which

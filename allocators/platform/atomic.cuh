@@ -85,6 +85,9 @@ public:
     HEAPWOOD_INLINE T sub_relaxed(T v) const {
         return ref().fetch_sub(v, detail::memory_order_relaxed);
     }
+    HEAPWOOD_INLINE T sub_acquire(T v) const {
+        return ref().fetch_sub(v, detail::memory_order_acquire);
+    }
     HEAPWOOD_INLINE T sub_release(T v) const {
         return ref().fetch_sub(v, detail::memory_order_release);
     }
@@ -131,6 +134,9 @@ public:
     }
     HEAPWOOD_INLINE T and_acq_rel(T v) const {
         return ref().fetch_and(v, detail::memory_order_acq_rel);
+    }
+    HEAPWOOD_INLINE T exchange_acquire(T v) const {
+        return ref().exchange(v, detail::memory_order_acquire);
     }
     HEAPWOOD_INLINE T exchange_acq_rel(T v) const {
         return ref().exchange(v, detail::memory_order_acq_rel);
@@ -183,6 +189,11 @@ public:
     /// new is published in turn. Spares a GPU the wait for the thread's own earlier writes.
     HEAPWOOD_INLINE bool cas_acquire(T& expected, T desired) const {
         return ref().compare_exchange_strong(expected, desired, detail::memory_order_acquire,
+                                             detail::memory_order_relaxed);
+    }
+    /// As cas_relaxed; release on success: for publishing, where nothing is taken in turn.
+    HEAPWOOD_INLINE bool cas_release(T& expected, T desired) const {
+        return ref().compare_exchange_strong(expected, desired, detail::memory_order_release,
                                              detail::memory_order_relaxed);
     }
     /// As cas_relaxed; acquire and release on success, acquire on failure.

@@ -41,6 +41,7 @@ public:
     T add_release(T v, Site s = Site::current()) const { return update(add, v, Order::release, s); }
     T add_acq_rel(T v, Site s = Site::current()) const { return update(add, v, Order::acq_rel, s); }
     T sub_relaxed(T v, Site s = Site::current()) const { return update(sub, v, Order::relaxed, s); }
+    T sub_acquire(T v, Site s = Site::current()) const { return update(sub, v, Order::acquire, s); }
     T sub_release(T v, Site s = Site::current()) const { return update(sub, v, Order::release, s); }
     T sub_acq_rel(T v, Site s = Site::current()) const { return update(sub, v, Order::acq_rel, s); }
     T or_release(T v, Site s = Site::current()) const { return update(set, v, Order::release, s); }
@@ -55,6 +56,9 @@ public:
     T and_acq_rel(T v, Site s = Site::current()) const {
         return update(keep, v, Order::acq_rel, s);
     }
+    T exchange_acquire(T v, Site s = Site::current()) const {
+        return update(replace, v, Order::acquire, s);
+    }
     T exchange_acq_rel(T v, Site s = Site::current()) const {
         return update(replace, v, Order::acq_rel, s);
     }
@@ -68,6 +72,9 @@ public:
     }
     bool cas_acquire(T& expected, T desired, Site s = Site::current()) const {
         return compare_swap(expected, desired, Order::acquire, Order::relaxed, s);
+    }
+    bool cas_release(T& expected, T desired, Site s = Site::current()) const {
+        return compare_swap(expected, desired, Order::release, Order::relaxed, s);
     }
     bool cas_acq_rel(T& expected, T desired, Site s = Site::current()) const {
         return compare_swap(expected, desired, Order::acq_rel, Order::acquire, s);

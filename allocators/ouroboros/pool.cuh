@@ -1,0 +1,232 @@
+/// @file
+/// The host object of the Ouroboros allocators: owns the pool and its tables, and walks it.
+/// core.cuh has the algorithm.
+///
+/// **Against the originals** (Winter, Mlakar, Parger & Steinberger 2020), in all six:
+/// - A pool that is full gives nullptr; the original ignores that there is no chunk left, and
+///   writes beyond the heap.
+/// - Chunks are blocks of a circular list that owns the whole pool (CFMMalloc's,
+///   ouroboros/chunks.cuh), and larger requests are blocks of it as well. The original has a fixed
+///   heap of chunks, and hands these requests to CUDA's malloc.
+/// - A shard of the pool has queues of its own (ouroboros/geometry.h), of which a multiprocessor
+///   asks those near its own share of the list first. The original has one for each class, and lets
+///   the lanes of a warp that ask for the same class do so together.
+/// - A thread that takes from a queue waits only for one that is putting its entry there: entries
+///   are counted when they are there, not before.
+/// - The few pages that a caller frees last stay in the cache that it lends (Context::cache;
+///   ouroboros/cache.cuh), three of at most 1 KiB.
+/// - Chunks shrink in small pools, to 512 bytes; and in pools of 64 GiB and more the smallest page
+///   has 32 bytes.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "allocators/allocator.cuh"
+#include "allocators/circular/layout.h"
+#include "allocators/heap.h"
+#include "allocators/ouroboros/chunks.cuh"
+#include "allocators/ouroboros/core.cuh"
+#include "allocators/ouroboros/geometry.h"
+#include "allocators/ouroboros/standard_queue.cuh"
+#include "allocators/ouroboros/virtual_maps.cuh"
+#include "allocators/ouroboros/virtual_queue.cuh"
+
+namespace heapwood::allocators::ouroboros {
+
+/// Whether the queues hold pages or chunks.
+struct PagesInQueues : DefaultPolicy {
+    static constexpr bool kQueuesChunks = false;
+};
+struct ChunksInQueues : DefaultPolicy {
+    static constexpr bool kQueuesChunks = true;
+};
+
+/// The virtual queues.
+template <class Policy>
+using VirtualArrayQueue = VirtualQueue<Policy, ArrayMap>;
+template <class Policy>
+using VirtualListQueue = VirtualQueue<Policy, ListMap>;
+
+/// The traits of an Ouroboros allocator. A chunk has a header and its predecessor in the list, a
+/// state, a mask of its pages and flags; `more`: bytes of it that the queue keeps.
+constexpr Traits make_traits(const char* name, const char* title, std::uint64_t more) {
+    return {.name = name,
+            .title = title,
+            .source = "Winter, Mlakar, Parger & Steinberger 2020",
+            .frees_individually = true,
+            .full = true,
+            .walkable = true,
+            .header_bytes = 84 + more,
+            .smallest_pool = 16384};
+}
+
+/// An Ouroboros allocator; core.cuh says what a Policy is.
+template <class Policy>
+class Pool {
+    using Queue = typename Policy::template Queue<Policy>;
+
+public:
+    using Ref = Core<Policy>;
+
+    static constexpr Traits traits() { return Policy::traits(); }
+
+    explicit Pool(const PoolConfig& config)
+        : geometry_(geometry_of(config)),
+          cached_classes_(Policy::kCaches ? cached_classes(geometry_, config) : 0),
+          list_(config, geometry_.chunk_shift),
+          queues_(geometry_, config.place),
+          states_(config.place, geometry_.chunks * sizeof(std::uint64_t)),
+          masks_(config.place,
+                 std::uint64_t{geometry_.chunks} * geometry_.mask_words() * sizeof(std::uint32_t)),
+          flags_(config.place, geometry_.chunks * sizeof(std::uint32_t)),
+          controls_(config.place, geometry_.shards * geometry_.classes * sizeof(Control)),
+          counts_(config.place, 2 * kCountStride * sizeof(std::uint32_t)) {
+        reset();
+    }
+
+    Ref ref() const {
+        Ref r;
+        auto* counts = counts_.template as<std::uint32_t>();
+        r.chunks_ = Chunks<Policy>(list_, geometry_, states_.template as<std::uint64_t>(),
+                                   masks_.template as<std::uint32_t>(), counts);
+        r.queue_ = queues_.queue();
+        r.controls_ = controls_.template as<Control>();
+        r.flags_ = flags_.template as<std::uint32_t>();
+        r.collections_ = counts + kCountStride;
+        r.cached_classes_ = cached_classes_;
+        return r;
+    }
+    void reset() {
+        list_.reset();
+        queues_.reset();
+        states_.zero();
+        flags_.zero();
+        counts_.zero();
+        std::vector<Control> controls(geometry_.shards * geometry_.classes);
+        for (std::size_t i = 0; i < controls.size(); ++i) {
+            controls[i] = {};
+            queues_.set(controls[i], static_cast<std::uint32_t>(i) % geometry_.classes);
+        }
+        controls_.write(0, controls.data(), controls_.size());
+    }
+    std::uint64_t pool_bytes() const { return list_.pool_bytes(); }
+    std::uint64_t overhead_bytes() const {
+        return list_.overhead_bytes() + queues_.bytes() + states_.size() + masks_.size() +
+               flags_.size() + controls_.size() + counts_.size();
+    }
+
+    /// Allocated regions are pages in use, or blocks of the list. Free pages next to one another in
+    /// a chunk are one region. A chunk in which a queue keeps entries counts as free, for it is
+    /// given back when the entries are.
+    template <class Visitor>
+    void for_each_region(Visitor&& visit) const {
+        std::vector<std::uint64_t> states(geometry_.chunks);
+        states_.read(0, states.data(), states_.size());
+        const std::vector<bool> free = free_units(states);
+        list_.for_each_region([&](const Region& r) {
+            const auto chunk = static_cast<std::uint32_t>(r.offset >> geometry_.chunk_shift);
+            const State state(states[chunk]);
+            if (!r.allocated || state.class_field() == 0) {
+                visit(r);
+            } else if (!state.has_pages()) {
+                visit(Region{r.offset, r.size, false});
+            } else {
+                walk_chunk(chunk, state.class_field() - 1, free, visit);
+            }
+        });
+    }
+
+private:
+    static constexpr std::uint32_t kCountStride = 8;
+
+    static Geometry geometry_of(const PoolConfig& config) {
+        if (config.bytes < traits().smallest_pool) {
+            throw std::invalid_argument(std::string(traits().name) + " needs a pool of at least " +
+                                        std::to_string(traits().smallest_pool) + " bytes");
+        }
+        Geometry g = Geometry::of(config, Policy::kQueuesChunks ? 2 : 1);
+        const circular::Shares shares = circular::cut_shares<ListPolicy>(
+            g.chunks, g.chunk_shift, config.largest_request, config.multiprocessors);
+        g.home = shares.begin + shares.size / 2;
+        g.home_stride = shares.size;
+        return g;
+    }
+
+    /// Classes whose pages caches keep: together at most a sixteenth of the pool, none above 1 KiB.
+    static std::uint32_t cached_classes(const Geometry& g, const PoolConfig& config) {
+        constexpr std::uint64_t kPagesOfCache = 3;
+        constexpr std::uint64_t kLargestCached = 1024;
+        const std::uint64_t most = std::min(
+            config.bytes / 16 / (kPagesOfCache * std::max(config.callers, 1U)), kLargestCached);
+        std::uint32_t k = 0;
+        while (k < g.classes && std::uint64_t{1} << (k + g.unit_shift) <= most) ++k;
+        return k;
+    }
+
+    /// For each unit whether a free page starts there.
+    std::vector<bool> free_units(const std::vector<std::uint64_t>& states) const {
+        const Geometry& g = geometry_;
+        std::vector<bool> free(std::uint64_t{g.chunks} << g.units_shift());
+        std::vector<std::uint32_t> masks(masks_.size() / sizeof(std::uint32_t));
+        masks_.read(0, masks.data(), masks_.size());
+        for (std::uint32_t chunk = 0; chunk < g.chunks; ++chunk) {
+            const State state(states[chunk]);
+            if (!state.has_pages()) continue;
+            const std::uint32_t k = state.class_field() - 1;
+            const std::uint32_t* mask = &masks[std::size_t{chunk} * g.mask_words()];
+            for (std::uint32_t page = 0; page < g.pages(k); ++page) {
+                if ((mask[page / 32] >> page % 32 & 1) != 0) free[g.unit_of(chunk, page, k)] = true;
+            }
+        }
+        if constexpr (!Policy::kQueuesChunks) {
+            std::vector<Control> controls(g.shards * g.classes);
+            controls_.read(0, controls.data(), controls_.size());
+            for (std::uint32_t shard = 0; shard < g.shards; ++shard) {
+                for (std::uint32_t k = 0; k < g.classes; ++k) {
+                    const Control& c = controls[g.queue(k, shard)];
+                    queues_.for_each_entry(c, k, shard, list_.pool(),
+                                           [&](std::uint32_t unit) { free[unit] = true; });
+                    if (c.open >> 32 == 0) continue;
+                    const auto chunk = static_cast<std::uint32_t>(c.open >> 32) - 1;
+                    for (auto page = static_cast<std::uint32_t>(c.open); page < g.pages(k);
+                         ++page) {
+                        free[g.unit_of(chunk, page, k)] = true;
+                    }
+                }
+            }
+        }
+        return free;
+    }
+
+    template <class Visitor>
+    void walk_chunk(std::uint32_t chunk, std::uint32_t k, const std::vector<bool>& free,
+                    Visitor&& visit) const {
+        const std::uint32_t pages = geometry_.pages(k);
+        for (std::uint32_t page = 0; page < pages;) {
+            const std::uint32_t first = page;
+            const std::uint32_t unit = geometry_.unit_of(chunk, first, k);
+            const bool is_free = free[unit];
+            for (++page; is_free && page < pages; ++page) {
+                if (!free[geometry_.unit_of(chunk, page, k)]) break;
+            }
+            visit(Region{std::uint64_t{unit} << geometry_.unit_shift,
+                         std::uint64_t{(page - first) << k} << geometry_.unit_shift, !is_free});
+        }
+    }
+
+    Geometry geometry_;
+    std::uint32_t cached_classes_;
+    typename Chunks<Policy>::List list_;
+    typename Queue::Host queues_;
+    Heap states_;
+    Heap masks_;
+    Heap flags_;
+    Heap controls_;
+    Heap counts_;
+};
+
+}  // namespace heapwood::allocators::ouroboros

@@ -1,0 +1,224 @@
+/// @file
+/// The queues of the virtualised Ouroboros allocators: a ring whose entries lie in chunks of the
+/// pool itself. Each such chunk is a part of the queue, of as many entries as fit; parts follow one
+/// another without end, and exist from when entries come to them until all of them are taken.
+/// What finds the part of a place is a Map: an array of parts, or a list (virtual_maps.cuh).
+///
+/// **Protocol.** As the standard queue's: a semaphore, a ticket, the access, the other semaphore.
+/// But every place is used once. `room` counts the places that parts have been installed for; when
+/// there is none, whoever puts takes a chunk for the next part, or gives up. A place is empty until
+/// its entry is put; who takes it counts that in the part's `used`, and the last one to do so
+/// returns the part to the pool.
+///
+/// **Who waits for whom.** As there, but those who put never wait for those who take. Both may have
+/// to wait until they can see what the Map has already been told.
+///
+/// **Memory order.** An entry is put with a release and taken with an acquire. A part is zeroed
+/// before it is published with a release. Each count in `used` is a release, and the last one
+/// acquires all of them, so that nobody looks at a part that has been returned.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "allocators/allocator.cuh"
+#include "allocators/heap.h"
+#include "allocators/ouroboros/chunks.cuh"
+#include "allocators/ouroboros/geometry.h"
+#include "allocators/platform/atomic.cuh"
+#include "allocators/platform/bits.cuh"
+#include "allocators/platform/warp.cuh"
+
+namespace heapwood::allocators::ouroboros {
+
+/// At which end of a queue a part is looked for.
+enum class End { front, back };
+
+/// The virtual queues of all classes and shards, as kernels see them. An entry is any number below
+/// kHole. Policy: core.cuh.
+template <class Policy, template <class> class Map>
+class VirtualQueue {
+public:
+    class Host;
+
+    /// @return false: there is no room, and no chunk for more.
+    HEAPWOOD_INLINE bool put(const Chunks<Policy>& chunks, const Context& context, Control& c,
+                             std::uint32_t k, std::uint32_t shard, std::uint32_t entry) const {
+        const platform::AtomicRef<std::uint32_t> room(c.room);
+        while (static_cast<std::int32_t>(room.sub_relaxed(1)) <= 0) {
+            room.add_relaxed(1);
+            if (!extend(chunks, context, c, chunks.geometry().queue(k, shard))) return false;
+        }
+        Policy::pause();
+        const std::uint64_t place = platform::AtomicRef<std::uint64_t>(c.back).add_relaxed(1);
+        Policy::pause();
+        fill(chunks, c, chunks.geometry().queue(k, shard), place, entry);
+        Policy::pause();
+        platform::AtomicRef<std::uint32_t>(c.filled).count_relaxed(1);
+        return true;
+    }
+
+    /// @return an entry, or kNone.
+    HEAPWOOD_INLINE std::uint32_t take(const Chunks<Policy>& chunks, const Context& context,
+                                       Control& c, std::uint32_t k, std::uint32_t shard) const {
+        const std::uint32_t queue = chunks.geometry().queue(k, shard);
+        const platform::AtomicRef<std::uint32_t> filled(c.filled);
+        for (;;) {
+            if (static_cast<std::int32_t>(filled.sub_relaxed(1)) <= 0) {
+                filled.add_relaxed(1);
+                return kNone;
+            }
+            Policy::pause();
+            const std::uint64_t place = platform::AtomicRef<std::uint64_t>(c.front).add_relaxed(1);
+            Policy::pause();
+            const std::uint32_t part = map_.find(c, queue, place >> part_shift(chunks), End::front);
+            const auto slot = slot_of(chunks, part, place);
+            std::uint32_t found = slot.load_acquire();
+            for (unsigned n = 0; found == kEmpty; ++n) {
+                platform::back_off(n);
+                found = slot.load_acquire();
+            }
+            use_up(chunks, context, c, queue, place >> part_shift(chunks), part, 1);
+            if (found - 1 != kHole) return found - 1;
+        }
+    }
+
+    /// Returns a part that no entry is in.
+    HEAPWOOD_NOINLINE void trim(const Chunks<Policy>& chunks, Context context, Control& c,
+                                std::uint32_t queue) const {
+        const platform::AtomicRef<std::uint64_t> front(c.front);
+        const platform::AtomicRef<std::uint64_t> back(c.back);
+        const platform::AtomicRef<std::uint32_t> room(c.room);
+        std::uint32_t rest = room.load_relaxed();
+        if (static_cast<std::int32_t>(rest) <= 0 || front.load_relaxed() != back.load_relaxed() ||
+            !room.cas_relaxed(rest, 0)) {
+            return;
+        }
+        // All places that are left are this thread's, to put something there. If it is its turn to
+        // take as well, nobody else ever looks at them.
+        Policy::pause();
+        const std::uint64_t begin = back.add_relaxed(rest);
+        const std::uint64_t end = begin + rest;
+        Policy::pause();
+        std::uint64_t expected = begin;
+        if (!front.cas_relaxed(expected, end)) {
+            for (std::uint64_t place = begin; place < end; ++place) {
+                fill(chunks, c, queue, place, kHole);
+            }
+            platform::AtomicRef<std::uint32_t>(c.filled).count_relaxed(rest);
+            return;
+        }
+        for (std::uint64_t place = begin; place < end;) {
+            const std::uint64_t number = place >> part_shift(chunks);
+            const std::uint64_t next = (number + 1) << part_shift(chunks);
+            const auto count = static_cast<std::uint32_t>((next < end ? next : end) - place);
+            const std::uint32_t part = map_.find(c, queue, number, End::front);
+            use_up(chunks, context, c, queue, number, part, count);
+            place += count;
+        }
+    }
+
+private:
+    static constexpr std::uint32_t kEmpty = 0;
+    /// An entry that is none.
+    static constexpr std::uint32_t kHole = 0xfffffffeU;
+
+    HEAPWOOD_INLINE static std::uint32_t part_shift(const Chunks<Policy>& chunks) {
+        return chunks.geometry().chunk_shift - 2;
+    }
+    HEAPWOOD_INLINE static platform::AtomicRef<std::uint32_t> slot_of(const Chunks<Policy>& chunks,
+                                                                      std::uint32_t part,
+                                                                      std::uint64_t place) {
+        const std::uint32_t mask = (1U << part_shift(chunks)) - 1;
+        return platform::AtomicRef<std::uint32_t>(
+            chunks.words(part)[static_cast<std::uint32_t>(place) & mask]);
+    }
+    HEAPWOOD_INLINE void fill(const Chunks<Policy>& chunks, Control& c, std::uint32_t queue,
+                              std::uint64_t place, std::uint32_t entry) const {
+        const std::uint32_t part = map_.find(c, queue, place >> part_shift(chunks), End::back);
+        slot_of(chunks, part, place).store_release(entry + 1);
+    }
+
+    /// Counts `count` places of a part as taken, and returns the part if they were the last ones.
+    HEAPWOOD_INLINE void use_up(const Chunks<Policy>& chunks, const Context& context, Control& c,
+                                std::uint32_t queue, std::uint64_t number, std::uint32_t part,
+                                std::uint32_t count) const {
+        Policy::pause();
+        const std::uint32_t all = 1U << part_shift(chunks);
+        if (map_.used(part).add_acq_rel(count) + count == all) {
+            remove(chunks, context, c, queue, number);
+        }
+    }
+    HEAPWOOD_NOINLINE void remove(const Chunks<Policy>& chunks, Context context, Control& c,
+                                  std::uint32_t queue, std::uint64_t number) const {
+        map_.remove(c, queue, number, 1U << part_shift(chunks), [&](std::uint32_t part) {
+            chunks.state(part).sub_relaxed(kQueueMemory);
+            chunks.return_chunk(context, part);
+        });
+    }
+
+    /// Makes room for a part's entries.
+    HEAPWOOD_NOINLINE bool extend(const Chunks<Policy>& chunks, Context context, Control& c,
+                                  std::uint32_t queue) const {
+        if (map_.is_full(c, queue)) return false;
+        const std::uint32_t part = chunks.take_chunk(context);
+        if (part == kNone) return false;
+        const std::uint32_t entries = 1U << part_shift(chunks);
+        for (std::uint32_t i = 0; i < entries; ++i) {
+            platform::AtomicRef<std::uint32_t>(chunks.words(part)[i]).store_relaxed(kEmpty);
+        }
+        map_.used(part).store_relaxed(0);
+        chunks.state(part).add_relaxed(kQueueMemory);
+        Policy::pause();
+        if (!map_.install(c, queue, part)) {
+            chunks.state(part).sub_relaxed(kQueueMemory);
+            chunks.return_chunk(context, part);
+            return false;
+        }
+        Policy::pause();
+        platform::AtomicRef<std::uint32_t>(c.room).count_relaxed(entries);
+        return true;
+    }
+
+    Map<Policy> map_;
+};
+
+/// The map's tables, and what is in the queues.
+template <class Policy, template <class> class Map>
+class VirtualQueue<Policy, Map>::Host {
+public:
+    Host(const Geometry& geometry, Place place) : geometry_(geometry), map_(geometry, place) {}
+
+    VirtualQueue queue() const {
+        VirtualQueue q;
+        q.map_ = map_.map();
+        return q;
+    }
+    std::uint64_t bytes() const { return map_.bytes(); }
+    void reset() { map_.reset(); }
+    void set(Control&, std::uint32_t) const {}
+    /// Calls visit(entry) for all that is in a queue. No kernel runs.
+    template <class Visitor>
+    void for_each_entry(const Control& c, std::uint32_t k, std::uint32_t shard, const Heap& pool,
+                        Visitor&& visit) const {
+        const std::uint32_t shift = geometry_.chunk_shift - 2;
+        std::vector<std::uint32_t> entries;
+        for (std::uint64_t at = c.front; at < c.back; at += entries.size()) {
+            const std::uint64_t in_part = at & ((std::uint64_t{1} << shift) - 1);
+            entries.resize(std::min(c.back - at, (std::uint64_t{1} << shift) - in_part));
+            const std::uint64_t part = map_.part(c, geometry_.queue(k, shard), at >> shift);
+            pool.read((part << geometry_.chunk_shift) + in_part * sizeof(std::uint32_t),
+                      entries.data(), entries.size() * sizeof(std::uint32_t));
+            for (const std::uint32_t entry : entries) {
+                if (entry - 1 != kHole) visit(entry - 1);
+            }
+        }
+    }
+
+private:
+    Geometry geometry_;
+    typename Map<Policy>::Host map_;
+};
+
+}  // namespace heapwood::allocators::ouroboros

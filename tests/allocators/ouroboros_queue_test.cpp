@@ -1,0 +1,180 @@
+/// @file
+/// The queues of the Ouroboros allocators alone: in one thread against a std::deque, and in many,
+/// where every entry must come out once.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "allocators/ouroboros/pool.cuh"
+#include "tests/allocators/bodies.h"
+#include "tests/seed.h"
+
+namespace heapwood::tests {
+
+namespace {
+
+using allocators::Context;
+using allocators::Heap;
+using allocators::Place;
+using allocators::PoolConfig;
+using namespace allocators::ouroboros;
+
+template <class Base, template <class> class QueueType>
+struct QueuePolicy : Base {
+    template <class Policy>
+    using Queue = QueueType<Policy>;
+};
+
+/// A pool of 64 chunks of 512 bytes, so that a part of a virtual queue has 128 entries, and the
+/// queue of class 0. Pages: 2048 of them.
+template <class Policy>
+class QueueTest : public ::testing::Test {
+protected:
+    using Queue = typename Policy::template Queue<Policy>;
+    static constexpr std::uint64_t kBytes = 64 * 512;
+
+    QueueTest() { host_.set(control_, 0); }
+
+    bool put(std::uint32_t entry) { return queue_.put(chunks_, {}, control_, 0, 0, entry); }
+    std::uint32_t take() { return queue_.take(chunks_, {}, control_, 0, 0); }
+    std::vector<std::uint32_t> entries() const {
+        std::vector<std::uint32_t> all;
+        host_.for_each_entry(control_, 0, 0, list_.pool(),
+                             [&](std::uint32_t entry) { all.push_back(entry); });
+        return all;
+    }
+    /// Chunks that the list has given away.
+    std::uint64_t chunks_out() const {
+        std::uint64_t out = 0;
+        list_.for_each_region([&](const auto& r) { out += r.allocated ? r.size / 512 : 0; });
+        return out;
+    }
+    /// Has the queue return what it needs no more.
+    void expect_trimmed() {
+        queue_.trim(chunks_, {}, control_, 0);
+        EXPECT_EQ(chunks_out(), 0U);
+        EXPECT_EQ(chunks_.taken(), 0U);
+        for (const std::uint64_t s : states_) EXPECT_EQ(s, 0U);
+    }
+
+    PoolConfig config_{.bytes = kBytes};
+    Geometry geometry_ = Geometry::of(config_, 1);
+    typename Chunks<Policy>::List list_{config_, geometry_.chunk_shift};
+    std::vector<std::uint64_t> states_ = std::vector<std::uint64_t>(geometry_.chunks);
+    std::vector<std::uint32_t> masks_ =
+        std::vector<std::uint32_t>(geometry_.chunks * geometry_.mask_words());
+    std::uint32_t taken_ = 0;
+    Chunks<Policy> chunks_{list_, geometry_, states_.data(), masks_.data(), &taken_};
+    typename Queue::Host host_{geometry_, Place::host};
+    Queue queue_ = host_.queue();
+    Control control_{};
+};
+
+using Policies = ::testing::Types<
+    QueuePolicy<PagesInQueues, StandardQueue>, QueuePolicy<PagesInQueues, VirtualArrayQueue>,
+    QueuePolicy<PagesInQueues, VirtualListQueue>, QueuePolicy<ChunksInQueues, StandardQueue>>;
+TYPED_TEST_SUITE(QueueTest, Policies);
+
+TYPED_TEST(QueueTest, AgreesWithADeque) {
+    Dice dice{test_seed()};
+    std::deque<std::uint32_t> model;
+    this->host_.reset();
+    EXPECT_EQ(this->take(), kNone);
+    const bool of_chunks = TypeParam::kQueuesChunks;
+    const std::size_t most = of_chunks ? 64 : 2048;
+    for (unsigned phase = 0; phase < 40; ++phase) {
+        // Grows in some phases, shrinks in others, and is emptied in the end.
+        const std::uint64_t puts = phase == 39 ? 0 : dice.below(101);
+        for (unsigned i = 0; i < 600 || (phase == 39 && !model.empty()); ++i) {
+            if (dice.below(100) < puts) {
+                const auto entry = static_cast<std::uint32_t>(dice.below(0xfffffff0U));
+                if (model.size() == most) {
+                    if (of_chunks) {
+                        EXPECT_FALSE(this->put(entry));
+                    }
+                    continue;
+                }
+                ASSERT_TRUE(this->put(entry));
+                model.push_back(entry);
+            } else if (model.empty()) {
+                ASSERT_EQ(this->take(), kNone);
+            } else {
+                ASSERT_EQ(this->take(), model.front());
+                model.pop_front();
+            }
+        }
+        ASSERT_EQ(this->entries(), std::vector<std::uint32_t>(model.begin(), model.end()));
+        if (dice.below(3) == 0) this->queue_.trim(this->chunks_, {}, this->control_, 0);
+    }
+    this->expect_trimmed();
+}
+
+TYPED_TEST(QueueTest, TellsThatItIsFull) {
+    this->host_.reset();
+    for (unsigned round = 0; round < 3; ++round) {
+        std::uint32_t count = 0;
+        while (count < 100000 && this->put(count)) ++count;
+        // All chunks, or pages; of an array of parts, what it has places for; or all the pool.
+        EXPECT_GE(count, TypeParam::kQueuesChunks ? 64U : 2048U);
+        EXPECT_LE(count, TypeParam::kQueuesChunks ? 64U : 64U * 128);
+        EXPECT_FALSE(this->put(0));
+        for (std::uint32_t i = 0; i < count; ++i) ASSERT_EQ(this->take(), i);
+        EXPECT_EQ(this->take(), kNone);
+        EXPECT_TRUE(this->put(7)) << "full for ever";
+        EXPECT_EQ(this->take(), 7U);
+    }
+    this->expect_trimmed();
+}
+
+TYPED_TEST(QueueTest, GivesEveryEntryOnce) {
+    constexpr std::uint32_t kThreads = 4;
+    constexpr std::uint32_t kEntries = 15;
+    constexpr std::uint32_t kRounds = 4000;
+    this->host_.reset();
+    // A number of entries wanders between the threads' hands and the queue.
+    std::vector<std::uint32_t> owners(kThreads * kEntries, 1);
+    std::atomic<std::uint32_t> errors{0};
+    std::vector<std::thread> threads;
+    const std::uint64_t seed = test_seed();
+    for (std::uint32_t t = 0; t < kThreads; ++t) {
+        threads.emplace_back([&, t] {
+            Dice dice{seed + t};
+            std::vector<std::uint32_t> own;
+            for (std::uint32_t i = 0; i < kEntries; ++i) own.push_back(t * kEntries + i);
+            for (std::uint32_t i = 0; i < kRounds || !own.empty(); ++i) {
+                if (!own.empty() && (i >= kRounds || dice.below(2) == 0)) {
+                    const std::uint32_t entry = own.back();
+                    own.pop_back();
+                    --owners[entry];  // ordinary accesses: the queue orders them
+                    if (!this->put(entry)) ++errors;
+                } else {
+                    const std::uint32_t entry = this->take();
+                    if (entry == kNone) continue;
+                    if (owners[entry]++ != 0) ++errors;
+                    own.push_back(entry);
+                }
+                if (dice.below(256) == 0) {
+                    this->queue_.trim(this->chunks_, {t, t}, this->control_, 0);
+                }
+            }
+        });
+    }
+    for (std::thread& t : threads) t.join();
+    EXPECT_EQ(errors, 0U);
+    std::vector<std::uint32_t> left;
+    for (std::uint32_t e = this->take(); e != kNone; e = this->take()) left.push_back(e);
+    std::ranges::sort(left);
+    ASSERT_EQ(left.size(), kThreads * kEntries);
+    for (std::uint32_t i = 0; i < left.size(); ++i) EXPECT_EQ(left[i], i);
+    this->expect_trimmed();
+}
+
+}  // namespace
+
+}  // namespace heapwood::tests

@@ -1,0 +1,309 @@
+/// @file
+/// What sets the Ouroboros allocators apart: pages and chunks, when memory returns to the pool,
+/// full queues, and pages in callers' caches.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <random>
+#include <set>
+#include <vector>
+
+#include "allocators/adaptors/adaptor.h"
+#include "allocators/ouroboros_c_s.cuh"
+#include "allocators/ouroboros_c_va.cuh"
+#include "allocators/ouroboros_c_vl.cuh"
+#include "allocators/ouroboros_p_s.cuh"
+#include "allocators/ouroboros_p_va.cuh"
+#include "allocators/ouroboros_p_vl.cuh"
+#include "tests/allocators/fixture.h"
+#include "tests/allocators/subjects.h"
+
+namespace heapwood::tests {
+
+namespace {
+
+using namespace allocators;
+
+/// An allocator whose callers have caches: of any four warps, two share one, and one has none.
+/// Before a walk, and before a request that the test makes alone, the caches are flushed.
+template <class A>
+class Cached : public Adaptor<A> {
+public:
+    class Ref {
+    public:
+        void* allocate(const Context& context, std::size_t bytes) const {
+            return inner_.allocate(cached(context), bytes);
+        }
+        void deallocate(const Context& context, void* p, std::size_t bytes) const {
+            inner_.deallocate(cached(context), p, bytes);
+        }
+        std::uint64_t granted_bytes(const void* p, std::size_t bytes) const {
+            return inner_.granted_bytes(p, bytes);
+        }
+
+    private:
+        friend class Cached;
+        Context cached(Context context) const {
+            context.cache = context.warp % 4 == 3 ? nullptr : &caches_[context.warp / 2];
+            return context;
+        }
+
+        typename A::Ref inner_;
+        CallerCache* caches_;
+    };
+
+    explicit Cached(const PoolConfig& config)
+        : Adaptor<A>(config), caches_(config.callers / 2 + 1) {}
+
+    Ref ref() const {
+        flush();
+        Ref r;
+        r.inner_ = this->inner_.ref();
+        r.caches_ = caches_.data();
+        return r;
+    }
+    void reset() {
+        this->inner_.reset();
+        std::fill(caches_.begin(), caches_.end(), CallerCache{});
+    }
+    template <class Visitor>
+    void for_each_region(Visitor&& visit) const {
+        flush();
+        this->inner_.for_each_region(visit);
+    }
+
+private:
+    void flush() const {
+        for (std::uint32_t i = 0; i < caches_.size(); ++i) {
+            allocators::flush(this->inner_.ref(), {0, 2 * i, &caches_[i]});
+        }
+    }
+
+    mutable std::vector<CallerCache> caches_;
+};
+
+[[maybe_unused]] const bool kEnlisted =
+    enlist<Cached<OuroborosPS>, SerialMachine>("cached_ouroboros_p_s") &&
+    enlist<Cached<OuroborosCVA>, LockstepMachine>("cached_ouroboros_c_va");
+
+/// A pool of 128 chunks of 512 bytes, and what one thread does to it.
+template <class A>
+class OuroborosTest : public ::testing::Test {
+protected:
+    static constexpr std::uint64_t kChunk = 512;
+    static constexpr std::uint64_t kPool = 128 * kChunk;
+    static constexpr bool kChunksInQueues = A::traits().name[10] == 'c';
+
+    void* allocate(std::size_t bytes) { return ref_.allocate({0, 0}, bytes); }
+    void free(void* p, std::size_t bytes) { ref_.deallocate({0, 0}, p, bytes); }
+    /// As many blocks as there are.
+    std::vector<void*> fill(std::size_t bytes) {
+        std::vector<void*> all;
+        for (void* p = allocate(bytes); p != nullptr; p = allocate(bytes)) all.push_back(p);
+        return all;
+    }
+    std::uint64_t allocated_bytes() const { return measure_pool(pool_).allocated_bytes; }
+    void expect_whole() {
+        void* p = allocate(kPool);
+        EXPECT_NE(p, nullptr);
+        free(p, kPool);
+    }
+
+    A pool_{PoolConfig{.bytes = kPool}};
+    typename A::Ref ref_ = pool_.ref();
+};
+
+using AllOuroboros = ::testing::Types<OuroborosPS, OuroborosPVA, OuroborosPVL, OuroborosCS,
+                                      OuroborosCVA, OuroborosCVL>;
+TYPED_TEST_SUITE(OuroborosTest, AllOuroboros);
+
+TYPED_TEST(OuroborosTest, GivesPagesOfPowersOfTwo) {
+    for (const std::size_t bytes :
+         {1U, 16U, 17U, 100U, 128U, 129U, 256U, 257U, 512U, 513U, 1024U}) {
+        void* p = this->allocate(bytes);
+        const bool is_page = bytes <= (this->kChunksInQueues ? 256U : 512U);
+        const std::uint64_t expected = is_page
+                                           ? std::max<std::uint64_t>(16, std::bit_ceil(bytes))
+                                           : platform::round_up<std::uint64_t>(bytes, this->kChunk);
+        EXPECT_EQ(this->ref_.granted_bytes(p, bytes), expected) << bytes;
+        EXPECT_EQ(this->allocated_bytes(), expected);
+        this->free(p, bytes);
+        EXPECT_EQ(this->allocated_bytes(), 0U);
+    }
+}
+
+TYPED_TEST(OuroborosTest, UsesThePoolInFullForAnyClass) {
+    std::mt19937_64 random(test_seed());
+    for (const std::size_t bytes : {64U, 16U, 512U, 32U, 256U, 128U, 16U}) {
+        std::vector<void*> all = this->fill(bytes);
+        EXPECT_EQ(all.size(), this->kPool / bytes);
+        EXPECT_EQ((std::set<void*>(all.begin(), all.end()).size()), all.size());
+        EXPECT_EQ(this->allocated_bytes(), this->kPool);
+        std::shuffle(all.begin(), all.end(), random);
+        // One is enough to be given again.
+        this->free(all.back(), bytes);
+        EXPECT_EQ(this->allocate(bytes), all.back());
+        EXPECT_EQ(this->allocate(bytes), nullptr);
+        for (void* p : all) this->free(p, bytes);
+        EXPECT_EQ(this->allocated_bytes(), 0U);
+    }
+    this->expect_whole();
+}
+
+TYPED_TEST(OuroborosTest, FindsMemoryOfOtherClasses) {
+    // All but one page of every chunk is freed: no chunk for pages of another size, until the last
+    // one of some chunk is.
+    const std::vector<void*> all = this->fill(64);
+    const auto begin = reinterpret_cast<std::uintptr_t>(*std::ranges::min_element(all));
+    std::set<std::uint64_t> seen;
+    std::vector<void*> kept;
+    for (void* p : all) {
+        if (seen.insert((reinterpret_cast<std::uintptr_t>(p) - begin) / this->kChunk).second) {
+            kept.push_back(p);
+        } else {
+            this->free(p, 64);
+        }
+    }
+    EXPECT_EQ(kept.size(), 128U);
+    EXPECT_EQ(this->allocate(128), nullptr);
+    EXPECT_EQ(this->allocate(600), nullptr);
+    EXPECT_EQ(this->allocated_bytes(), kept.size() * 64);
+    this->free(kept.back(), 64);
+    kept.pop_back();
+    void* other = this->allocate(128);
+    EXPECT_NE(other, nullptr);
+    // What has been collected in vain is given again.
+    const std::vector<void*> rest = this->fill(64);
+    EXPECT_EQ(rest.size() + kept.size(), all.size() - 8);
+    for (void* p : rest) this->free(p, 64);
+    for (void* p : kept) this->free(p, 64);
+    this->free(other, 128);
+    EXPECT_EQ(this->allocated_bytes(), 0U);
+    this->expect_whole();
+}
+
+/// An allocator whose queues are far too small.
+template <class Base>
+struct Narrow : Base {
+    static constexpr std::uint32_t kMostEntries = 8;
+    static constexpr std::uint32_t kMostParts = 1;
+};
+
+template <class Policy>
+void expect_full_queues_lose_nothing() {
+    ouroboros::Pool<Narrow<Policy>> pool(PoolConfig{.bytes = 65536});
+    const auto ref = pool.ref();
+    for (const std::size_t bytes : {16U, 64U}) {
+        for (unsigned round = 0; round < 3; ++round) {
+            std::vector<void*> all;
+            for (void* p = ref.allocate({}, bytes); p != nullptr; p = ref.allocate({}, bytes)) {
+                all.push_back(p);
+            }
+            EXPECT_EQ(all.size(), 65536 / bytes);
+            for (void* p : all) ref.deallocate({}, p, bytes);
+            EXPECT_EQ(measure_pool(pool).allocated_bytes, 0U);
+        }
+    }
+    EXPECT_NE(ref.allocate({}, 65536), nullptr);
+}
+
+TEST(OuroborosQueues, LoseNothingWhenFull) {
+    expect_full_queues_lose_nothing<OuroborosPSPolicy>();
+    expect_full_queues_lose_nothing<OuroborosPVAPolicy>();
+    expect_full_queues_lose_nothing<OuroborosCVAPolicy>();
+}
+
+TYPED_TEST(OuroborosTest, ReturnsChunksAtOnceIfTheyAreInQueues) {
+    // Four chunks next to one another, all of whose pages are freed: in the list they are one
+    // block.
+    std::vector<void*> all = this->fill(64);
+    std::ranges::sort(all);
+    for (std::size_t i = 4 * 8; i < 8 * 8; ++i) this->free(all[i], 64);
+    EXPECT_EQ(measure_pool(this->pool_).largest_free > this->kChunk, this->kChunksInQueues);
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        if (i / 32 != 1) this->free(all[i], 64);
+    }
+    this->expect_whole();
+}
+
+TEST(OuroborosGeometry, DescribesPools) {
+    using ouroboros::Geometry;
+    for (const std::uint64_t bytes :
+         {std::uint64_t{16384}, std::uint64_t{100000}, std::uint64_t{1} << 22,
+          (std::uint64_t{1} << 30) + 12345, std::uint64_t{1} << 36, std::uint64_t{1} << 38}) {
+        for (const std::uint32_t fewest : {1U, 2U}) {
+            const Geometry g =
+                Geometry::of(PoolConfig{.bytes = bytes, .multiprocessors = 132}, fewest);
+            const std::uint64_t chunk = std::uint64_t{1} << g.chunk_shift;
+            EXPECT_LE(g.chunks * chunk, bytes);
+            EXPECT_GT((g.chunks + 1) * chunk, bytes);
+            EXPECT_TRUE(chunk == 8192 || g.chunks < 1024);
+            EXPECT_EQ(g.unit_shift, bytes >> 38 == 1 ? 7U : bytes >> 36 == 1 ? 5U : 4U);
+            EXPECT_EQ(g.largest_page(), chunk / fewest);
+            EXPECT_LE(g.shards, 32U);
+            EXPECT_EQ(g.shard_of(g.chunks - 1), g.shards - 1);
+            for (std::uint32_t n = 1; n <= g.largest_page(); ++n) {
+                const std::uint64_t page = std::uint64_t{1} << (g.class_of(n) + g.unit_shift);
+                ASSERT_GE(page, n);
+                ASSERT_TRUE(g.class_of(n) == 0 || page / 2 < n) << n;
+            }
+            for (std::uint32_t k = 0; k < g.classes; ++k) {
+                EXPECT_EQ(std::uint64_t{g.pages(k)} << (k + g.unit_shift), chunk);
+                const std::uint32_t unit = g.unit_of(g.chunks - 1, g.pages(k) - 1, k);
+                EXPECT_EQ(g.chunk_of(unit), g.chunks - 1);
+                EXPECT_EQ(g.page_of(unit, k), g.pages(k) - 1);
+            }
+            for (std::uint32_t m = 0; m < 200; ++m) EXPECT_LT(g.home_of(m), g.shards);
+        }
+    }
+}
+
+TEST(OuroborosCache, KeepsTheLastThreePages) {
+    CallerCache words{};
+    const ouroboros::PageCache cache(words);
+    using ouroboros::CachedPage;
+    EXPECT_FALSE(cache.put(CachedPage(0, 7)).is_page());
+    EXPECT_FALSE(cache.put(CachedPage(3, 8 * 8)).is_page());
+    EXPECT_FALSE(cache.put(CachedPage(0, 0)).is_page());
+    const CachedPage out = cache.put(CachedPage(6, 64 * 5));
+    EXPECT_TRUE(out.has_class(0));
+    EXPECT_EQ(out.unit(), 7U);
+    EXPECT_EQ(cache.take(1), ouroboros::kNone);
+    EXPECT_EQ(cache.take(3), 64U);
+    EXPECT_EQ(cache.take(3), ouroboros::kNone);
+    EXPECT_EQ(cache.take(0), 0U);
+    EXPECT_EQ(cache.take_any().unit(), 320U);
+    EXPECT_FALSE(cache.take_any().is_page());
+    EXPECT_EQ(words.open | words.spare, 0U);
+    EXPECT_TRUE(CachedPage::fits(0, (1U << 28) - 1));
+    EXPECT_FALSE(CachedPage::fits(0, 1U << 28));
+    EXPECT_TRUE(CachedPage::fits(4, 0xfffffff0U));
+}
+
+TYPED_TEST(OuroborosTest, GivesPagesAgainFromTheCache) {
+    TypeParam pool(PoolConfig{.bytes = 4 << 20, .callers = 16});
+    const auto ref = pool.ref();
+    CallerCache cache{};
+    const Context context{0, 0, &cache};
+    void* p = ref.allocate(context, 100);
+    void* q = ref.allocate(context, 100);
+    EXPECT_NE(p, q);
+    ref.deallocate(context, p, 120);
+    EXPECT_EQ(measure_pool(pool).allocated_bytes, 256U) << "it is the caller's";
+    EXPECT_EQ(ref.allocate(context, 70), p);
+    ref.deallocate(context, q, 100);
+    ref.deallocate(context, p, 70);
+    ref.deallocate(context, ref.allocate(context, 4000), 4000);
+    ref.flush(context);
+    EXPECT_EQ(measure_pool(pool).allocated_bytes, 0U);
+    EXPECT_EQ(cache.open | cache.spare, 0U);
+    // A request for all of the pool has its own cache flushed.
+    ref.deallocate(context, ref.allocate(context, 100), 100);
+    EXPECT_NE(ref.allocate(context, 4 << 20), nullptr);
+}
+
+}  // namespace
+
+}  // namespace heapwood::tests

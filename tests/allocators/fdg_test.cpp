@@ -11,8 +11,8 @@
 #include <thread>
 #include <vector>
 
-#include "allocators/adaptors/adaptor.h"
 #include "allocators/fdgmalloc.cuh"
+#include "tests/allocators/cached.h"
 #include "tests/allocators/fixture.h"
 #include "tests/allocators/subjects.h"
 
@@ -26,36 +26,9 @@ using allocators::FDGMalloc;
 using allocators::PoolConfig;
 using allocators::Region;
 
-/// FDGMalloc whose callers have caches: of any four warps, two share one, and one has none.
-class CachedFDG : public allocators::Adaptor<FDGMalloc> {
-public:
-    class Ref : public FDGMalloc::Ref {
-    public:
-        Ref(const FDGMalloc::Ref& inner, CallerCache* caches)
-            : FDGMalloc::Ref(inner), caches_(caches) {}
-        void* allocate(Context context, std::size_t bytes) const {
-            context.cache = context.warp % 4 == 3 ? nullptr : &caches_[context.warp / 2];
-            return FDGMalloc::Ref::allocate(context, bytes);
-        }
-
-    private:
-        CallerCache* caches_;
-    };
-
-    explicit CachedFDG(const PoolConfig& config)
-        : Adaptor(config), caches_(config.callers / 2 + 1) {}
-    Ref ref() const { return {inner_.ref(), caches_.data()}; }
-    void reset() {
-        inner_.reset();
-        std::fill(caches_.begin(), caches_.end(), CallerCache{});
-    }
-
-private:
-    mutable std::vector<CallerCache> caches_;
-};
-
-[[maybe_unused]] const bool kEnlisted = enlist<CachedFDG, SerialMachine>("cached_fdgmalloc") &&
-                                        enlist<CachedFDG, LockstepMachine>("cached_fdgmalloc");
+[[maybe_unused]] const bool kEnlisted =
+    enlist<Cached<FDGMalloc>, SerialMachine>("cached_fdgmalloc") &&
+    enlist<Cached<FDGMalloc>, LockstepMachine>("cached_fdgmalloc");
 
 /// A pool of 512 superblocks for four warps, of which the first two have a cache each.
 class FDGTest : public ::testing::Test {

@@ -12,9 +12,9 @@
 #include <set>
 #include <vector>
 
-#include "allocators/adaptors/adaptor.h"
 #include "allocators/hybrid.cuh"
 #include "tests/allocators/bodies.h"
+#include "tests/allocators/cached.h"
 #include "tests/allocators/subjects.h"
 #include "tests/seed.h"
 
@@ -28,66 +28,8 @@ using allocators::Hybrid;
 using allocators::PoolConfig;
 using allocators::Region;
 
-/// Hybrid whose callers have caches: of any four warps, two share one, and one has none. Before a
-/// walk the caches are flushed.
-class CachedHybrid : public allocators::Adaptor<Hybrid> {
-public:
-    class Ref {
-    public:
-        void* allocate(const Context& context, std::size_t bytes) const {
-            return inner_.allocate(cached(context), bytes);
-        }
-        bool allocate_pair(const Context& context, const std::size_t (&bytes)[2],
-                           void* (&blocks)[2]) const {
-            return inner_.allocate_pair(cached(context), bytes, blocks);
-        }
-        void deallocate(const Context& context, void* p, std::size_t bytes) const {
-            inner_.deallocate(cached(context), p, bytes);
-        }
-        std::uint64_t granted_bytes(const void* p, std::size_t bytes) const {
-            return inner_.granted_bytes(p, bytes);
-        }
-
-    private:
-        friend class CachedHybrid;
-        Context cached(Context context) const {
-            context.cache = context.warp % 4 == 3 ? nullptr : &caches_[context.warp / 2];
-            return context;
-        }
-
-        Hybrid::Ref inner_;
-        CallerCache* caches_;
-    };
-
-    explicit CachedHybrid(const PoolConfig& config)
-        : Adaptor(config), caches_(config.callers / 2 + 1) {}
-
-    Ref ref() const {
-        Ref r;
-        r.inner_ = inner_.ref();
-        r.caches_ = caches_.data();
-        return r;
-    }
-    void reset() {
-        inner_.reset();
-        std::fill(caches_.begin(), caches_.end(), CallerCache{});
-    }
-    template <class Visitor>
-    void for_each_region(Visitor&& visit) const {
-        for (std::uint32_t i = 0; i < caches_.size(); ++i) {
-            allocators::flush(inner_.ref(), {0, 2 * i, &caches_[i]});
-        }
-        inner_.for_each_region(visit);
-    }
-
-private:
-    mutable std::vector<CallerCache> caches_;
-};
-
-static_assert(allocators::Allocator<CachedHybrid>);
-
-[[maybe_unused]] const bool kEnlisted = enlist<CachedHybrid, SerialMachine>("cached_hybrid") &&
-                                        enlist<CachedHybrid, LockstepMachine>("cached_hybrid");
+[[maybe_unused]] const bool kEnlisted = enlist<Cached<Hybrid>, SerialMachine>("cached_hybrid") &&
+                                        enlist<Cached<Hybrid>, LockstepMachine>("cached_hybrid");
 
 /// A pool of 128 blocks of 512 bytes, and what one thread does to it as several callers. The first
 /// two callers have a cache each; the last of the eight for whom the pool is made has none.

@@ -10,13 +10,13 @@
 #include <set>
 #include <vector>
 
-#include "allocators/adaptors/adaptor.h"
 #include "allocators/ouroboros_c_s.cuh"
 #include "allocators/ouroboros_c_va.cuh"
 #include "allocators/ouroboros_c_vl.cuh"
 #include "allocators/ouroboros_p_s.cuh"
 #include "allocators/ouroboros_p_va.cuh"
 #include "allocators/ouroboros_p_vl.cuh"
+#include "tests/allocators/cached.h"
 #include "tests/allocators/fixture.h"
 #include "tests/allocators/subjects.h"
 
@@ -25,64 +25,6 @@ namespace heapwood::tests {
 namespace {
 
 using namespace allocators;
-
-/// An allocator whose callers have caches: of any four warps, two share one, and one has none.
-/// Before a walk, and before a request that the test makes alone, the caches are flushed.
-template <class A>
-class Cached : public Adaptor<A> {
-public:
-    class Ref {
-    public:
-        void* allocate(const Context& context, std::size_t bytes) const {
-            return inner_.allocate(cached(context), bytes);
-        }
-        void deallocate(const Context& context, void* p, std::size_t bytes) const {
-            inner_.deallocate(cached(context), p, bytes);
-        }
-        std::uint64_t granted_bytes(const void* p, std::size_t bytes) const {
-            return inner_.granted_bytes(p, bytes);
-        }
-
-    private:
-        friend class Cached;
-        Context cached(Context context) const {
-            context.cache = context.warp % 4 == 3 ? nullptr : &caches_[context.warp / 2];
-            return context;
-        }
-
-        typename A::Ref inner_;
-        CallerCache* caches_;
-    };
-
-    explicit Cached(const PoolConfig& config)
-        : Adaptor<A>(config), caches_(config.callers / 2 + 1) {}
-
-    Ref ref() const {
-        flush();
-        Ref r;
-        r.inner_ = this->inner_.ref();
-        r.caches_ = caches_.data();
-        return r;
-    }
-    void reset() {
-        this->inner_.reset();
-        std::fill(caches_.begin(), caches_.end(), CallerCache{});
-    }
-    template <class Visitor>
-    void for_each_region(Visitor&& visit) const {
-        flush();
-        this->inner_.for_each_region(visit);
-    }
-
-private:
-    void flush() const {
-        for (std::uint32_t i = 0; i < caches_.size(); ++i) {
-            allocators::flush(this->inner_.ref(), {0, 2 * i, &caches_[i]});
-        }
-    }
-
-    mutable std::vector<CallerCache> caches_;
-};
 
 [[maybe_unused]] const bool kEnlisted =
     enlist<Cached<OuroborosPS>, SerialMachine>("cached_ouroboros_p_s") &&

@@ -26,10 +26,9 @@ struct OutputOptions {
 /// Where to build.
 enum class DeviceChoice { automatic, gpu, cpu };
 
-/// `heapwood build`.
-struct BuildOptions {
+/// How trees are built and timed, and with what: all that verbs which build have in common.
+struct BuildParameters {
     std::vector<std::string> arguments;  ///< the whole command line, for the report
-    std::string scene;
     std::vector<Method> methods{Method::single};
     std::vector<std::string> allocators{"cmalloc"};  ///< names, or "all": the sound ones
     /// The options given that are for the allocators of the single kernel alone, as typed.
@@ -37,8 +36,6 @@ struct BuildOptions {
     DeviceChoice device = DeviceChoice::automatic;
     /// Whether memory outside the allocators' pools is kept from one build for the next.
     allocators::HostPool::Keep host_pool = allocators::HostPool::Keep::slabs;
-    /// Unset: default_pool_bytes.
-    std::optional<PoolSize> pool;
     allocators::Presplit presplit = allocators::Presplit::levels;
     unsigned repeat = 5;
     unsigned warm_up = 1;
@@ -49,6 +46,13 @@ struct BuildOptions {
     kdtree::BuildConfig config;
     std::string preset = "default";  ///< what `config` has where no option says otherwise
     OutputOptions output;
+};
+
+/// `heapwood build`.
+struct BuildOptions : BuildParameters {
+    std::string scene;
+    /// Unset: default_pool_bytes.
+    std::optional<PoolSize> pool;
 };
 
 /// `heapwood list`.

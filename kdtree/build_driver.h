@@ -166,9 +166,10 @@ BuildResult drive(const Machine& machine, const scenes::Scene& scene, const Buil
             if (!estimated) {
                 result.message =
                     explain(result.status, memory.problem(), state, options.pool_bytes);
-                if constexpr (allocators::ExplainsFailure<Alloc>) {
+                if constexpr (allocators::RefusesToOverwrite<Alloc>) {
                     const std::string note = allocator.failure_note();
-                    if (!note.empty()) result.message += "; " + note;
+                    result.overwritten = !note.empty();
+                    if (result.overwritten) result.message += "; " + note;
                 }
                 return false;
             }

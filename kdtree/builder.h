@@ -73,6 +73,9 @@ struct BuildProfile {
 struct BuildResult {
     Status status = Status::done;
     std::string message;
+    /// The pool was exhausted in the sense that the allocator would have had to hand out memory in
+    /// use, noticed that, and refused.
+    bool overwritten = false;
     Tree tree;
     std::vector<double>
         milliseconds;      ///< one per timed run: the kernel (CUDA events), or steady clock

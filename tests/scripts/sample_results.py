@@ -100,6 +100,7 @@ def compare(scenes=("bunny.obj.xz", "models/a & <b>.obj"), pools=("200x", "20x")
                 for i, name in enumerate(allocators)
             }
             small = pool == pools[-1] and len(pools) > 1
+            reference = None if small else times.get("atomicmalloc")
             full = [name for name in allocators if name not in (*NOT_FULL, "cmalloc")]
             fastest = min(full, key=times.get, default=None)
             for name in allocators:
@@ -107,7 +108,7 @@ def compare(scenes=("bunny.obj.xz", "models/a & <b>.obj"), pools=("200x", "20x")
                 if small and failed:
                     cells.append(compare_cell(scene, pool, name, None, failed))
                 else:
-                    slowdown = None if small else times[name] / times["atomicmalloc"]
+                    slowdown = times[name] / reference if reference else None
                     cells.append(compare_cell(scene, pool, name, spread(times[name]),
                                               slowdown=slowdown, fastest=name == fastest))
     return {

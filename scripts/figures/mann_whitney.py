@@ -8,9 +8,9 @@ import math
 
 import numpy as np
 
-# Up to here every count of the exact distribution is a whole number that a double holds: 28
-# samples against 28, or 5 against 4500.
-_EXACT_WAYS = 2**53
+# So many samples, both sets together: then all counts of the exact distribution are whole numbers
+# that a double holds. 28 can be chosen of 56 in less than 2^53 ways.
+_EXACT_SAMPLES = 56
 
 
 def _doubled_ranks(values):
@@ -53,8 +53,8 @@ def p_value(first, second):
         return 1.0
     ranks = _doubled_ranks(np.concatenate([first, second]))
     distance = abs(int(ranks[: len(first)].sum()) - len(first) * (len(ranks) + 1))
-    exact = math.comb(len(ranks), len(first)) <= _EXACT_WAYS
-    return (_exact if exact else _normal)(ranks, len(first), distance)
+    test = _exact if len(ranks) <= _EXACT_SAMPLES else _normal
+    return test(ranks, len(first), distance)
 
 
 def smallest_p_value(first, second):

@@ -39,8 +39,11 @@ class Result:
         try:
             rows = (_compare_rows if self.kind == "compare" else _bench_rows)(self.document)
             self.cells = pd.DataFrame(rows)
+            # A baseline of bench is no allocator at all, and so has no such property.
             self.full = {
-                entry["name"]: entry.get("full", entry.get("full_allocator"))
+                entry["name"]: None
+                if entry.get("baseline")
+                else entry.get("full", entry.get("full_allocator"))
                 for entry in self.document["allocators"]
             }
             self.provenance = dict(self.document["provenance"])

@@ -149,17 +149,9 @@ def series(name, test, title, x, metrics):
 
 SERIES = (
     (series("ad.payload", "ad", "Allocate, deallocate", ("bytes", "payload, bytes", True),
-            TIMED[:1]), (4, 16, 64, 256, 1024)),
-    (series("ad.warps", "ad", "Allocate, deallocate", ("warps", "warps", True), TIMED[:1]),
-     (1, 32, 1024)),
-    (series("ad.pool", "ad", "Allocate, deallocate", ("pool_bytes", "pool, bytes", True),
-            TIMED[:1]), (1 << 20, 1 << 24, 1 << 28)),
+            TIMED[:1]), (4, 64, 1024)),
     (series("alloc.thread.100000", "alloc", "One request a thread, 100,000 threads",
-            ("bytes", "bytes requested", True), TIMED), tuple(2**i for i in range(4, 17))),
-    (series("scaling.16", "scaling", "16 bytes a thread", ("threads", "threads", True), TIMED),
-     tuple(2**i for i in range(0, 21, 2))),
-    (series("mixed.10000", "mixed", "Mixed sizes", ("bytes", "4 to so many bytes", True), TIMED),
-     (4, 64, 1024, 8192)),
+            ("bytes", "bytes requested", True), TIMED), (16, 256, 1024, 65536)),
     (series("fragmentation", "fragmentation", "Range of addresses",
             ("bytes", "bytes requested", True),
             [{"name": "range", "title": "address range / bytes", "unit": "1", "timed": False}]),
@@ -212,14 +204,21 @@ def bench(allocators=ALLOCATORS, published=True, factor=1.0):
                     else:
                         metrics[metric["name"]] = {"value": spread(1 / (1 + base), 3)}
                 cells.append(bench_cell(entry["id"], allocator, x, metrics))
+    names = [
+        {"name": name, "title": name.title(), "full_allocator": name not in NOT_FULL}
+        for name in allocators
+    ]
+    # What needs no allocator, beside those that do.
+    names.append({"name": "prefix-sum", "title": "A prefix sum", "full_allocator": False,
+                  "baseline": True})
+    for x in (4, 64, 1024):
+        metrics = {"alloc_ms": {"cold": None, "warm": spread(0.004 * factor, 10)}}
+        cells.append(bench_cell("ad.payload", "prefix-sum", x, metrics))
     result = {
         "schema": 1,
         "report": "bench",
         "provenance": {**PROVENANCE, "arguments": ["heapwood", "bench"]},
-        "allocators": [
-            {"name": name, "title": name.title(), "full_allocator": name not in NOT_FULL}
-            for name in allocators
-        ],
+        "allocators": names,
         "series": [entry for entry, _ in SERIES],
         "cells": cells,
     }

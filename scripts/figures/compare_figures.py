@@ -15,8 +15,8 @@ def figures(result):
     """Yields (name, figure) of each."""
     for pool in result.document["pools"]:
         cells = result.cells[result.cells.pool == pool]
-        reference = cells[cells.allocator == REFERENCE]
-        if len(reference) and reference.slowdown.notna().all():
+        done = cells[cells.outcome == "done"]
+        if len(done) and done.slowdown.notna().all():
             yield f"slowdown-{pool}", _slowdown(result, pool, cells)
         else:
             yield f"time-{pool}", _time(result, pool, cells)
@@ -24,8 +24,13 @@ def figures(result):
         yield "pool-size", _pool_size(result)
 
 
-def _scene_name(path):
-    return path if path.startswith("gen:") else pathlib.PurePath(path).name.split(".obj")[0]
+def _scene_names(scenes):
+    """Short names by path: bunny for models/bunny.obj.xz, unless two were the same."""
+    short = {
+        path: path if path.startswith("gen:") else pathlib.PurePath(path).name.split(".obj")[0]
+        for path in scenes
+    }
+    return short if len(set(short.values())) == len(short) else {path: path for path in scenes}
 
 
 def _notes(result, *more):
@@ -38,7 +43,7 @@ def _notes(result, *more):
 
 
 def _rows(result, cells, title, subtitle, notes):
-    """A figure with a panel for each scene and a row for each allocator; yields the panels."""
+    """A figure, and for each scene a panel with its cells, a row for each allocator."""
     names = list(cells.allocator.unique())
     scenes = list(cells.scene.unique())
     left = canvas.names_width(map(result.name, names))
@@ -46,29 +51,32 @@ def _rows(result, cells, title, subtitle, notes):
         len(scenes), 3, 1.9, 0.2 + 0.16 * len(names), left=left, right=0.35
     )
     figure, panels = page.draw(title, subtitle, notes)
-    for axes, scene in zip(panels, scenes):
+    parts = []
+    for axes, (scene, title) in zip(panels, _scene_names(scenes).items()):
         rows = cells[cells.scene == scene].set_index("allocator").reindex(names)
-        axes.set_title(_scene_name(scene))
+        parts.append((axes, rows))
+        axes.set_title(title)
         axes.set_ylim(len(names) - 0.4, -0.6)
         axes.set_yticks(range(len(names)), [result.name(name) for name in names], fontsize=7)
         axes.tick_params(axis="y", length=0)
         axes.grid(axis="y", visible=False)
         for tick, fastest in zip(axes.get_yticklabels(), rows.fastest):
             tick.set_fontweight("bold" if fastest is True else "normal")
-    return figure, [
-        (axes, cells[cells.scene == scene].set_index("allocator").reindex(names))
-        for axes, scene in zip(panels, scenes)
-    ]
+    return figure, parts
 
 
 def _slowdown(result, pool, cells):
     """Bars from 1x, the time of the reference; the way left of it is faster."""
+    others = sorted(set(cells[cells.outcome == "done"].baseline) - {pool})
+    elsewhere = [f"Where {REFERENCE} was not done: over its time with pool {', '.join(others)}."]
     figure, panels = _rows(
         result,
         cells,
         f"Slowdown against {REFERENCE}, pool {pool}",
-        "T_build over that of the same scene; logarithmic",
-        _notes(result, "Dark and bold: the fastest full allocator."),
+        f"T_build over {REFERENCE}'s on the same scene; logarithmic",
+        _notes(
+            result, "Dark and bold: the fastest full allocator.", *(elsewhere if others else [])
+        ),
     )
     known = cells.slowdown.dropna()
     low, high = min(0.8, known.min() / 1.1), max(2, known.max() * 1.9)
@@ -100,7 +108,7 @@ def _time(result, pool, cells):
         result,
         cells,
         f"T_build, pool {pool}",
-        f"milliseconds, logarithmic; no slowdowns, for {REFERENCE} was not done everywhere",
+        f"milliseconds, logarithmic; no slowdowns, for some scene has no time of {REFERENCE}",
         _notes(result, "Dark and bold: the fastest full allocator."),
     )
     for axes, rows in panels:
@@ -130,13 +138,13 @@ def _failures(cells):
         ["allocator", "pool", "outcome"], sort=False
     ):
         everywhere = rows.scene.nunique() == cells.scene.nunique()
-        where = "" if everywhere else " in " + ", ".join(map(_scene_name, rows.scene))
+        where = "" if everywhere else " in " + ", ".join(map(_scene_names(cells.scene.unique()).get, rows.scene))
         entries.append(f"{name} at {pool}{where} ({outcome_text(outcome)})")
     return [f"Without a time: {'; '.join(entries)}."] if entries else []
 
 
 def _pool_size(result):
-    cells = result.cells
+    cells = result.cells.dropna(subset=["multiple"])
     names = list(cells.allocator.unique())
     styles = Styles(names)
     scenes = list(cells.scene.unique())
@@ -152,9 +160,9 @@ def _pool_size(result):
         "T_build in ms against the pool as a multiple of the root node's array; logarithmic",
         _notes(result, *_failures(cells)),
     )
-    for axes, scene in zip(panels, scenes):
+    for axes, (scene, title) in zip(panels, _scene_names(scenes).items()):
         here = cells[cells.scene == scene].dropna(subset=["median"])
-        axes.set_title(_scene_name(scene))
+        axes.set_title(title)
         axes.set_ylabel("ms")
         axes.set_xlabel("pool / root array")
         canvas.scale_x(axes, cells[cells.scene == scene].multiple, log=True)

@@ -14,9 +14,6 @@ OUTCOMES = {
     "nodes_exhausted": "out of nodes",
     "references_exhausted": "out of references",
     "out_of_memory": "out of memory",
-    "verification_failed": "wrong",
-    "wrong_tree": "wrong tree",
-    "not_run": "not run",
 }
 
 
@@ -27,7 +24,8 @@ class ResultError(Exception):
 class Result:
     """A result file: `kind` is "compare" or "bench", `document` the JSON, `cells` a table.
 
-    Columns of `cells` for compare: scene, pool, allocator, multiple, outcome, slowdown, fastest;
+    Columns of `cells` for compare: scene, pool, allocator, multiple (NaN: needs no pool), outcome,
+    slowdown, baseline (the pool of its reference), fastest;
     for bench: series, metric, phase ("cold", "warm" or "value"), allocator, x, outcome, by;
     for both: median, min, max, and samples as a list. Cells without figures have none of these.
     """
@@ -110,9 +108,10 @@ def _compare_rows(document):
             "scene": cell["scene"],
             "pool": cell["pool"],
             "allocator": cell["build"]["allocator"],
-            "multiple": cell["build"]["pool_multiple"],
+            "multiple": cell["build"]["pool_multiple"] or None,
             "outcome": cell["outcome"],
-            "slowdown": cell["build"]["slowdown"],
+            "slowdown": cell["build"]["slowdown"] if cell["outcome"] == "done" else None,
+            "baseline": cell["baseline_pool"],
             "fastest": cell["fastest_full"],
             **_figures(cell["build"]["ms"] if cell["outcome"] == "done" else None),
         }

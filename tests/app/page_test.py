@@ -78,10 +78,13 @@ class PageTest(unittest.TestCase):
         best = self.browser.run("return [...document.querySelectorAll('#pool-200x td.best')]"
                                 ".map(cell => cell.textContent)")
         self.assertEqual(best, ["2.20x", "2.20x"])
-        # At 20x there is no reference, and so there are times.
-        self.assertEqual(self.column("#pool-20x", "atomicmalloc*"), ["out of pool"] * 2)
+        # At 20x the reference ran out, and its time is that with 200x.
+        self.assertEqual(self.column("#pool-20x", "atomicmalloc* ms"), ["out of pool"] * 2)
         self.assertEqual(self.column("#pool-20x", "cmalloc"), ["hang", "hang"])
-        self.assertEqual(self.column("#pool-20x", "hybrid"), ["1.760", "3.520"])
+        self.assertEqual(self.column("#pool-20x", "hybrid"), ["2.20x", "2.20x"])
+        caption = "return document.querySelector(arguments[0] + ' caption').textContent"
+        self.assertIn("with pool 200x", self.browser.run(caption, "#pool-20x"))
+        self.assertNotIn("with pool", self.browser.run(caption, "#pool-200x"))
         why = self.browser.run("return document.querySelector('#pool-20x td.failed').title")
         self.assertEqual(why, "the pool of atomicmalloc </script> & so on")
         self.assertEqual(self.column("#registers", "published, uncoalesced"), ["16"] * 6)
@@ -145,6 +148,22 @@ class PageTest(unittest.TestCase):
         for name, factor in (("cmalloc", 1.9), ("hybrid", 2.2), ("buddy", 2.5)):
             width = bars[f"{name}: {factor:.2f}x"]
             self.assertAlmostEqual(width / math.log(factor), one, places=3)
+
+    def test_times_where_there_is_no_reference(self):
+        names = ("cmalloc", "hybrid", "levels")
+        results = sample_results.compare(("a/x.obj", "b/x.obj"), allocators=names)
+        for cell in results["cells"]:
+            if cell["build"]["allocator"] == "levels":  # the reference method has no pool
+                cell["build"]["pool_multiple"] = 0
+        self.show(results)
+        # The short names would be the same.
+        self.assertEqual(self.column("#pool-20x", "scene"), ["a/x.obj", "b/x.obj"])
+        self.assertEqual(self.column("#pool-20x", "cmalloc"), ["hang", "hang"])
+        self.assertEqual(self.column("#pool-20x", "hybrid"), ["1.040", "2.080"])
+        points = "return document.querySelectorAll(arguments[0] + ' svg circle').length"
+        self.assertEqual(self.browser.run(points, "#pool-20x"), 4)
+        lines = "return document.querySelectorAll('#time-against-pool-size .line').length"
+        self.assertEqual(self.browser.run(lines), 4)
 
     def test_lines_of_pool_size(self):
         lines = self.browser.run(
@@ -219,7 +238,7 @@ class PageTest(unittest.TestCase):
         results["cells"] = []
         self.show(results)
         self.assertEqual(self.browser.run(warning), ["Incomplete: not every cell was measured."])
-        self.assertEqual(self.column("#pool-20x", "cmalloc"), ["not run"])
+        self.assertEqual(self.column("#pool-20x", "cmalloc"), ["unfinished"])
         self.show(sample_results.compare(("x.obj",), ("20x",), ("atomicmalloc",)))
         self.assertEqual(self.column("#pool-20x", "atomicmalloc* ms"), ["0.800"])
 

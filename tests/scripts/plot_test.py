@@ -65,7 +65,13 @@ class FiguresTest(unittest.TestCase):
         cls.holder = tempfile.TemporaryDirectory()
         folder = pathlib.Path(cls.holder.name)
         cls.out = folder / "out"
-        documents = {"c": sample_results.compare(), "b": sample_results.bench()}
+        names = ("awmalloc", "cudamalloc", "cmalloc", "hybrid", "levels")
+        without_reference = sample_results.compare(scenes=("a/x.obj", "b/x.obj"), allocators=names)
+        for cell in without_reference["cells"]:
+            if cell["build"]["allocator"] == "levels":  # the reference method has no pool
+                cell["build"]["pool_multiple"] = 0
+        documents = {"c": sample_results.compare(), "b": sample_results.bench(),
+                     "n": without_reference}
         cls.code, cls.output = run(folder, documents)
 
     @classmethod
@@ -77,7 +83,8 @@ class FiguresTest(unittest.TestCase):
 
     def test_every_figure_as_png_and_svg(self):
         self.assertEqual(self.code, 0, self.output)
-        wanted = {"c-slowdown-200x", "c-time-20x", "c-pool-size"}
+        wanted = {"c-slowdown-200x", "c-slowdown-20x", "c-pool-size"}
+        wanted |= {"n-time-200x", "n-time-20x", "n-pool-size"}
         wanted |= {f"b-{s['id'].replace('.', '-')}" for s, _ in sample_results.SERIES}
         files = {path.name for path in self.out.iterdir()}
         self.assertEqual(files, {f"{name}.{end}" for name in wanted for end in ("png", "svg")})
@@ -102,12 +109,19 @@ class FiguresTest(unittest.TestCase):
         self.assertIn("a & <b>", words)
         for text in ("atomicmalloc*", "hybrid", "1.00x", "2.20x", "20.0x"):
             self.assertEqual(words.count(text), 2, text)
+        self.assertNotIn("Where atomicmalloc", " ".join(words))
+        # At 20x it ran out of the pool.
+        words = self.words("c-slowdown-20x")
+        for text in ("out of pool", "hang", "hybrid", "2.20x", "20.0x"):
+            self.assertEqual(words.count(text), 2, text)
+        self.assertIn("Where atomicmalloc was not done: over its time with pool 200x.", words)
 
     def test_times_where_there_is_no_reference(self):
-        words = self.words("c-time-20x")
-        for text in ("out of pool", "hang", "hybrid", "cudamalloc"):
+        words = self.words("n-time-20x")
+        for text in ("hang", "hybrid", "cudamalloc", "levels"):
             self.assertEqual(words.count(text), 2, text)
-        self.assertIn("1.76", words)
+        self.assertIn("1.52", words)
+        self.assertIn("a/x.obj", words)  # the short names would be the same
         self.assertFalse([text for text in words if text.endswith("x") and text[:1].isdigit()])
 
     def test_time_against_pool_size(self):
@@ -117,6 +131,8 @@ class FiguresTest(unittest.TestCase):
         self.assertEqual(words.count("hybrid"), 2)
         note = "Without a time: atomicmalloc at 20x (out of pool); cmalloc at 20x (hang)."
         self.assertIn(note, " ".join(words))
+        words = self.words("n-pool-size")
+        self.assertEqual((words.count("hybrid"), words.count("levels")), (2, 0))
 
     def test_series_of_bench(self):
         words = self.words("b-alloc-thread-100000")
@@ -248,7 +264,7 @@ class CallsTest(unittest.TestCase):
         document = sample_results.compare(scenes=("x.obj",), pools=("20x",))
         document["complete"] = False
         cell = document["cells"][-1]
-        cell["outcome"], cell["build"]["ms"], cell["build"]["slowdown"] = "not_run", None, None
+        cell["outcome"], cell["build"]["ms"], cell["build"]["slowdown"] = "unfinished", None, None
         bench = sample_results.bench()
         for entry in bench["cells"]:
             if entry["series"] == "oom":
@@ -260,7 +276,7 @@ class CallsTest(unittest.TestCase):
         self.assertFalse((self.folder / "out" / "c-pool-size.svg").exists())
         self.assertFalse((self.folder / "out" / "b-oom.svg").exists())
         words = [text for text, _, _ in texts(self.folder / "out" / "c-slowdown-20x.svg")]
-        self.assertIn("not run", words)
+        self.assertIn("unfinished", words)
         self.assertIn("Incomplete: not all cells were measured.", words)
 
     def test_as_a_program_and_twice_the_same_bytes(self):

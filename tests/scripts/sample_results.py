@@ -37,7 +37,8 @@ def spread(median, number=5, width=0.02):
     }
 
 
-def compare_cell(scene, pool, allocator, ms, outcome="done", slowdown=None, fastest=False):
+def compare_cell(scene, pool, allocator, ms, outcome="done", slowdown=None, baseline=None,
+                 fastest=False):
     """A cell of compare; `ms` is a spread, or None if it is not done."""
     done = ms is not None
     kernel = {"registers": 24, "stack_bytes": 0, "spill_store_bytes": 0, "spill_load_bytes": 0}
@@ -47,6 +48,7 @@ def compare_cell(scene, pool, allocator, ms, outcome="done", slowdown=None, fast
         "outcome": outcome,
         "message": None if done else f"the pool of {allocator} </script> & so on",
         "fastest_full": fastest,
+        "baseline_pool": baseline,
         "build": {
             "method": "single",
             "allocator": allocator,
@@ -65,7 +67,7 @@ def compare_cell(scene, pool, allocator, ms, outcome="done", slowdown=None, fast
             "warps": 2640 if done else None,
         },
         "memory": {"pool_bytes": 1000, "total_bytes": 1500} if done else None,
-        "tree": {"references_per_triangle": 3.72, "sah_1_1_5": 84.6} if done else None,
+        "tree": {"references_per_triangle": 3.72, "digest": "fd39d48d3ed2b2c9"} if done else None,
         "allocations": {
             "requests": 128000,
             "frees": 128000,
@@ -91,7 +93,7 @@ def compare_cell(scene, pool, allocator, ms, outcome="done", slowdown=None, fast
 
 def compare(scenes=("bunny.obj.xz", "models/a & <b>.obj"), pools=("200x", "20x"),
             allocators=ALLOCATORS, factor=1.0):
-    """A whole result; atomicmalloc runs out of the smallest of several pools."""
+    """A whole result; atomicmalloc runs out of the last of several pools, cmalloc hangs there."""
     cells = []
     for number, scene in enumerate(scenes):
         for pool in pools:
@@ -100,17 +102,19 @@ def compare(scenes=("bunny.obj.xz", "models/a & <b>.obj"), pools=("200x", "20x")
                 for i, name in enumerate(allocators)
             }
             small = pool == pools[-1] and len(pools) > 1
-            reference = None if small else times.get("atomicmalloc")
+            reference = times.get("atomicmalloc")
+            baseline = (pools[0] if small else pool) if reference else None
             full = [name for name in allocators if name not in (*NOT_FULL, "cmalloc")]
             fastest = min(full, key=times.get, default=None)
             for name in allocators:
                 failed = {"atomicmalloc": "pool_exhausted", "cmalloc": "hang"}.get(name)
                 if small and failed:
-                    cells.append(compare_cell(scene, pool, name, None, failed))
+                    cells.append(compare_cell(scene, pool, name, None, failed, baseline=baseline))
                 else:
                     slowdown = times[name] / reference if reference else None
                     cells.append(compare_cell(scene, pool, name, spread(times[name]),
-                                              slowdown=slowdown, fastest=name == fastest))
+                                              slowdown=slowdown, fastest=name == fastest,
+                                              baseline=baseline))
     return {
         "schema": 1,
         "kind": "compare",
@@ -119,14 +123,13 @@ def compare(scenes=("bunny.obj.xz", "models/a & <b>.obj"), pools=("200x", "20x")
         "pools": list(pools),
         "allocators": [
             {"name": name, "title": name.title(), "source": "made up",
-             "full": name not in NOT_FULL}
+             "full": name not in NOT_FULL, "method": "single"}
             for name in allocators
         ],
         "scenes": [
             {"path": path, "digest": "0123456789abcdef", "triangles": 69451 * (i + 1),
              "vertices": 35947, "degenerate": 0,
-             "bounds": {"lo": [0, 0, 0], "hi": [1, 1, 1]}, "root_bytes": 2222432,
-             "tree_digest": "fd39d48d3ed2b2c9"}
+             "bounds": {"lo": [0, 0, 0], "hi": [1, 1, 1]}, "root_bytes": 2222432}
             for i, path in enumerate(scenes)
         ],
         "cells": cells,

@@ -22,9 +22,16 @@ function timeOf(found) {
     return found && found.outcome === 'done' && found.build.ms ? found.build.ms.median : null;
 }
 
-/* Whether slowdowns can be shown for a pool: the reference was done in every scene. */
+/* Whether slowdowns can be shown for a pool: every scene has a time of the reference. */
 function hasReference(pool) {
-    return RESULTS.scenes.every(scene => timeOf(find(scene, pool, REFERENCE)) !== null);
+    const done = RESULTS.cells.filter(found => found.pool === pool && timeOf(found) !== null);
+    return done.length > 0 && done.every(found => found.build.slowdown !== null);
+}
+
+/* Short names of scenes, unless two were the same. */
+function sceneName(path) {
+    const short = new Set(RESULTS.scenes.map(scene => stem(scene.path)));
+    return short.size === RESULTS.scenes.length ? stem(path) : path;
 }
 
 function section(title, ...contents) {
@@ -54,7 +61,6 @@ function paperTable(pool) {
         const counted = cells.filter(found => found.allocations)
             .reduce((most, found) => !most || found.allocations.requests > most.requests ?
                     found.allocations : most, null);
-        const reference = timeOf(find(scene, pool, REFERENCE));
         return [
             {...words(sceneName(scene.path)), title: scene.path},
             cell(grouped(scene.triangles), scene.triangles),
@@ -62,19 +68,23 @@ function paperTable(pool) {
             known(counted && counted.requests, grouped),
             known(counted && counted.mean_bytes, value => value.toFixed(1)),
             known(counted && counted.deviation_bytes, value => value.toFixed(1)),
-            ...(relative ? [cell(timeText(reference), reference)] : []),
+            ...(relative ? [timeCell(find(scene, pool, REFERENCE), false)] : []),
             ...others.map(name => timeCell(find(scene, pool, name), relative)),
         ];
     });
-    const what = relative ? `T_build over that of ${REFERENCE}` :
-        `T_build in ms: ${REFERENCE} was not done everywhere, so there are no slowdowns`;
-    return sortableTable(`${what}. ◂ the fastest full allocator.`, columns, rows);
+    const baselines = new Set(RESULTS.cells.filter(found => found.pool === pool)
+        .map(found => found.baseline_pool).filter(other => other !== null && other !== pool));
+    const what = !relative ?
+        `T_build in ms: some scene has no time of ${REFERENCE}, so there are no slowdowns.` :
+        `T_build over that of ${REFERENCE}` +
+        (baselines.size ? `; where it was not done, over its time with pool ${[...baselines].join()}.` : '.');
+    return sortableTable(what + ' ◂ the fastest full allocator.', columns, rows);
 }
 
 function timeCell(found, relative) {
     const time = timeOf(found);
     if (time === null) {
-        const outcome = found ? found.outcome : 'not_run';
+        const outcome = found ? found.outcome : 'unfinished';
         return cell(outcomeText(outcome), null, 'failed', found ? found.message : null);
     }
     const look = found.fastest_full ? 'best' : '';
@@ -96,7 +106,7 @@ function bars(pool) {
             return {
                 name: starred(name), full: FULL.get(name), best: found && found.fastest_full, value,
                 text: value === null ? '' : relative ? factorText(value) : timeText(value) + ' ms',
-                word: outcomeText(found ? found.outcome : 'not_run'),
+                word: outcomeText(found ? found.outcome : 'unfinished'),
             };
         });
         const high = Math.max(2, low * 2, ...all) * 1.9;
@@ -111,7 +121,7 @@ function poolPanels() {
             name: starred(name),
             look: lookOf(index, name === REFERENCE),
             points: RESULTS.pools.map(pool => find(scene, pool, name))
-                .filter(found => timeOf(found) !== null)
+                .filter(found => timeOf(found) !== null && found.build.pool_multiple > 0)
                 .map(found => ({
                     x: found.build.pool_multiple, y: timeOf(found),
                     hint: `${name}, pool ${found.pool}: ${timeText(timeOf(found))} ms`,
@@ -196,8 +206,11 @@ function provenance() {
         if (key !== 'configuration') add(key, value);
         else Object.entries(value).forEach(entry => add(...entry));
     }
-    RESULTS.scenes.forEach(scene => add(scene.path, `digest of the scene ${scene.digest}, of its ` +
-                                                    `tree ${scene.tree_digest || 'unknown'}`));
+    RESULTS.scenes.forEach(scene => {
+        const done = RESULTS.cells.find(found => found.scene === scene.path && timeOf(found) !== null);
+        add(scene.path, `digest of the scene ${scene.digest}, of its tree ` +
+                        (done && done.tree ? done.tree.digest : 'unknown'));
+    });
     const save = element('button', {type: 'button', id: 'save'}, 'Save the results as JSON');
     save.addEventListener('click', () => {
         const blob = new Blob([JSON.stringify(RESULTS, null, 2)], {type: 'application/json'});

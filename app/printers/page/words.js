@@ -5,9 +5,6 @@ const OUTCOMES = {
     nodes_exhausted: 'out of nodes',
     references_exhausted: 'out of references',
     out_of_memory: 'out of memory',
-    verification_failed: 'wrong',
-    wrong_tree: 'wrong tree',
-    not_run: 'not run',
 };
 
 function outcomeText(outcome) {
@@ -37,7 +34,8 @@ function percentText(part) {
     return (100 * part).toFixed(1) + ' %';
 }
 
-function sceneName(path) {
+/* bunny for models/bunny.obj.xz. */
+function stem(path) {
     return path.startsWith('gen:') ? path : path.split('/').pop().split('.obj')[0];
 }
 

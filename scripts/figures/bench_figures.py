@@ -4,17 +4,9 @@ import pandas as pd
 
 from figures import canvas, labels
 from figures.results import outcome_text
-from figures.style import FAINT, Styles
+from figures.style import Styles, published_line
 
 _PHASES = {"cold": ", first iteration", "warm": "", "value": ""}
-_PUBLISHED = {
-    "color": FAINT,
-    "linestyle": (0, (1, 2)),
-    "marker": ".",
-    "markersize": 2.5,
-    "linewidth": 0.8,
-    "markeredgewidth": 0,
-}
 
 
 def figures(result):
@@ -65,7 +57,10 @@ def _failures(series, cells):
 
 def _notes(result, series, cells):
     stars = ["* no full allocator."] if _starred(result, cells) else []
-    return [*_failures(series, cells), *stars, f"Medians; bars from least to most. {result.where()}"]
+    others = [line for line in result.document.get("published", []) if line["series"] == series["id"]]
+    sources = [f"Grey: {source}." for source in dict.fromkeys(line["source"] for line in others)]
+    where = f"Medians; bars from least to most. {result.where()}"
+    return [*_failures(series, cells), *stars, *sources, where]
 
 
 def _starred(result, cells):
@@ -73,14 +68,17 @@ def _starred(result, cells):
 
 
 def _published(result, series, metric, phase):
-    """The published lines beside ours: (name, x, values). They were measured warm."""
+    """The published lines beside ours: (name, [(x, value)]). They were measured warm.
+
+    A time of 0 there is a run that failed.
+    """
     if phase == "cold":
         return []
     return [
         (f"{line['name']} ({line['device']})", pairs)
         for line in result.document.get("published", [])
         if line["series"] == series["id"] and line["metric"] == metric["name"]
-        for pairs in [[p for p in zip(line["x"], line["values"]) if p[1] is not None]]
+        for pairs in [[point for point in zip(line["x"], line["values"]) if point[1]]]
         if pairs
     ]
 
@@ -117,10 +115,11 @@ def _lines(result, series, cells, panels):
             metric["timed"] or (positive and max(positive) / min(positive) > 50),
         )
         ends = []
-        for name, pairs in lines:
+        for place, (name, pairs) in enumerate(lines):
+            look = published_line(place)
             x, y = zip(*pairs)
-            axes.plot(x, y, **_PUBLISHED)
-            ends.append((name, x[-1], y[-1], _PUBLISHED))
+            axes.plot(x, y, **look)
+            ends.append((name, x[-1], y[-1], look))
         for name, rows in here.groupby("allocator", sort=False):
             rows = rows.sort_values("x")
             look = styles.line(name)

@@ -94,11 +94,11 @@ def logarithmic_x(axes, low, high, unit=""):
 
 
 def scale_y(axes, values, log):
-    """A logarithmic axis for positive values of several sizes, else one from zero."""
+    """An axis for the values: logarithmic, for those that are positive, or from zero."""
     values = np.asarray(values, dtype=float)
-    if log and len(values) and values.min() > 0:
+    if log and (values > 0).any():
         axes.set_yscale("log")
-        low, high = values.min(), values.max()
+        low, high = values[values > 0].min(), values.max()
         room = max(high / low, 2) ** 0.05
         axes.set_ylim(low / room, high * room)
         wide = high / low > 30

@@ -70,7 +70,8 @@ def label_ends(axes, ends):
             color=look["color"],
             marker=look["marker"],
             markersize=look["markersize"],
-            markeredgewidth=0,
+            markerfacecolor=look.get("markerfacecolor", look["color"]),
+            markeredgewidth=look["markeredgewidth"],
             **outside,
         )
         axes.annotate(

@@ -56,6 +56,19 @@ matplotlib.rcParams.update(
 )
 
 
+def published_line(place):
+    """The look of others' published figures: grey, thin and hollow; `place` tells them apart."""
+    return {
+        "color": FAINT,
+        "linestyle": _DASHES[1 + place % 3],
+        "marker": _MARKERS[place % len(_MARKERS)],
+        "markersize": 3,
+        "markerfacecolor": "white",
+        "markeredgewidth": 0.5,
+        "linewidth": 0.7,
+    }
+
+
 class Styles:
     """The look of every allocator that is drawn, as keywords of `Axes.plot`."""
 

@@ -143,7 +143,9 @@ class FiguresTest(unittest.TestCase):
             self.assertIn(f"{title}, first iteration", words)
         self.assertEqual(words.count("hybrid"), 4)
         self.assertEqual(words.count("RegEff-C (TITAN V)"), 1)
+        self.assertIn("Grey: Winter et al. 2021.", words)
         self.assertEqual(words.count("bytes requested"), 4)
+        self.assertNotIn("0", words)  # the axes are logarithmic, though a published time is 0
         self.assertIn("Without a figure: cmalloc hang at 64Ki.", words)
         words = self.words("b-ad-payload")
         self.assertEqual(words.count("prefix-sum"), 1)  # a baseline: warm only, and no asterisk

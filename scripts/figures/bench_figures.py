@@ -57,8 +57,9 @@ def _failures(series, cells):
 
 def _notes(result, series, cells):
     stars = ["* no full allocator."] if _starred(result, cells) else []
-    others = [line for line in result.document.get("published", []) if line["series"] == series["id"]]
-    sources = [f"Grey: {source}." for source in dict.fromkeys(line["source"] for line in others)]
+    published = result.document.get("published", [])
+    others = [line["source"] for line in published if line["series"] == series["id"]]
+    sources = [f"Grey: {source}." for source in dict.fromkeys(others)]
     where = f"Medians; bars from least to most. {result.where()}"
     return [*_failures(series, cells), *stars, *sources, where]
 

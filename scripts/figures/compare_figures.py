@@ -133,12 +133,13 @@ def _time(result, pool, cells):
 def _failures(cells):
     """In words, who had no time where."""
     failed = cells[cells["median"].isna()]
+    names = _scene_names(cells.scene.unique())
     entries = []
     for (name, pool, outcome), rows in failed.groupby(
         ["allocator", "pool", "outcome"], sort=False
     ):
         everywhere = rows.scene.nunique() == cells.scene.nunique()
-        where = "" if everywhere else " in " + ", ".join(map(_scene_names(cells.scene.unique()).get, rows.scene))
+        where = "" if everywhere else " in " + ", ".join(names[scene] for scene in rows.scene)
         entries.append(f"{name} at {pool}{where} ({outcome_text(outcome)})")
     return [f"Without a time: {'; '.join(entries)}."] if entries else []
 

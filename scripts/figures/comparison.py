@@ -53,12 +53,13 @@ class Comparison:
             raise MismatchError(f"{first.path} and {second.path} have no cell in common")
         self.cells = [self._judge(key, old[key], new[key]) for key in shared]
         self._only = len(old) - len(shared), len(new) - len(shared)
-        self._blind = sum(
-            cell.p is not None
-            and smallest_p_value(len(old[cell.key]["samples"]), len(new[cell.key]["samples"])) > alpha
+        tested = [
+            smallest_p_value(len(old[cell.key]["samples"]), len(new[cell.key]["samples"]))
             for cell in self.cells
-        )
-        self._tested = sum(cell.p is not None for cell in self.cells)
+            if cell.p is not None
+        ]
+        self._blind = sum(smallest > alpha for smallest in tested)
+        self._by_chance = (len(tested) - self._blind) * alpha
 
     @property
     def worse(self):
@@ -74,8 +75,8 @@ class Comparison:
         ]
         sentences = [f"{len(verdicts)} cells: {', '.join(counts)}."]
         sentences.append(
-            f"Were nothing changed, about {(self._tested - self._blind) * self._alpha:.1f} would be "
-            f"called faster or slower by chance (alpha {self._alpha:g})."
+            f"Were nothing changed, about {self._by_chance:.1f} would be called faster or slower by "
+            f"chance (alpha {self._alpha:g})."
         )
         if self._blind:
             sentences.append(

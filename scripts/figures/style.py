@@ -11,8 +11,8 @@ import matplotlib
 matplotlib.use("Agg")
 
 # The colours of Okabe & Ito (2008) with a wine red for their yellow, which is lost on white paper;
-# black is the reference's own. Seven, four and nine have no common factor, so that no two of the first 252
-# allocators look alike.
+# black is the reference's own. Seven, four and nine have no common factor, so that no two of the
+# first 252 allocators look alike.
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#882255")
 _DASHES = ("-", "--", "-.", ":")
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")

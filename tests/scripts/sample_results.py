@@ -228,7 +228,8 @@ def bench(allocators=ALLOCATORS, published=True, factor=1.0):
     if published:
         result["published"] = [
             {"series": "alloc.thread.100000", "name": "RegEff-C", "device": "TITAN V",
-             "metric": "alloc_ms", "x": [16, 64, 256, 1024, 2048], "values": [2.66, 2.64, None, 3.1, 0],
+             "metric": "alloc_ms", "x": [16, 64, 256, 1024, 2048],
+             "values": [2.66, 2.64, None, 3.1, 0],
              "source": "Winter et al. 2021"}
         ]
     return result

@@ -74,10 +74,10 @@ function paperTable(pool) {
     });
     const baselines = new Set(RESULTS.cells.filter(found => found.pool === pool)
         .map(found => found.baseline_pool).filter(other => other !== null && other !== pool));
-    const what = !relative ?
-        `T_build in ms: some scene has no time of ${REFERENCE}, so there are no slowdowns.` :
-        `T_build over that of ${REFERENCE}` +
-        (baselines.size ? `; where it was not done, over its time with pool ${[...baselines].join()}.` : '.');
+    const elsewhere = baselines.size === 0 ? '' :
+        `; where it was not done, over its time with pool ${[...baselines].join(', ')}`;
+    const what = relative ? `T_build over that of ${REFERENCE}${elsewhere}.` :
+        `T_build in ms: some scene has no time of ${REFERENCE}, so there are no slowdowns.`;
     return sortableTable(what + ' ◂ the fastest full allocator.', columns, rows);
 }
 
@@ -89,7 +89,8 @@ function timeCell(found, relative) {
     }
     const look = found.fastest_full ? 'best' : '';
     if (!relative) return cell(timeText(time), time, look);
-    return cell(factorText(found.build.slowdown), found.build.slowdown, look, `${timeText(time)} ms`);
+    const slowdown = found.build.slowdown;
+    return cell(factorText(slowdown), slowdown, look, `${timeText(time)} ms`);
 }
 
 function bars(pool) {
@@ -137,7 +138,7 @@ function registersTable() {
     const columns = [
         {title: 'allocator'}, number('build', 'registers per thread of the build kernel'),
         number('spilled B', 'of the build kernel'),
-        number('uncoalesced', 'of a kernel with one allocation and one deallocation, each lane alone'),
+        number('uncoalesced', 'of a kernel with one allocation and one deallocation, lane by lane'),
         number('coalesced', 'the same, the lanes together'),
         number('published, uncoalesced'), number('published, coalesced'),
     ];
@@ -207,7 +208,8 @@ function provenance() {
         else Object.entries(value).forEach(entry => add(...entry));
     }
     RESULTS.scenes.forEach(scene => {
-        const done = RESULTS.cells.find(found => found.scene === scene.path && timeOf(found) !== null);
+        const done = RESULTS.cells.find(
+            found => found.scene === scene.path && timeOf(found) !== null);
         add(scene.path, `digest of the scene ${scene.digest}, of its tree ` +
                         (done && done.tree ? done.tree.digest : 'unknown'));
     });
@@ -221,8 +223,8 @@ function provenance() {
     return [list, save];
 }
 
-function note(content) {
-    return element('p', {class: 'note'}, content);
+function note(content, look = 'note') {
+    return element('p', {class: look}, content);
 }
 
 function show() {
@@ -236,13 +238,14 @@ function show() {
                             'Incomplete: not every cell was measured.'));
     }
     // The pattern of bars of what is no full allocator.
+    const pattern = {id: 'hatch', width: 6, height: 6, patternUnits: 'userSpaceOnUse',
+                     patternTransform: 'rotate(45)'};
     main.append(drawn('svg', {width: 0, height: 0, 'aria-hidden': 'true'},
-                      drawn('pattern', {id: 'hatch', width: 6, height: 6, patternUnits: 'userSpaceOnUse',
-                                        patternTransform: 'rotate(45)'},
-                            drawn('line', {y2: 6, class: 'hatching'}))));
-    main.append(element('p', {class: 'note screen'}, 'A click on a heading sorts, a second one the other way.'));
+                      drawn('pattern', pattern, drawn('line', {y2: 6, class: 'hatching'}))));
+    main.append(note('A click on a heading sorts, a second one the other way.', 'note screen'));
     if (NAMES.some(name => FULL.get(name) === false)) {
-        main.append(note('* no full allocator: memory returns with the whole pool, or in ring order, only.'));
+        main.append(note('* no full allocator: memory returns with the whole pool, or in ring ' +
+                         'order, only.'));
     }
     for (const pool of RESULTS.pools) section(`Pool ${pool}`, paperTable(pool), bars(pool));
     if (RESULTS.pools.length > 1) section('Time against pool size', poolPanels());

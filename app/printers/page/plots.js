@@ -2,7 +2,8 @@
 
 const MARKERS = [
     'M-3.2,0a3.2,3.2 0 1,0 6.4,0a3.2,3.2 0 1,0 -6.4,0', 'M-3,-3h6v6h-6z', 'M0,-3.8L3.6,2.8H-3.6z',
-    'M0,-4L4,0L0,4L-4,0z', 'M0,3.8L3.6,-2.8H-3.6z', 'M-1.2,-3.6h2.4v2.4h2.4v2.4h-2.4v2.4h-2.4v-2.4h-2.4v-2.4h2.4z',
+    'M0,-4L4,0L0,4L-4,0z', 'M0,3.8L3.6,-2.8H-3.6z',
+    'M-1.2,-3.6h2.4v2.4h2.4v2.4h-2.4v2.4h-2.4v-2.4h-2.4v-2.4h2.4z',
     'M3.8,0L-2.8,3.6V-3.6z', 'M-3.8,0L2.8,3.6V-3.6z', 'M0,-4L3.8,-1.2L2.4,3.2H-2.4L-3.8,-1.2z',
 ];
 const DASHES = ['none', '6 3', '6 2 1.5 2', '1.5 2.5'];
@@ -61,8 +62,8 @@ function segment(x1, y1, x2, y2, look) {
 }
 
 function panel(title, width, height, label, parts) {
-    const image = drawn('svg', {viewBox: `0 0 ${width} ${height}`, role: 'img', 'aria-label': label},
-                        ...parts);
+    const box = `0 0 ${width} ${height}`;
+    const image = drawn('svg', {viewBox: box, role: 'img', 'aria-label': label}, ...parts);
     return element('figure', {class: 'panel'}, element('h3', {}, title), image);
 }
 
@@ -117,10 +118,12 @@ function linePanel(title, lines, xTitle, yTitle) {
         text(left - 5, y(tick), String(Number(tick.toPrecision(6))), 'end', 'small'),
     ]);
     for (const value of new Set(xs)) {
+        const multiple = Number(value.toPrecision(3)) + 'x';
         parts.push(segment(x(value), bottom, x(value), bottom + 4, 'axis'),
-                   text(x(value), bottom + 12, Number(value.toPrecision(3)) + 'x', 'middle', 'small'));
+                   text(x(value), bottom + 12, multiple, 'middle', 'small'));
     }
-    parts.push(segment(left, bottom, right, bottom, 'axis'), segment(left, top, left, bottom, 'axis'),
+    parts.push(segment(left, bottom, right, bottom, 'axis'),
+               segment(left, top, left, bottom, 'axis'),
                text((left + right) / 2, bottom + 27, xTitle, 'middle', 'small'),
                text(left - 5, top - 5, yTitle, 'end', 'small'));
     const places = spread(lines.map(line => y(line.points.at(-1).y)), 13, top, bottom);
@@ -129,13 +132,16 @@ function linePanel(title, lines, xTitle, yTitle) {
         const path = line.points.map(point => `${x(point.x)},${y(point.y)}`).join(' ');
         parts.push(drawn('polyline', {points: path, class: 'line', stroke: colour,
                                       'stroke-dasharray': dash}));
-        const mark = (at, hint) => drawn('path', {d: marker, fill: colour, transform: `translate(${at})`},
-                                         drawn('title', {}, hint));
+        const mark = (at, hint) => drawn(
+            'path', {d: marker, fill: colour, transform: `translate(${at})`},
+            drawn('title', {}, hint));
         parts.push(...line.points.map(p => mark(`${x(p.x)},${y(p.y)}`, p.hint)));
         const last = line.points.at(-1);
-        const leader = `${x(last.x)},${y(last.y)} ${right + 1},${y(last.y)} ${right + 14},${places[index]}`;
+        const beside = `${right + 14},${places[index]}`;
+        // Level as far as the axes go: a slanting line among the data would look like data.
+        const leader = `${x(last.x)},${y(last.y)} ${right + 1},${y(last.y)} ${beside}`;
         parts.push(drawn('polyline', {points: leader, class: 'leader', stroke: colour}),
-                   mark(`${right + 14},${places[index]}`, line.name),
+                   mark(beside, line.name),
                    text(right + 21, places[index], line.name));
     });
     return panel(title, width, bottom + 36, `${title}: time against pool size`, parts);

@@ -22,7 +22,8 @@ function sortableTable(caption, columns, rows) {
     const body = element('tbody');
     const headings = columns.map((column, index) => {
         const button = element('button', {type: 'button', title: column.hint}, column.title);
-        const heading = element('th', {scope: 'col', class: column.number ? 'number' : null}, button);
+        const look = column.number ? 'number' : null;
+        const heading = element('th', {scope: 'col', class: look}, button);
         button.addEventListener('click', () => {
             const ascending = heading.getAttribute('aria-sort') !== 'ascending';
             headings.forEach(other => other.removeAttribute('aria-sort'));

@@ -6,6 +6,7 @@
 #include <iostream>
 
 #include "app/options/common.h"
+#include "app/options/values.h"
 #include "app/text.h"
 #include "app/version.h"
 
@@ -14,11 +15,12 @@ namespace {
 
 constexpr const char* kProgramHelp = R"(Examples:
   heapwood build scenes/models/trefoil.obj
+  heapwood compare scenes/models/trefoil.obj scenes/models/gem.obj --pool 200x,20x
   heapwood list
 
 Options marked (Env:...) can be given by that environment variable; the command line wins.
 Exit codes: 0 done, 1 internal or CUDA error, 2 wrong usage, 3 bad input file, 4 out of memory or
-pool, 5 verification failed, 77 no such device.)";
+pool, 5 verification failed, 77 no such device, 130 interrupted.)";
 
 constexpr const char* kBuildHelp = R"(Examples:
   heapwood build bunny.obj --verify
@@ -26,6 +28,15 @@ constexpr const char* kBuildHelp = R"(Examples:
   heapwood build sponza.obj.xz --allocator atomicmalloc --method single,levels
   heapwood build bunny.obj --preset paper --leaf-limit 4
   heapwood build gen:city:100000:7 --device cpu --threads 8 --json report.json)";
+
+constexpr const char* kCompareHelp = R"(Examples:
+  heapwood compare bunny.obj sponza.obj.xz --pool 200x,20x
+  heapwood compare sponza.obj.xz --allocator atomicmalloc,cmalloc,hybrid --markdown
+  heapwood compare bunny.obj sponza.obj.xz --json compare.json --time-limit 30
+  heapwood compare gen:city:100000 --resume city.journal --latex
+
+Allocators take turns within each repetition. Each has a process of its own, so that one that
+crashes or hangs costs its cell of the tables and no more.)";
 
 constexpr const char* kListHelp = R"(Examples:
   heapwood list
@@ -44,6 +55,40 @@ void add_build(CLI::App& verb, BuildOptions& o) {
         ->type_name("SIZE");
     add_build_parameters(verb, o);
     add_output(verb, o.output);
+}
+
+void add_compare(CLI::App& verb, CompareOptions& o) {
+    verb.add_option("SCENE", o.scenes,
+                    "OBJ files (.obj, .obj.xz, .obj.gz) or gen:NAME:TRIANGLES[:SEED]")
+        ->required()
+        ->type_name("");
+    verb.add_option_function<std::vector<std::string>>(
+            "-p,--pool",
+            [&o](const std::vector<std::string>& texts) {
+                o.pools.clear();
+                for (const std::string& text : texts) o.pools.push_back(pool_size(text));
+            },
+            "Memory for the allocators, one table each: 20x the root node's array, or bytes: "
+            "512MiB; separated by commas; the default is at least what the allocator needs and at "
+            "most a third of the machine's memory")
+        ->delimiter(',')
+        ->allow_extra_args(false)
+        ->default_str(PoolSize().text())
+        ->type_name("SIZE");
+    verb.add_option("--time-limit", o.time_limit,
+                    "Seconds after which a turn is given up: a build with its warm-up")
+        ->check(real(0, 1e6F, true))
+        ->capture_default_str()
+        ->type_name("SECONDS");
+    verb.add_option("--resume", o.resume,
+                    "Note every turn in this file, and go on from what is in it; without it, with "
+                    "--json FILE, turns are noted in FILE.partial until all are done")
+        ->type_name("FILE")
+        ->group("Output");
+    // For worker processes, which the program starts itself; no group: not in the help.
+    verb.add_option("--worker", o.worker)->group("");
+    add_build_parameters(verb, o);
+    add_output(verb, o.output, true);
 }
 
 /// CLI11 answers a mistyped verb with "A subcommand is required"; say which was meant.
@@ -81,12 +126,19 @@ CommandLine parse(int argc, const char* const* argv) {
     build_verb.footer(kBuildHelp);
     add_build(build_verb, build);
 
+    CompareOptions compare;
+    compare.arguments.assign(argv, argv + argc);
+    CLI::App& compare_verb = *app.add_subcommand(
+        "compare", "Build scenes with many allocators in turns, and compare their times");
+    compare_verb.footer(kCompareHelp);
+    add_compare(compare_verb, compare);
+
     ListOptions list;
     CLI::App& list_verb = *app.add_subcommand("list", "List allocators, generators and devices");
     list_verb.footer(kListHelp);
     add_output(list_verb, list.output);
 
-    for (CLI::App* verb : {&build_verb, &list_verb}) {
+    for (CLI::App* verb : {&build_verb, &compare_verb, &list_verb}) {
         volume.add_to(*verb);
         name_environment(*verb);
     }
@@ -107,6 +159,10 @@ CommandLine parse(int argc, const char* const* argv) {
     if (build_verb.parsed()) {
         build.allocator_options = allocator_options(build_verb);
         line.verb = std::move(build);
+    }
+    if (compare_verb.parsed()) {
+        compare.allocator_options = allocator_options(compare_verb);
+        line.verb = std::move(compare);
     }
     if (list_verb.parsed()) line.verb = std::move(list);
     return line;

@@ -21,6 +21,7 @@ struct OutputOptions {
     std::string json;  ///< file, or "-" for standard output alone; empty: none
     bool csv = false;
     bool markdown = false;
+    bool latex = false;  ///< only where a verb offers it
 };
 
 /// Where to build.
@@ -55,6 +56,17 @@ struct BuildOptions : BuildParameters {
     std::optional<PoolSize> pool;
 };
 
+/// `heapwood compare`.
+struct CompareOptions : BuildParameters {
+    CompareOptions() { allocators = {"all"}; }
+
+    std::vector<std::string> scenes;
+    std::vector<PoolSize> pools;  ///< none: default_pool_bytes
+    double time_limit = 120;      ///< seconds that a turn may take
+    std::string resume;           ///< file of an earlier run to go on from, or to be made; or empty
+    std::string worker;           ///< this process is the worker for that allocator, if not empty
+};
+
 /// `heapwood list`.
 struct ListOptions {
     OutputOptions output;
@@ -67,7 +79,7 @@ struct Exit {
 
 /// A command line that was understood.
 struct CommandLine {
-    std::variant<Exit, BuildOptions, ListOptions> verb;
+    std::variant<Exit, BuildOptions, CompareOptions, ListOptions> verb;
     int verbosity = 0;  ///< -1 quiet, 0 normal, 1 and more verbose
 };
 

@@ -37,6 +37,20 @@ enum class Outcome {
     unfinished,           ///< its turn has not come, or not often enough
 };
 
+/// All of them.
+inline constexpr Outcome kOutcomes[] = {Outcome::done,
+                                        Outcome::pool_exhausted,
+                                        Outcome::nodes_exhausted,
+                                        Outcome::references_exhausted,
+                                        Outcome::out_of_memory,
+                                        Outcome::overwritten,
+                                        Outcome::verification_failed,
+                                        Outcome::wrong_tree,
+                                        Outcome::hang,
+                                        Outcome::crashed,
+                                        Outcome::failed,
+                                        Outcome::unfinished};
+
 /// Its name in JSON and CSV: "done", "pool_exhausted", ...
 const char* name(Outcome outcome);
 

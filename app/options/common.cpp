@@ -23,19 +23,27 @@ void Volume::add_to(CLI::App& verb) {
     verb.add_flag("-v,--verbose", verbose, "Say more")->excludes(q);
 }
 
-void add_output(CLI::App& verb, OutputOptions& output) {
+void add_output(CLI::App& verb, OutputOptions& output, bool latex) {
     verb.add_option("--json", output.json,
                     "Write the results as JSON to this file; '-': to standard output, alone")
         ->type_name("FILE")
         ->group("Output");
-    auto* csv = verb.add_flag("--csv", output.csv, "Print the results as CSV")->group("Output");
-    verb.add_flag("--markdown", output.markdown, "Print the results as Markdown tables")
-        ->group("Output")
-        ->excludes(csv);
+    std::vector<CLI::Option*> forms{
+        verb.add_flag("--csv", output.csv, "Print the results as CSV"),
+        verb.add_flag("--markdown", output.markdown, "Print the results as Markdown tables")};
+    if (latex) {
+        forms.push_back(
+            verb.add_flag("--latex", output.latex, "Print the results as LaTeX tables"));
+    }
+    for (std::size_t i = 0; i < forms.size(); ++i) {
+        forms[i]->group("Output");
+        for (std::size_t j = 0; j < i; ++j) forms[i]->excludes(forms[j]);
+    }
     // Two documents in one stream would be neither.
-    verb.callback([&output] {
-        if (output.json == "-" && (output.csv || output.markdown)) {
-            throw CLI::ExcludesError("--json -", output.csv ? "--csv" : "--markdown");
+    verb.callback([&output, forms] {
+        if (output.json != "-") return;
+        for (const CLI::Option* form : forms) {
+            if (form->as<bool>()) throw CLI::ExcludesError("--json -", form->get_name());
         }
     });
 }

@@ -82,7 +82,16 @@ void add_compare(CLI::App& verb, CompareOptions& o) {
         ->type_name("SECONDS");
     verb.add_option("--resume", o.resume,
                     "Note every turn in this file, and go on from what is in it; without it, with "
-                    "--json FILE, turns are noted in FILE.partial until all are done")
+                    "--json FILE, turns are noted in FILE.partial until all are done; so are they "
+                    "with --html")
+        ->type_name("FILE")
+        ->group("Output");
+    verb.add_option("--html", o.html,
+                    "Write the results as a page for a browser to this file: tables that can be "
+                    "sorted, plots, provenance")
+        ->check([](const std::string& path) {
+            return path == "-" ? "the page needs a file: standard output has the tables" : "";
+        })
         ->type_name("FILE")
         ->group("Output");
     // For worker processes, which the program starts itself; no group: not in the help.

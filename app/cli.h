@@ -63,6 +63,7 @@ struct CompareOptions : BuildParameters {
     std::vector<std::string> scenes;
     std::vector<PoolSize> pools;  ///< none: default_pool_bytes
     double time_limit = 120;      ///< seconds that a turn may take
+    std::string html;             ///< file for a page of the results; empty: none
     std::string resume;           ///< file of an earlier run to go on from, or to be made; or empty
     std::string worker;           ///< this process is the worker for that allocator, if not empty
 };

@@ -16,6 +16,7 @@
 #include "app/log.h"
 #include "app/output.h"
 #include "app/printers/comparison.h"
+#include "app/printers/html.h"
 #include "app/printers/json_parts.h"
 #include "app/text.h"
 #include "app/version.h"
@@ -45,10 +46,12 @@ std::vector<T> each_once(const std::vector<T>& all, Key key) {
     return once;
 }
 
-/// Where turns are noted until the JSON file is written; empty if there will be none.
+/// Where turns are noted until the JSON file, or else the page, is written; empty if there will be
+/// none.
 std::string partial(const CompareOptions& options) {
     const std::string& json = options.output.json;
-    return json.empty() || json == "-" ? "" : json + ".partial";
+    const std::string& file = json.empty() || json == "-" ? options.html : json;
+    return file.empty() ? "" : file + ".partial";
 }
 
 /// A comparison under way.
@@ -404,7 +407,7 @@ void Contest::find_minimal_pool(Group& group, std::size_t allocator) {
 }
 
 /// Prints and saves; each form is tried though another fails. @return whether all is written.
-bool print(const Comparison& comparison, const OutputOptions& output, Output* json) {
+bool print(const Comparison& comparison, const OutputOptions& output, Output* json, Output* html) {
     bool fine = true;
     const auto attempt = [&fine](const auto& write) {
         try {
@@ -423,6 +426,9 @@ bool print(const Comparison& comparison, const OutputOptions& output, Output* js
     });
     attempt([&] {
         if (json != nullptr) json->write(as_json(comparison));
+    });
+    attempt([&] {
+        if (html != nullptr) html->write(as_html(as_json(comparison)));
     });
     return fine;
 }
@@ -464,6 +470,8 @@ ExitCode compare(const CompareOptions& options, const std::vector<const Backend*
     check(options.config);
     std::optional<Output> json;
     if (!options.output.json.empty()) json.emplace(options.output.json);
+    std::optional<Output> html;
+    if (!options.html.empty()) html.emplace(options.html);
     Contest contest(options, available);
     Comparison& comparison = contest.comparison();
     ExitCode code = ExitCode::done;
@@ -477,7 +485,8 @@ ExitCode compare(const CompareOptions& options, const std::vector<const Backend*
         log::error(std::string(error.what()) + "; " + how_to_resume(options, contest));
     }
     judge(comparison);
-    const bool written = print(comparison, options.output, json ? &*json : nullptr);
+    const bool written =
+        print(comparison, options.output, json ? &*json : nullptr, html ? &*html : nullptr);
     if (code != ExitCode::done) return code;
     if (!written || contest.journal_failed()) return ExitCode::internal;
     Journal* journal = contest.journal();

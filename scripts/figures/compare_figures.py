@@ -166,7 +166,9 @@ def _pool_size(result):
         axes.set_title(title)
         axes.set_ylabel("ms")
         axes.set_xlabel("pool / root array")
-        canvas.scale_x(axes, cells[cells.scene == scene].multiple, log=True)
+        # Allocators round a pool to what they can use: one tick for all that was one pool.
+        pools = cells[cells.scene == scene].groupby("pool").multiple.max()
+        canvas.scale_x(axes, [float(f"{multiple:.3g}") for multiple in pools], log=True)
         canvas.scale_y(axes, [*here["min"], *here["max"]], log=True)
         ends = []
         for name, rows in here.groupby("allocator", sort=False):

@@ -75,8 +75,8 @@ class Comparison:
         ]
         sentences = [f"{len(verdicts)} cells: {', '.join(counts)}."]
         sentences.append(
-            f"Were nothing changed, about {self._by_chance:.1f} would be called faster or slower by "
-            f"chance (alpha {self._alpha:g})."
+            f"Were nothing changed, about {self._by_chance:.1f} would be called faster or slower "
+            f"by chance (alpha {self._alpha:g})."
         )
         if self._blind:
             sentences.append(

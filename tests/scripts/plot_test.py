@@ -126,8 +126,10 @@ class FiguresTest(unittest.TestCase):
 
     def test_time_against_pool_size(self):
         words = self.words("c-pool-size")
+        # One allocator had a little less than it was given: one tick all the same.
         self.assertIn("20", words)
-        self.assertIn("200", words)
+        self.assertEqual(words.count("200"), 2)
+        self.assertFalse([text for text in words if text.startswith("19")])
         self.assertEqual(words.count("hybrid"), 2)
         note = "Without a time: atomicmalloc at 20x (out of pool); cmalloc at 20x (hang)."
         self.assertIn(note, " ".join(words))

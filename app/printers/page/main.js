@@ -41,44 +41,63 @@ function section(title, ...contents) {
                                                    element('h2', {}, title), ...contents));
 }
 
-/* The papers' table: a row a scene, a column an allocator. */
-function paperTable(pool) {
-    const relative = hasReference(pool);
-    const others = relative ? NAMES.filter(name => name !== REFERENCE) : NAMES;
+/* The cell whose figures stand for all of a scene: of a full allocator, if any is done, for the
+   others may ask for both children's arrays at once. */
+function typical(scene) {
+    const done = RESULTS.cells.filter(
+        found => found.scene === scene.path && timeOf(found) !== null);
+    return done.find(found => found.build.full_allocator && found.allocations) ||
+        done.find(found => found.allocations) || done[0] || {};
+}
+
+function scenesTable() {
+    const number = (title, hint) => ({title, number: true, hint});
     const columns = [
-        {title: 'scene'}, {title: 'N_tris', number: true},
-        {title: 'N_ref', number: true, hint: 'references from leaves per triangle'},
-        {title: 'N_alloc', number: true, hint: 'requests during one build'},
-        {title: 'mean B', number: true, hint: 'mean of the requested bytes'},
-        {title: 'deviation B', number: true, hint: 'standard deviation of the requested bytes'},
-        ...(relative ? [{title: `${starred(REFERENCE)} ms`, number: true, hint: 'T_build'}] : []),
-        ...others.map(name => ({title: starred(name), number: true})),
+        {title: 'scene'}, number('N_tris'), number('N_ref', 'references from leaves per triangle'),
+        number('N_alloc', 'requests during one build'),
+        number('mean B', 'mean of the requested bytes'),
+        number('deviation B', 'standard deviation of the requested bytes'),
+        number('peak live', 'largest sum of the sizes of live requests'),
+        number('SAH(1, 1.5)'), {title: 'tree', hint: 'digest'},
     ];
     const rows = RESULTS.scenes.map(scene => {
-        const cells = NAMES.map(name => find(scene, pool, name)).filter(Boolean);
-        const tree = (cells.find(found => found.tree) || {}).tree;
-        // One request for each child: those that divide a region ask once for both.
-        const counted = cells.filter(found => found.allocations)
-            .reduce((most, found) => !most || found.allocations.requests > most.requests ?
-                    found.allocations : most, null);
+        const {tree, allocations} = typical(scene);
         return [
             {...words(sceneName(scene.path)), title: scene.path},
             cell(grouped(scene.triangles), scene.triangles),
             known(tree && tree.references_per_triangle, value => value.toFixed(2)),
-            known(counted && counted.requests, grouped),
-            known(counted && counted.mean_bytes, value => value.toFixed(1)),
-            known(counted && counted.deviation_bytes, value => value.toFixed(1)),
-            ...(relative ? [timeCell(find(scene, pool, REFERENCE), false)] : []),
-            ...others.map(name => timeCell(find(scene, pool, name), relative)),
+            known(allocations && allocations.requests, grouped),
+            known(allocations && allocations.mean_bytes, value => value.toFixed(1)),
+            known(allocations && allocations.deviation_bytes, value => value.toFixed(1)),
+            known(allocations && allocations.peak_live_bytes, bytesText),
+            known(tree && tree.sah_1_1_5, value => value.toFixed(2)),
+            known(tree && tree.digest, String),
         ];
     });
-    const baselines = new Set(RESULTS.cells.filter(found => found.pool === pool)
-        .map(found => found.baseline_pool).filter(other => other !== null && other !== pool));
-    const elsewhere = baselines.size === 0 ? '' :
-        `; where it was not done, over its time with pool ${[...baselines].join(', ')}`;
-    const what = relative ? `T_build over that of ${REFERENCE}${elsewhere}.` :
+    return sortableTable('N_alloc and the bytes are those of a full allocator.', columns, rows);
+}
+
+/* The papers' table: a row an allocator, a column a scene. */
+function paperTable(pool) {
+    const relative = hasReference(pool);
+    const columns = [{title: 'allocator'}, ...RESULTS.scenes.map(
+        scene => ({title: sceneName(scene.path), number: true, hint: scene.path}))];
+    const rows = NAMES.map(name => [
+        words(starred(name)),
+        ...RESULTS.scenes.map(scene => timeCell(find(scene, pool, name), relative)),
+    ]);
+    const elsewhere = RESULTS.cells.some(found => found.pool === pool && isElsewhere(found));
+    const what = relative ? `T_build of ${REFERENCE} in ms, slowdown of the others.` :
         `T_build in ms: some scene has no time of ${REFERENCE}, so there are no slowdowns.`;
-    return sortableTable(what + ' ◂ the fastest full allocator.', columns, rows);
+    const mark = !elsewhere ? '' :
+        ` ': over ${REFERENCE} with another pool, for with this one it failed.`;
+    return sortableTable(`${what} ◂: the scene's fastest full allocator.${mark}`, columns, rows);
+}
+
+/* Whether a slowdown is over the reference's time with another pool. */
+function isElsewhere(found) {
+    const slowdown = timeOf(found) === null ? null : found.build.slowdown;
+    return slowdown !== null && found.baseline_pool !== found.pool;
 }
 
 function timeCell(found, relative) {
@@ -90,7 +109,9 @@ function timeCell(found, relative) {
     const look = found.fastest_full ? 'best' : '';
     if (!relative) return cell(timeText(time), time, look);
     const slowdown = found.build.slowdown;
-    return cell(factorText(slowdown), slowdown, look, `${timeText(time)} ms`);
+    if (found.build.allocator === REFERENCE) return cell(`${timeText(time)} ms`, slowdown, look);
+    const mark = isElsewhere(found) ? "'" : '';
+    return cell(factorText(slowdown) + mark, slowdown, look, `${timeText(time)} ms`);
 }
 
 function bars(pool) {
@@ -124,12 +145,19 @@ function poolPanels() {
             points: RESULTS.pools.map(pool => find(scene, pool, name))
                 .filter(found => timeOf(found) !== null && found.build.pool_multiple > 0)
                 .map(found => ({
-                    x: found.build.pool_multiple, y: timeOf(found),
+                    x: found.build.pool_multiple, y: timeOf(found), pool: found.pool,
                     hint: `${name}, pool ${found.pool}: ${timeText(timeOf(found))} ms`,
                 })).sort((a, b) => a.x - b.x),
         })).filter(line => line.points.length);
         if (!lines.length) return element('p', {class: 'note'}, `${scene.path}: nothing was done.`);
-        return linePanel(sceneName(scene.path), lines, 'pool / root array, logarithmic', 'ms');
+        // Allocators round a pool to what they can use: one tick for all that was one pool.
+        const points = lines.flatMap(line => line.points);
+        const ticks = RESULTS.pools.map(pool => points.filter(point => point.pool === pool))
+            .filter(ofPool => ofPool.length)
+            .map(ofPool => Math.max(...ofPool.map(point => point.x)))
+            .map(value => ({value, text: Number(value.toPrecision(3)) + 'x'}));
+        const xTitle = 'pool / root array, logarithmic';
+        return linePanel(sceneName(scene.path), lines, ticks, xTitle, 'ms');
     }));
 }
 
@@ -207,12 +235,7 @@ function provenance() {
         if (key !== 'configuration') add(key, value);
         else Object.entries(value).forEach(entry => add(...entry));
     }
-    RESULTS.scenes.forEach(scene => {
-        const done = RESULTS.cells.find(
-            found => found.scene === scene.path && timeOf(found) !== null);
-        add(scene.path, `digest of the scene ${scene.digest}, of its tree ` +
-                        (done && done.tree ? done.tree.digest : 'unknown'));
-    });
+    RESULTS.scenes.forEach(scene => add(scene.path, `scene with the digest ${scene.digest}`));
     const save = element('button', {type: 'button', id: 'save'}, 'Save the results as JSON');
     save.addEventListener('click', () => {
         const blob = new Blob([JSON.stringify(RESULTS, null, 2)], {type: 'application/json'});
@@ -247,6 +270,7 @@ function show() {
         main.append(note('* no full allocator: memory returns with the whole pool, or in ring ' +
                          'order, only.'));
     }
+    section('Scenes', scenesTable());
     for (const pool of RESULTS.pools) section(`Pool ${pool}`, paperTable(pool), bars(pool));
     if (RESULTS.pools.length > 1) section('Time against pool size', poolPanels());
     section('Registers', registersTable());

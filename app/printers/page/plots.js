@@ -36,14 +36,21 @@ function spread(wanted, gap, low, high) {
     return placed;
 }
 
-/* 1, 2 and 5 times powers of ten within the limits, thinned until they have room. */
+/* Round numbers within the limits, a few of them: 1, 2 and 5 times powers of ten, or fewer; where
+   these are too few, at equal distances. */
 function ticks(low, high) {
+    const power = 10 ** Math.floor(Math.log10((high - low) / 3));
+    const step = power * [5, 2, 1].find(factor => factor * power <= (high - low) / 3);
+    if (high / low < 4) {
+        const [first, last] = [Math.ceil(low / step), Math.floor(high / step)];
+        return Array.from({length: last - first + 1}, (_, place) => (first + place) * step);
+    }
     for (const steps of [[1, 2, 5], [1, 3], [1]]) {
         const found = [];
         for (let power = Math.floor(Math.log10(low)); power <= Math.log10(high); ++power) {
             found.push(...steps.map(step => step * 10 ** power).filter(t => t >= low && t <= high));
         }
-        if (found.length <= 7) return found.length ? found : [low];
+        if (found.length <= 7) return found;
     }
     return [low, high];
 }
@@ -102,8 +109,9 @@ function barPanel(title, entries, low, high, base, unit) {
     return panel(title, width, bottom + 20, `${title}: a bar for each allocator`, parts);
 }
 
-/* Lines over logarithmic axes. lines: {name, look, points: [{x, y, hint}]}. */
-function linePanel(title, lines, xTitle, yTitle) {
+/* Lines over logarithmic axes. lines: {name, look, points: [{x, y, hint}]};
+   xTicks: {value, text}. */
+function linePanel(title, lines, xTicks, xTitle, yTitle) {
     const points = lines.flatMap(line => line.points);
     const [width, left, top] = [440, 46, 10];
     const right = width - 30 - 6.3 * Math.max(...lines.map(line => line.name.length));
@@ -117,10 +125,9 @@ function linePanel(title, lines, xTitle, yTitle) {
         segment(left, y(tick), right, y(tick), 'grid'),
         text(left - 5, y(tick), String(Number(tick.toPrecision(6))), 'end', 'small'),
     ]);
-    for (const value of new Set(xs)) {
-        const multiple = Number(value.toPrecision(3)) + 'x';
-        parts.push(segment(x(value), bottom, x(value), bottom + 4, 'axis'),
-                   text(x(value), bottom + 12, multiple, 'middle', 'small'));
+    for (const tick of xTicks) {
+        parts.push(segment(x(tick.value), bottom, x(tick.value), bottom + 4, 'axis'),
+                   text(x(tick.value), bottom + 12, tick.text, 'middle', 'small'));
     }
     parts.push(segment(left, bottom, right, bottom, 'axis'),
                segment(left, top, left, bottom, 'axis'),

@@ -52,7 +52,6 @@ function sortableTable(caption, columns, rows) {
     }
     body.append(...made.map(entry => entry.row));
     return element('div', {class: 'scroll'},
-                   element('table', {class: columns.length > 15 ? 'many' : null},
-                           element('caption', {}, caption),
+                   element('table', {}, element('caption', {}, caption),
                            element('thead', {}, element('tr', {}, ...headings)), body));
 }

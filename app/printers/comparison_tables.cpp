@@ -244,6 +244,11 @@ std::vector<Table> sections(const Comparison& comparison) {
 std::vector<std::string> remarks(const Comparison& comparison, const std::string& strong) {
     std::vector<std::string> all;
     std::set<std::string> marks;
+    if (comparison.common.run.statistics) {
+        marks.insert(
+            "N_alloc to peak live: of the first full allocator that is done; others may "
+            "ask for the arrays of both children at once.");
+    }
     const std::vector<std::string> names = scene_names(comparison);
     for (const Group& group : comparison.groups) {
         for (const Result& r : group.report.results) {

@@ -63,7 +63,7 @@ class Compare(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.names = allocators()
-        arguments = (*SCENES, "--pool", ",".join(POOLS), "--repeat", REPEAT, "--minimal-pool")
+        arguments = (*SCENES, "--pool", ",".join(POOLS), "--repeat", REPEAT)
         with folder() as place:
             cls.result = compare(*arguments, "--json", place / "out.json")
             cls.left = sorted(path.name for path in place.iterdir())
@@ -150,20 +150,6 @@ class Compare(unittest.TestCase):
             self.assertIn("has no room for a request", cell["message"])
             self.assertIsNone(cell["tree"])
             self.assertIsNone(cell["build"]["slowdown"])
-
-    def test_minimal_pools(self):
-        for scene in SCENES:
-            for name in self.names:
-                cells = [self.cell(scene, pool, name) for pool in POOLS]
-                found = [cell["build"]["minimal_pool_bytes"] for cell in cells
-                         if cell["outcome"] == "done"]
-                if not found:
-                    continue
-                self.assertIsNotNone(found[0], (scene, name))
-                self.assertLessEqual(found[0], cells[0]["build"]["pool_bytes"])
-                if name == "atomicmalloc":  # whose need does not depend on the schedule
-                    used = cells[0]["fragmentation"]["peak"]["allocated_bytes"]
-                    self.assertLess(abs(found[0] / used - 1), 0.1)
 
     def check_tables(self, tables, mark):
         """The tables against the JSON, by figures computed here."""
@@ -274,6 +260,26 @@ class OtherForms(unittest.TestCase):
         self.assertIsNone(levels["allocations"])
         self.assertIsNotNone(levels["build"]["slowdown"])
         self.assertFalse(levels["fastest_full"])
+
+    def test_minimal_pools(self):
+        # The search is from the first pool that is enough, and not repeated from another.
+        with folder() as place:
+            arguments = (MODELS / "gem.obj", "--repeat", 1, "-a", "atomicmalloc,cmalloc", "--threads",
+                         1, "--pool", "4x,200x,100x", "--minimal-pool", "--json", place / "out.json")
+            text = compare(*arguments).stdout
+            cells = json.loads((place / "out.json").read_text())["cells"]
+        for name, wanted in (("atomicmalloc", [None, 0, 0]), ("cmalloc", [0, 0, 0])):
+            found = [cell["build"]["minimal_pool_bytes"] for cell in cells
+                     if cell["build"]["allocator"] == name]
+            self.assertEqual(found, [None if one is None else found[1] for one in wanted])
+            # One thread needs the same every time.
+            build = ("-a", name, "--threads", 1, "--no-statistics")
+            report(MODELS / "gem.obj", *build, "--pool", f"{found[1]}B")
+            below = found[1] * 97 // 100
+            report(MODELS / "gem.obj", *build, "--pool", f"{below}B", code=OUT_OF_MEMORY)
+            triangles = 62
+            row = text_tables(text)["Minimal pool"][name + ("*" if name[0] == "a" else "")][0]
+            self.assertEqual(row.split(", ")[1], f"{found[1] / (32 * triangles):.2f}x")
 
     def test_no_statistics(self):
         found = compared(MODELS / "gem.obj", "--repeat", 2, "-a", "cmalloc", "--no-statistics",

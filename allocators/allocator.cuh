@@ -40,6 +40,7 @@ struct Traits {
     bool shares_regions = false;  ///< a region of the walk may hold several allocations
     bool sound = true;            ///< false: a specimen, known to go wrong; in no default list
     PublishedRegisters published_registers = {};  ///< Vinkler & Havran 2015, table 1
+    bool one_heap = false;  ///< on a GPU: a process has one pool of this kind, which it never frees
 };
 
 /// A few words that a caller lends to the allocator, so that it need not look up in the pool what
@@ -58,7 +59,7 @@ struct Context {
 };
 
 /// How the pool of a circular allocator with a single hint is cut before its first use, given the
-/// largest request R (PoolConfig::largest_request). Others do not look at it.
+/// largest request R (PoolConfig::largest_request).
 enum class Presplit {
     levels,   ///< a chunk of R bytes, then 2, 4, 8 ... of 0.8, 0.64, 0.512 ... R: the papers'
               ///< builder
@@ -67,10 +68,20 @@ enum class Presplit {
     none,     ///< one chunk
 };
 
-/// Where Halloc and XMalloc get what is too large for them. Others do not look at it.
+/// Where Halloc and XMalloc get what is too large for them.
 enum class Fallback {
     pool,        ///< a circular list, which holds the whole pool
     cudamalloc,  ///< CUDA's malloc, as published: a quarter of the pool is CUDA's heap
+};
+
+/// Which form an allocator is to have that has several. Each says whom it concerns; the others do
+/// not look at it.
+struct Forms {
+    Presplit presplit = Presplit::levels;  ///< circular allocators with a single hint
+    Fallback fallback = Fallback::pool;    ///< Halloc, XMalloc
+    bool superblocks =
+        true;  ///< XMalloc: takes blocks sixteen at a time (2010), or one by one (2013)
+    std::uint64_t page_bytes = 4096;  ///< ScatterAlloc's pages: 4096, 8192 or 16384
 };
 
 /// What a host object is made from.
@@ -80,11 +91,7 @@ struct PoolConfig {
     std::uint64_t largest_request = 0;  ///< bytes a user expects to ask for at once; 0: unknown
     std::uint32_t multiprocessors = 1;  ///< how many hints Context::multiprocessor spans
     std::uint32_t callers = 1;          ///< about how many warps will call at once
-    Presplit presplit = Presplit::levels;
-    Fallback fallback = Fallback::pool;
-    /// XMalloc only: whether it takes blocks sixteen at a time (2010), or one by one (2013).
-    bool superblocks = true;
-    std::uint64_t page_bytes = 4096;  ///< ScatterAlloc's pages: 4096, 8192 or 16384
+    Forms forms = {};
 };
 
 /// A stretch of the pool that is one allocation, or one free block.

@@ -5,7 +5,7 @@
 /// the hint on, gives back what it does not need, and moves the hint past itself; a freed block
 /// merges with the free chunks that follow it, and the hint moves to it. For programs whose large
 /// requests come first, such as builders of trees, the pool is split beforehand
-/// (PoolConfig::presplit).
+/// (Forms::presplit).
 ///
 /// What is sound about it, how it differs from the published one and why: circular/core.cuh. All
 /// that is published of CMalloc alone is that state and successor are words of their own (8 bytes

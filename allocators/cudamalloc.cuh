@@ -38,7 +38,8 @@ public:
                 .full = true,
                 .walkable = false,
                 .header_bytes = 0,
-                .smallest_pool = std::uint64_t{1} << 20};
+                .smallest_pool = std::uint64_t{1} << 20,
+                .one_heap = true};
     }
 
     class Ref {

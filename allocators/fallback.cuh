@@ -89,14 +89,14 @@ private:
     static constexpr std::uint64_t kCudaPart = 4;
 
     static std::uint64_t cuda_bytes(const PoolConfig& config) {
-        return config.fallback == Fallback::cudamalloc ? config.bytes / kCudaPart : 0;
+        return config.forms.fallback == Fallback::cudamalloc ? config.bytes / kCudaPart : 0;
     }
     static PoolConfig with_bytes(PoolConfig config, std::uint64_t bytes) {
         config.bytes = bytes;
         return config;
     }
     static std::optional<CudaMalloc> cuda_heap(const PoolConfig& config) {
-        if (config.fallback != Fallback::cudamalloc) return std::nullopt;
+        if (config.forms.fallback != Fallback::cudamalloc) return std::nullopt;
         constexpr std::uint64_t kLeast = CudaMalloc::traits().smallest_pool;
         if (cuda_bytes(config) < kLeast) {
             throw std::invalid_argument(std::string(Policy::traits().name) +

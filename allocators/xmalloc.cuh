@@ -90,7 +90,7 @@ public:
         : smallest_shift_(block_shift(config)),
           pool_(config, smallest_shift_),
           queues_(std::bit_floor(std::clamp(config.multiprocessors, 1U, Policy::kMostQueues))),
-          superblocks_(config.superblocks) {
+          superblocks_(config.forms.superblocks) {
         const std::uint64_t level_bytes = ((1U << xmalloc::kLevels) - 1U) << smallest_shift_;
         while (log2_slots_ > 1 &&
                (queues_ * level_bytes << log2_slots_) > pool_.list_bytes() / kQueuedPart) {

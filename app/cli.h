@@ -21,15 +21,15 @@ struct OutputOptions {
     std::string json;  ///< file, or "-" for standard output alone; empty: none
     bool csv = false;
     bool markdown = false;
+    bool latex = false;  ///< only where a verb offers it
 };
 
 /// Where to build.
 enum class DeviceChoice { automatic, gpu, cpu };
 
-/// `heapwood build`.
-struct BuildOptions {
+/// How trees are built and timed, and with what: all that verbs which build have in common.
+struct BuildParameters {
     std::vector<std::string> arguments;  ///< the whole command line, for the report
-    std::string scene;
     std::vector<Method> methods{Method::single};
     std::vector<std::string> allocators{"cmalloc"};  ///< names, or "all": the sound ones
     /// The options given that are for the allocators of the single kernel alone, as typed.
@@ -37,12 +37,7 @@ struct BuildOptions {
     DeviceChoice device = DeviceChoice::automatic;
     /// Whether memory outside the allocators' pools is kept from one build for the next.
     allocators::HostPool::Keep host_pool = allocators::HostPool::Keep::slabs;
-    /// Unset: default_pool_bytes.
-    std::optional<PoolSize> pool;
-    allocators::Presplit presplit = allocators::Presplit::levels;
-    allocators::Fallback fallback = allocators::Fallback::pool;
-    bool superblocks = true;
-    std::uint64_t page_bytes = allocators::PoolConfig{}.page_bytes;
+    allocators::Forms forms;
     unsigned repeat = 5;
     unsigned warm_up = 1;
     unsigned threads = 0;
@@ -52,6 +47,25 @@ struct BuildOptions {
     kdtree::BuildConfig config;
     std::string preset = "default";  ///< what `config` has where no option says otherwise
     OutputOptions output;
+};
+
+/// `heapwood build`.
+struct BuildOptions : BuildParameters {
+    std::string scene;
+    /// Unset: default_pool_bytes.
+    std::optional<PoolSize> pool;
+};
+
+/// `heapwood compare`.
+struct CompareOptions : BuildParameters {
+    CompareOptions() { allocators = {"all"}; }
+
+    std::vector<std::string> scenes;
+    std::vector<PoolSize> pools;  ///< none: default_pool_bytes
+    double time_limit = 120;      ///< seconds that a turn may take
+    std::string html;             ///< file for a page of the results; empty: none
+    std::string resume;           ///< file of an earlier run to go on from, or to be made; or empty
+    std::string worker;           ///< this process is the worker for that allocator, if not empty
 };
 
 /// `heapwood list`.
@@ -66,7 +80,7 @@ struct Exit {
 
 /// A command line that was understood.
 struct CommandLine {
-    std::variant<Exit, BuildOptions, ListOptions> verb;
+    std::variant<Exit, BuildOptions, CompareOptions, ListOptions> verb;
     int verbosity = 0;  ///< -1 quiet, 0 normal, 1 and more verbose
 };
 

@@ -1,10 +1,13 @@
 #include "app/console.h"
 
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <cstdlib>
 #include <iostream>
 #include <string_view>
+
+#include "app/text.h"
 
 namespace heapwood::app {
 namespace {
@@ -20,6 +23,14 @@ bool capable(int descriptor) {
     return isatty(descriptor) == 1 && term != nullptr && std::string_view(term) != "dumb";
 }
 
+/// As much of the text as a line of the terminal holds: only one line can be erased.
+std::string fitting(std::string text) {
+    winsize size{};
+    if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return text;
+    while (!text.empty() && display_width(text) >= size.ws_col) text.pop_back();
+    return text;
+}
+
 }  // namespace
 
 bool colour_allowed(int descriptor) {
@@ -33,7 +44,7 @@ void set_up_progress(bool wanted) {
 
 void show_progress(const std::string& what) {
     if (!progress_wanted) return;
-    std::cerr << kEraseLine << what << " ..." << std::flush;
+    std::cerr << kEraseLine << fitting(what + " ...") << std::flush;
     progress_shown = true;
 }
 

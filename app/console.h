@@ -13,7 +13,7 @@ bool colour_allowed(int descriptor);
 /// Whether show_progress shows anything: standard error is a terminal, and `wanted`.
 void set_up_progress(bool wanted);
 
-/// Replaces the progress line on the terminal.
+/// Replaces the progress line on the terminal, as far as it fits.
 void show_progress(const std::string& what);
 
 /// Takes the progress line away, before anything else is written.

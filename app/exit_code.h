@@ -15,6 +15,7 @@ enum class ExitCode : int {
     out_of_memory = 4,  ///< the pool, another array of the builder or the machine's memory ran out
     verification_failed = 5,  ///< the tree is wrong, or trees that must be equal are not
     no_device = 77,           ///< the device asked for is not there
+    interrupted = 130,        ///< by Ctrl-C, and its like: 128 + the number of the signal
 };
 
 /// The command line asks for something that does not exist; what() says what does.

@@ -1,56 +1,6 @@
 /// @file
-/// The program: reads the command line, runs the verb, and turns errors into exit codes.
-#include <exception>
-#include <new>
-
-#include "allocators/heap.h"
-#include "app/cli.h"
-#include "app/commands/commands.h"
-#include "app/console.h"
-#include "app/exit_code.h"
-#include "app/log.h"
-#include "scenes/scene.h"
-
-namespace heapwood::app {
-namespace {
-
-/// Where std::visit finds the function for each verb.
-struct Run {
-    ExitCode operator()(const Exit& exit) const { return exit.code; }
-    ExitCode operator()(const BuildOptions& options) const { return build(options); }
-    ExitCode operator()(const ListOptions& options) const { return list(options); }
-};
-
-ExitCode fail(ExitCode code, const char* why) {
-    log::error(why);
-    return code;
-}
-
-ExitCode run(int argc, const char* const* argv) {
-    try {
-        const CommandLine line = parse(argc, argv);
-        log::set_up(line.verbosity);
-        set_up_progress(line.verbosity >= 0);
-        return std::visit(Run{}, line.verb);
-    } catch (const UsageError& error) {
-        return fail(ExitCode::usage, error.what());
-    } catch (const NoDevice& error) {
-        return fail(ExitCode::no_device, error.what());
-    } catch (const scenes::SceneTooLarge& error) {
-        return fail(ExitCode::out_of_memory, error.what());
-    } catch (const scenes::SceneError& error) {
-        return fail(ExitCode::bad_input, error.what());
-    } catch (const allocators::HeapError& error) {
-        return fail(ExitCode::out_of_memory, error.what());
-    } catch (const std::bad_alloc&) {
-        return fail(ExitCode::out_of_memory, "the machine's memory ran out; try a smaller scene");
-    } catch (const std::exception& error) {
-        return fail(ExitCode::internal, error.what());
-    }
-}
-
-}  // namespace
-}  // namespace heapwood::app
+/// The program.
+#include "app/program.h"
 
 int main(int argc, char** argv) {
     return static_cast<int>(heapwood::app::run(argc, argv));

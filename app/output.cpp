@@ -35,6 +35,24 @@ void Output::write(std::string_view text) {
         write_to_stdout(text);
         return;
     }
+    // Into a new file that then takes the place of the old one, so that there is always a whole
+    // one; but not in the place of a device, or where the folder takes no new files.
+    std::error_code error;
+    const std::filesystem::path target = std::filesystem::canonical(path_, error);
+    const std::filesystem::path fresh = target.string() + ".new";
+    if (!error && std::filesystem::is_regular_file(target, error)) {
+        if (std::ofstream file(fresh, std::ios::trunc | std::ios::binary); file) {
+            file << text << std::flush;
+            file.close();
+            if (file) std::filesystem::rename(fresh, target, error);
+            if (file && !error) {
+                created_ = false;
+                return;
+            }
+            std::filesystem::remove(fresh, error);
+            throw std::runtime_error("'" + path_ + "' could not be written in full");
+        }
+    }
     created_ = false;
     std::ofstream file(path_, std::ios::trunc | std::ios::binary);
     file << text << std::flush;

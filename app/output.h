@@ -17,7 +17,8 @@ public:
     Output& operator=(const Output&) = delete;
     ~Output();
 
-    /// Replaces the contents. @throws std::runtime_error if they do not arrive in full.
+    /// Replaces the contents, those of a file all at once: if they do not arrive in full, it is as
+    /// it was. @throws std::runtime_error if they do not.
     void write(std::string_view text);
 
 private:

@@ -19,6 +19,11 @@ private:
     std::uint64_t hash_ = 0xCBF29CE484222325ULL;
 };
 
+/// Whether there is a time that means something.
+bool finished(const Result& result) {
+    return result.outcome == Outcome::done && !result.samples.empty();
+}
+
 }  // namespace
 
 const char* name(Method method) {
@@ -39,8 +44,18 @@ const char* name(Outcome outcome) {
             return "out_of_memory";
         case Outcome::verification_failed:
             return "verification_failed";
+        case Outcome::overwritten:
+            return "overwritten";
+        case Outcome::wrong_tree:
+            return "wrong_tree";
+        case Outcome::hang:
+            return "hang";
+        case Outcome::crashed:
+            return "crashed";
         case Outcome::failed:
             return "failed";
+        case Outcome::unfinished:
+            return "unfinished";
     }
     return "failed";
 }
@@ -53,10 +68,15 @@ ExitCode exit_code(Outcome outcome) {
         case Outcome::nodes_exhausted:
         case Outcome::references_exhausted:
         case Outcome::out_of_memory:
+        case Outcome::overwritten:
             return ExitCode::out_of_memory;
         case Outcome::verification_failed:
+        case Outcome::wrong_tree:
             return ExitCode::verification_failed;
+        case Outcome::hang:
+        case Outcome::crashed:
         case Outcome::failed:
+        case Outcome::unfinished:
             return ExitCode::internal;
     }
     return ExitCode::internal;
@@ -104,14 +124,19 @@ std::string now() {
     return {text.data(), length};
 }
 
-std::optional<double> slowdown(const Report& report, const Result& result) {
-    for (const Result& reference : report.results) {
-        if (std::string_view(reference.allocator.name) != "atomicmalloc") continue;
-        if (reference.samples.empty() || result.samples.empty()) break;
-        const double base = spread(reference.samples).median;
-        if (base > 0) return spread(result.samples).median / base;
+std::optional<double> reference_ms(const Report& report) {
+    for (const Result& result : report.results) {
+        if (std::string_view(result.allocator.name) != "atomicmalloc") continue;
+        if (finished(result)) return spread(result.samples).median;
     }
     return std::nullopt;
+}
+
+std::optional<double> slowdown(const Report& report, const Result& result) {
+    std::optional<double> base = reference_ms(report);
+    if (!base) base = report.baseline_ms;
+    if (!base || *base <= 0 || !finished(result)) return std::nullopt;
+    return spread(result.samples).median / *base;
 }
 
 bool keeps_memory(const Report& report) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "allocators/allocator.cuh"
@@ -27,9 +28,28 @@ enum class Outcome {
     nodes_exhausted,
     references_exhausted,
     out_of_memory,        ///< the machine's memory, not the pool
+    overwritten,          ///< or would have been: the allocator ran into memory in use
     verification_failed,  ///< of the tree, or of the pool that should be empty again
+    wrong_tree,           ///< another than the other allocators'
+    hang,                 ///< no end within the time limit
+    crashed,              ///< its process died or answered nonsense
     failed,               ///< any other error
+    unfinished,           ///< its turn has not come, or not often enough
 };
+
+/// All of them.
+inline constexpr Outcome kOutcomes[] = {Outcome::done,
+                                        Outcome::pool_exhausted,
+                                        Outcome::nodes_exhausted,
+                                        Outcome::references_exhausted,
+                                        Outcome::out_of_memory,
+                                        Outcome::overwritten,
+                                        Outcome::verification_failed,
+                                        Outcome::wrong_tree,
+                                        Outcome::hang,
+                                        Outcome::crashed,
+                                        Outcome::failed,
+                                        Outcome::unfinished};
 
 /// Its name in JSON and CSV: "done", "pool_exhausted", ...
 const char* name(Outcome outcome);
@@ -80,6 +100,12 @@ struct Result {
     std::optional<allocators::PeakUse> peak;            ///< if it could be found out
     std::optional<kdtree::BuildProfile> profile;        ///< from a profiling build of the program
     std::optional<double> external_fragmentation;       ///< at the end
+
+    /// Notes what went wrong, and why.
+    void fail(Outcome how, std::string why) {
+        outcome = how;
+        message = std::move(why);
+    }
 };
 
 /// Everything one call of `build` found out.
@@ -98,6 +124,8 @@ struct Report {
     std::uint64_t scene_digest = 0;
     std::uint64_t root_bytes = 0;  ///< the unit of pool_multiple
     std::vector<Result> results;   ///< in the order of the allocators' names
+    /// Median time of atomicmalloc elsewhere, what slowdowns are over if this report has none.
+    std::optional<double> baseline_ms;
 };
 
 /// A method's name on the command line.
@@ -112,8 +140,11 @@ std::uint64_t digest(const scenes::Scene& scene);
 /// The present time, UTC, ISO 8601.
 std::string now();
 
-/// Median time of a result over that of atomicmalloc in the same report, if both have one.
+/// Median time of a result over the report's baseline, if both are there.
 std::optional<double> slowdown(const Report& report, const Result& result);
+
+/// Median time, in milliseconds, of atomicmalloc in the report, if its build is done.
+std::optional<double> reference_ms(const Report& report);
 
 /// Whether memory outside the allocators' pools was kept for the next array or build.
 bool keeps_memory(const Report& report);

@@ -68,6 +68,17 @@ std::string bytes_text(std::uint64_t bytes) {
     return fixed(value, value < 100 ? 1 : 0) + kUnits[unit];
 }
 
+std::string duration_text(double seconds) {
+    const auto whole = static_cast<std::uint64_t>(seconds + 0.5);
+    const auto two = [](std::uint64_t value, std::uint64_t unit, const char* large,
+                        const char* small) {
+        return std::to_string(value / unit) + large + std::to_string(value % unit) + small;
+    };
+    if (whole < 60) return std::to_string(whole) + " s";
+    if (whole < 3600) return two(whole, 60, " min ", " s");
+    return two(whole / 60, 60, " h ", " min");
+}
+
 std::string hex(std::uint64_t value) {
     const std::string digits = converted(value, 16);
     return std::string(16 - digits.size(), '0') + digits;

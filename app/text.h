@@ -22,6 +22,9 @@ std::string grouped(std::uint64_t value);
 /// With a binary unit: 0 B, 17 B, 1.5 KiB, 12.3 MiB.
 std::string bytes_text(std::uint64_t bytes);
 
+/// Rounded to what matters: 45 s, 3 min 20 s, 2 h 5 min.
+std::string duration_text(double seconds);
+
 /// 16 hexadecimal digits.
 std::string hex(std::uint64_t value);
 

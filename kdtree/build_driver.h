@@ -145,10 +145,7 @@ BuildResult drive(const Machine& machine, const scenes::Scene& scene, const Buil
                                       .largest_request = result.root_bytes,
                                       .multiprocessors = machine.multiprocessors(),
                                       .callers = machine.warps(),
-                                      .presplit = options.presplit,
-                                      .fallback = options.fallback,
-                                      .superblocks = options.superblocks,
-                                      .page_bytes = options.page_bytes};
+                                      .forms = options.forms};
 
     // One build; true if it is done. Arrays that were only estimated are enlarged and the build
     // is begun anew, so that an estimate is never a limit.
@@ -169,9 +166,10 @@ BuildResult drive(const Machine& machine, const scenes::Scene& scene, const Buil
             if (!estimated) {
                 result.message =
                     explain(result.status, memory.problem(), state, options.pool_bytes);
-                if constexpr (allocators::ExplainsFailure<Alloc>) {
+                if constexpr (allocators::RefusesToOverwrite<Alloc>) {
                     const std::string note = allocator.failure_note();
-                    if (!note.empty()) result.message += "; " + note;
+                    result.overwritten = !note.empty();
+                    if (result.overwritten) result.message += "; " + note;
                 }
                 return false;
             }

@@ -32,13 +32,8 @@ struct RunOptions {
     unsigned repeat = 5;           ///< timed runs
     unsigned warm_up = 1;          ///< untimed runs before them
     unsigned threads = 0;          ///< CPU only: threads, each a warp; 0: one a core
-    /// How circular allocators cut their pool beforehand.
-    allocators::Presplit presplit = allocators::Presplit::levels;
-    /// Where Halloc and XMalloc get what is too large for them.
-    allocators::Fallback fallback = allocators::Fallback::pool;
-    bool superblocks = true;  ///< XMalloc takes blocks sixteen at a time
-    std::uint64_t page_bytes = 4096;  ///< of ScatterAlloc's pages: 4096, 8192 or 16384
-    bool statistics = true;           ///< more runs with the counting adaptor
+    allocators::Forms forms = {};  ///< of the allocator
+    bool statistics = true;        ///< more runs with the counting adaptor
     /// Where arrays outside the allocator's pool come from, to be used again by the next build;
     /// nullptr: a pool that ends with the build and keeps slabs as `keep` says.
     allocators::HostPool* host_pool = nullptr;
@@ -77,6 +72,9 @@ struct BuildProfile {
 struct BuildResult {
     Status status = Status::done;
     std::string message;
+    /// The pool was exhausted in the sense that the allocator would have had to hand out memory in
+    /// use, noticed that, and refused.
+    bool overwritten = false;
     Tree tree;
     std::vector<double>
         milliseconds;      ///< one per timed run: the kernel (CUDA events), or steady clock

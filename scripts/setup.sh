@@ -47,7 +47,8 @@ say_device() {
 app_packages=(build-essential cmake ninja-build libtinyobjloader-dev libcli11-dev libspdlog-dev
     libfmt-dev libglm-dev nlohmann-json3-dev liblzma-dev zlib1g-dev)
 # shellcheck disable=SC2034
-test_packages=(libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev python3 xz-utils)
+test_packages=(libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev python3 xz-utils
+    python3-numpy python3-pandas python3-matplotlib python3-rich python3-typer)
 
 # Those of the given Debian packages that are not installed.
 missing_packages() {

@@ -13,10 +13,10 @@ namespace heapwood::allocators {
 // The versions of clang-format lay out concepts differently.
 // clang-format off
 
-/// An allocator that can say more of refused requests than that there was no memory: after a
-/// kernel, `failure_note()` is a sentence on them, or empty.
+/// An allocator that notices when it would hand out memory in use, and refuses: after a kernel,
+/// `failure_note()` is a sentence on that, or empty.
 template <class A>
-concept ExplainsFailure = requires(const A a) {
+concept RefusesToOverwrite = requires(const A a) {
     { a.failure_note() } -> std::same_as<std::string>;
 };
 // clang-format on
@@ -37,7 +37,7 @@ public:
     }
     /// As A's, where it has one.
     // clang-format off
-    std::string failure_note() const requires ExplainsFailure<A> { return inner_.failure_note(); }
+    std::string failure_note() const requires RefusesToOverwrite<A> { return inner_.failure_note(); }
     // clang-format on
     A& inner() { return inner_; }
 

@@ -42,7 +42,7 @@ public:
             starts_ = starts_of(shares_);
             hints = shares_.count * (shares_.stretches + 1) + 1;
         } else {
-            starts_ = presplit(granules_, shift_, config.largest_request, config.presplit);
+            starts_ = presplit(granules_, shift_, config.largest_request, config.forms.presplit);
             refuges_ = std::bit_floor(
                 std::clamp<std::uint32_t>(granules_ / kGranulesPerRefuge, 1, Policy::kRefuges));
             hints = 1 + refuges_;

@@ -17,6 +17,13 @@ namespace heapwood::app {
 ExitCode build(const BuildOptions& options,
                const std::vector<const Backend*>& available = backends());
 
+/// Builds every scene with every allocator and pool, the allocators taking turns, each in a process
+/// of its own, and reports; as a worker serves such a process's parent.
+/// @param available the backends to choose among. A worker is this executable again.
+/// @throws UsageError, NoDevice, scenes::SceneError, std::bad_alloc before the work begins.
+ExitCode compare(const CompareOptions& options,
+                 const std::vector<const Backend*>& available = backends());
+
 /// Lists allocators, generators and devices. @throws UsageError.
 ExitCode list(const ListOptions& options);
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 
 #include "app/backends/backend.h"
@@ -10,13 +11,19 @@
 
 namespace heapwood::app {
 
-/// Finds by bisection, to 2 %, the smallest pool with which three builds in a row succeed, between
-/// the allocator's own lower limit and run.pool_bytes, with which a build has succeeded.
-///
-/// With many warps it depends on the schedule how much is live at once: a pool of this size will
-/// mostly do, and one a little smaller sometimes.
-/// @return bytes, as asked of the allocator; nothing if three builds did not succeed with
-/// run.pool_bytes either.
+/// How a pool is tried in the search: three builds in a row. With many warps it depends on the
+/// schedule how much is live at once: a pool that has passed will mostly do, and one a little
+/// smaller sometimes.
+kdtree::RunOptions trial_run(kdtree::RunOptions run);
+
+/// Finds by bisection, to 2 %, the smallest pool between `low` and `high` bytes that is enough.
+/// @return nothing if `high` is not.
+/// @throws what `enough` throws.
+std::optional<std::uint64_t> smallest_enough(std::uint64_t low, std::uint64_t high,
+                                             const std::function<bool(std::uint64_t)>& enough);
+
+/// The smallest pool with which three builds in a row succeed, between the allocator's own lower
+/// limit and run.pool_bytes, in bytes as asked of the allocator.
 /// @throws what a build throws, but for pools that are too small.
 std::optional<std::uint64_t> minimal_pool(const Backend& backend, const scenes::Scene& scene,
                                           const kdtree::BuildConfig& config,

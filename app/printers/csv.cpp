@@ -1,5 +1,6 @@
 #include <utility>
 
+#include "app/printers/comparison.h"
 #include "app/printers/printers.h"
 #include "app/printers/table.h"
 #include "app/text.h"
@@ -134,6 +135,16 @@ Row row(const Report& report, const Result& r) {
     return cells;
 }
 
+/// All rows of a table have the same headings.
+void add_row(Table& table, const Row& cells) {
+    table.columns.clear();
+    table.rows.emplace_back();
+    for (const auto& [heading, cell] : cells) {
+        table.columns.push_back({heading});
+        table.rows.back().push_back(cell);
+    }
+}
+
 }  // namespace
 
 std::string as_csv(const Table& table) {
@@ -152,12 +163,20 @@ std::string as_csv(const Table& table) {
 
 std::string as_csv(const Report& report) {
     Table table;
-    for (const Result& result : report.results) {
-        table.columns.clear();
-        table.rows.emplace_back();
-        for (const auto& [heading, cell] : row(report, result)) {
-            table.columns.push_back({heading});
-            table.rows.back().push_back(cell);
+    for (const Result& result : report.results) add_row(table, row(report, result));
+    return as_csv(table);
+}
+
+std::string as_csv(const Comparison& comparison) {
+    Table table;
+    for (const Group& group : comparison.groups) {
+        const std::optional<std::size_t> fastest = fastest_full(group);
+        for (std::size_t i = 0; i < group.report.results.size(); ++i) {
+            Row cells = row(group.report, group.report.results[i]);
+            cells.insert(cells.begin() + 1, {"pool", group.pool});
+            cells.emplace_back("fastest_full", fastest == i ? "true" : "false");
+            cells.emplace_back("baseline_pool", group.baseline_pool);
+            add_row(table, cells);
         }
     }
     return as_csv(table);

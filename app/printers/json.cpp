@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/pool_size.h"
+#include "app/printers/json_parts.h"
 #include "app/printers/printers.h"
 #include "app/printers/registers.h"
 #include "app/text.h"
@@ -30,66 +31,6 @@ Json vector_json(const glm::vec3& v) {
 /// A figure, or null where it is unknown.
 Json known(bool is_known, const Json& value) {
     return is_known ? value : Json();
-}
-
-Json configuration_json(const Report& report) {
-    const kdtree::BuildConfig& c = report.configuration;
-    return {{"preset", report.preset},
-            {"traversal_cost", neat(c.traversal_cost)},
-            {"intersection_cost", neat(c.intersection_cost)},
-            {"empty_bonus", neat(c.empty_bonus)},
-            {"empty_rule", kdtree::name(c.empty_rule)},
-            {"leaf_limit", c.leaf_limit},
-            {"leaf_area", neat(c.leaf_area)},
-            {"depth_base", neat(c.depth_base)},
-            {"depth_factor", neat(c.depth_factor)},
-            {"bad_split_ratio", neat(c.bad_split_ratio)},
-            {"bad_splits", neat(c.bad_splits)},
-            {"bad_splits_per_level", neat(c.bad_splits_per_level)},
-            {"hopeless_ratio", neat(c.hopeless_ratio)},
-            {"exact_limit", c.exact_limit},
-            {"planes", c.planes},
-            {"tight_cuts", c.tight_cuts},
-            {"snap_limit", c.snap_limit},
-            {"large_limit", c.large_limit},
-            {"chunk", c.chunk},
-            {"clip", c.clip},
-            {"max_nodes", c.max_nodes},
-            {"max_references", c.max_references}};
-}
-
-Json provenance_json(const Report& report) {
-    const Version& v = version();
-    const Machine& m = report.machine;
-    return {{"arguments", report.arguments},
-            {"version", v.version},
-            {"git", v.git},
-            {"build_type", v.build_type},
-            {"compiler", v.compiler},
-            {"cuda", known(*v.cuda != '\0', v.cuda)},
-            {"device", m.name},
-            {"device_units", m.units},
-            {"driver", known(m.gpu, m.driver)},
-            {"runtime", known(m.gpu, m.runtime)},
-            {"scene_digest", hex(report.scene_digest)},
-            {"configuration", configuration_json(report)},
-            {"repeat", report.run.repeat},
-            {"warm_up", report.run.warm_up},
-            {"presplit", presplit_name(report.run.presplit)},
-            {"fallback", fallback_name(report.run.fallback)},
-            {"superblocks", report.run.superblocks ? "on" : "off"},
-            {"page_bytes", report.run.page_bytes},
-            {"host_pool", keeps_memory(report) ? "on" : "off"},
-            {"date", report.date}};
-}
-
-Json scene_json(const Report& report) {
-    return {
-        {"path", report.scene_path},
-        {"triangles", report.triangles},
-        {"vertices", report.vertices},
-        {"degenerate", report.degenerate},
-        {"bounds", {{"lo", vector_json(report.bounds.lo)}, {"hi", vector_json(report.bounds.hi)}}}};
 }
 
 Json build_json(const Report& report, const Result& r) {
@@ -196,6 +137,72 @@ Json registers_json(const Result& r) {
             {"coalesced", kernel_json(kernels.coalesced)}};
 }
 
+}  // namespace
+
+Json configuration_json(const Report& report) {
+    const kdtree::BuildConfig& c = report.configuration;
+    return {{"preset", report.preset},
+            {"traversal_cost", neat(c.traversal_cost)},
+            {"intersection_cost", neat(c.intersection_cost)},
+            {"empty_bonus", neat(c.empty_bonus)},
+            {"empty_rule", kdtree::name(c.empty_rule)},
+            {"leaf_limit", c.leaf_limit},
+            {"leaf_area", neat(c.leaf_area)},
+            {"depth_base", neat(c.depth_base)},
+            {"depth_factor", neat(c.depth_factor)},
+            {"bad_split_ratio", neat(c.bad_split_ratio)},
+            {"bad_splits", neat(c.bad_splits)},
+            {"bad_splits_per_level", neat(c.bad_splits_per_level)},
+            {"hopeless_ratio", neat(c.hopeless_ratio)},
+            {"exact_limit", c.exact_limit},
+            {"planes", c.planes},
+            {"tight_cuts", c.tight_cuts},
+            {"snap_limit", c.snap_limit},
+            {"large_limit", c.large_limit},
+            {"chunk", c.chunk},
+            {"clip", c.clip},
+            {"max_nodes", c.max_nodes},
+            {"max_references", c.max_references}};
+}
+
+Json forms_json(const allocators::Forms& forms) {
+    return {{"presplit", presplit_name(forms.presplit)},
+            {"fallback", fallback_name(forms.fallback)},
+            {"superblocks", forms.superblocks ? "on" : "off"},
+            {"page_bytes", forms.page_bytes}};
+}
+
+Json provenance_json(const Report& report) {
+    const Version& v = version();
+    const Machine& m = report.machine;
+    return {{"arguments", report.arguments},
+            {"version", v.version},
+            {"git", v.git},
+            {"build_type", v.build_type},
+            {"compiler", v.compiler},
+            {"cuda", known(*v.cuda != '\0', v.cuda)},
+            {"device", m.name},
+            {"device_units", m.units},
+            {"driver", known(m.gpu, m.driver)},
+            {"runtime", known(m.gpu, m.runtime)},
+            {"scene_digest", hex(report.scene_digest)},
+            {"configuration", configuration_json(report)},
+            {"repeat", report.run.repeat},
+            {"warm_up", report.run.warm_up},
+            {"forms", forms_json(report.run.forms)},
+            {"host_pool", keeps_memory(report) ? "on" : "off"},
+            {"date", report.date}};
+}
+
+Json scene_json(const Report& report) {
+    return {
+        {"path", report.scene_path},
+        {"triangles", report.triangles},
+        {"vertices", report.vertices},
+        {"degenerate", report.degenerate},
+        {"bounds", {{"lo", vector_json(report.bounds.lo)}, {"hi", vector_json(report.bounds.hi)}}}};
+}
+
 Json result_json(const Report& report, const Result& r) {
     const bool gpu = !r.samples.empty() && report.machine.gpu && r.method == Method::single;
     return {{"outcome", name(r.outcome)},
@@ -209,7 +216,9 @@ Json result_json(const Report& report, const Result& r) {
             {"published_registers", published_registers_json(r.allocator)}};
 }
 
-}  // namespace
+std::string document(const Json& json) {
+    return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
 
 std::string as_json(const Report& report) {
     Json results = Json::array();
@@ -218,8 +227,7 @@ std::string as_json(const Report& report) {
                     {"provenance", provenance_json(report)},
                     {"scene", scene_json(report)},
                     {"results", results}};
-    // A path need not be UTF-8; JSON must.
-    return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+    return document(json);
 }
 
 }  // namespace heapwood::app

@@ -1,12 +1,10 @@
 #include "app/printers/printers.h"
 #include "app/printers/sections.h"
 #include "app/printers/table.h"
+#include "app/text.h"
 
 namespace heapwood::app {
-namespace {
-
-/// A cell's text with what would end the cell or the row escaped.
-std::string escaped(const std::string& text) {
+std::string markdown_escaped(const std::string& text) {
     std::string result;
     for (const char c : text) {
         if (c == '|' || c == '\\' || c == '*') result += '\\';
@@ -15,30 +13,30 @@ std::string escaped(const std::string& text) {
     return result;
 }
 
-}  // namespace
-
 std::string as_markdown(const Table& table) {
     std::string text;
-    if (!table.title.empty()) text += "### " + escaped(table.title) + "\n\n";
+    if (!table.title.empty()) text += "### " + markdown_escaped(table.title) + "\n\n";
     std::string rule = "|";
     text += "|";
     for (const Column& column : table.columns) {
-        text += " " + escaped(column.title) + " |";
+        text += " " + markdown_escaped(column.title) + " |";
         rule += column.numbers ? " ---: |" : " --- |";
     }
     text += "\n" + rule + "\n";
-    for (const auto& row : table.rows) {
-        text += "|";
-        for (const std::string& cell : row) text += " " + escaped(cell) + " |";
-        text += "\n";
+    auto rows = table.rows;
+    for (auto& row : rows) {
+        for (std::string& cell : row) cell = markdown_escaped(cell);
     }
+    for (const auto& [row, column] : table.strong)
+        rows[row][column] = "**" + rows[row][column] + "**";
+    for (const auto& row : rows) text += "| " + joined(row, " | ") + " |\n";
     return text;
 }
 
 std::string as_markdown(const Report& report) {
     std::string text;
     for (const Table& table : sections(report)) text += as_markdown(table) + "\n";
-    for (const std::string& remark : remarks(report)) text += escaped(remark) + "\n\n";
+    for (const std::string& remark : remarks(report)) text += markdown_escaped(remark) + "\n\n";
     return text;
 }
 

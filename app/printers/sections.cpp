@@ -29,11 +29,6 @@ std::string multiple(double times) {
     return shortest(std::stod(fixed(times, 2))) + "x";
 }
 
-/// With the papers' asterisk where memory does not return block by block.
-std::string title(const Result& result) {
-    return std::string(result.allocator.name) + (result.allocator.full ? "" : "*");
-}
-
 /// Whether the single kernel, and so an allocator, has been at work.
 bool has_single(const Report& report) {
     return std::any_of(report.results.begin(), report.results.end(),
@@ -101,7 +96,7 @@ Table time_table(const Report& report) {
                 .rows = {}};
     for (const Result& r : report.results) {
         std::vector<std::string> row(table.columns.size(), kNoValue);
-        row.front() = title(r);
+        row.front() = starred(r);
         row.back() = name(r.outcome);
         if (!r.samples.empty()) {
             const Spread ms = spread(r.samples);
@@ -141,7 +136,7 @@ Table allocation_table(const Report& report) {
     for (const Result& r : report.results) {
         if (r.method != Method::single) continue;
         std::vector<std::string> row(table.columns.size(), kNoValue);
-        row[0] = title(r);
+        row[0] = starred(r);
         row[1] = bytes_text(r.pool_bytes);
         row[2] = multiple(r.pool_multiple);
         if (!r.samples.empty()) row[3] = bytes_text(r.overhead_bytes);
@@ -181,7 +176,7 @@ Table memory_table(const Report& report) {
     for (const auto& [name, part] : kParts) table.columns.push_back({name, true});
     for (const Result& r : report.results) {
         std::vector<std::string> row(table.columns.size(), kNoValue);
-        row[0] = title(r);
+        row[0] = starred(r);
         if (!r.samples.empty()) {
             row[1] = bytes_text(r.memory.total());
             for (std::size_t i = 0; i < std::size(kParts); ++i) {
@@ -207,7 +202,7 @@ Table fragmentation_table(const Report& report) {
     for (const Result& r : report.results) {
         if (r.method != Method::single) continue;
         std::vector<std::string> row(table.columns.size(), kNoValue);
-        row[0] = title(r);
+        row[0] = starred(r);
         if (!r.samples.empty()) row[2] = percent(r.external_fragmentation.value_or(-1));
         if (r.allocations) {
             row[1] = percent(r.allocations->internal_fragmentation);
@@ -263,12 +258,16 @@ Table kernels_table(const Report& report) {
     Table table = registers_table();
     for (const Result& r : report.results) {
         if (r.method != Method::single) continue;
-        table.rows.push_back(registers_row(title(r), r.allocator, r.kernels));
+        table.rows.push_back(registers_row(starred(r), r.allocator, r.kernels));
     }
     return table;
 }
 
 }  // namespace
+
+std::string starred(const Result& result) {
+    return std::string(result.allocator.name) + (result.allocator.full ? "" : "*");
+}
 
 std::vector<Table> sections(const Report& report) {
     std::vector<Table> all{scene_table(report)};

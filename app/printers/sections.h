@@ -14,6 +14,9 @@ namespace heapwood::app {
 inline constexpr const char* kAsteriskRemark =
     "* no full allocator: memory returns with the whole pool, or in ring order, only.";
 
+/// The allocator's name, with the papers' asterisk where memory does not return block by block.
+std::string starred(const Result& result);
+
 /// Scene and machine, the tree, times, and allocations.
 std::vector<Table> sections(const Report& report);
 

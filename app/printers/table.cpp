@@ -32,7 +32,11 @@ std::string line(const Table& table, const std::vector<std::string>& cells,
 
 }  // namespace
 
-std::string as_text(const Table& table, bool colour) {
+std::string as_text(const Table& plain, bool colour) {
+    Table table = plain;
+    for (const auto& [row, column] : table.strong) {
+        table.rows[row][column] = "[" + table.rows[row][column] + "]";
+    }
     std::vector<std::string> headings;
     std::vector<std::size_t> widths;
     for (const Column& column : table.columns) {

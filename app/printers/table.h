@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace heapwood::app {
@@ -18,6 +19,8 @@ struct Table {
     std::string title;  ///< may be empty
     std::vector<Column> columns;
     std::vector<std::vector<std::string>> rows;
+    /// Row and column of cells that stand out: in brackets on a terminal, in bold in documents.
+    std::vector<std::pair<std::size_t, std::size_t>> strong = {};
 };
 
 /// What stands where a figure is unknown or has no meaning.
@@ -28,6 +31,13 @@ std::string as_text(const Table& table, bool colour);
 
 /// As GitHub understands it.
 std::string as_markdown(const Table& table);
+
+/// A floating table environment, without packages.
+std::string as_latex(const Table& table);
+
+/// Text with all that Markdown, or LaTeX, would take for its own escaped.
+std::string markdown_escaped(const std::string& text);
+std::string latex_escaped(const std::string& text);
 
 /// RFC 4180 with "\n" line ends: a row of headings, then the rows; the title is left out.
 std::string as_csv(const Table& table);

@@ -254,7 +254,7 @@ TEST(Halloc, SizesSlabsByThePool) {
 TEST(Halloc, HandsLargeRequestsToCudaIfAsked) {
     using allocators::Fallback;
     constexpr std::uint64_t kPool = 16 << 20;
-    Halloc h(PoolConfig{.bytes = kPool, .fallback = Fallback::cudamalloc});
+    Halloc h(PoolConfig{.bytes = kPool, .forms = {.fallback = Fallback::cudamalloc}});
     const auto ref = h.ref();
     EXPECT_EQ(h.pool_bytes(), kPool);
     void* piece = ref.allocate({}, 64);
@@ -271,7 +271,7 @@ TEST(Halloc, HandsLargeRequestsToCudaIfAsked) {
     unsigned regions = 0;
     h.for_each_region([&](const Region&) { ++regions; });
     EXPECT_EQ(regions, 0U) << "unknown, for CUDA's part cannot be walked";
-    EXPECT_THROW(Halloc(PoolConfig{.bytes = 1 << 20, .fallback = Fallback::cudamalloc}),
+    EXPECT_THROW(Halloc(PoolConfig{.bytes = 1 << 20, .forms = {.fallback = Fallback::cudamalloc}}),
                  std::invalid_argument);
 }
 

@@ -194,7 +194,7 @@ TEST(XMalloc, TakesASuperblockOf16Blocks) {
 }
 
 TEST(XMalloc, TakesSingleBlocksWithoutSuperblocks) {
-    const XMalloc pool(PoolConfig{.bytes = 64 << 20, .superblocks = false});
+    const XMalloc pool(PoolConfig{.bytes = 64 << 20, .forms = {.superblocks = false}});
     const auto ref = pool.ref();
     std::uint64_t regions = 0;
     void* p = ref.allocate({}, 8192);
@@ -261,7 +261,7 @@ TEST(XMalloc, ReturnsABlockWhoseQueueIsFull) {
 
 TEST(XMalloc, HandsLargeRequestsToCudaIfAsked) {
     using allocators::Fallback;
-    const XMalloc pool(PoolConfig{.bytes = 16 << 20, .fallback = Fallback::cudamalloc});
+    const XMalloc pool(PoolConfig{.bytes = 16 << 20, .forms = {.fallback = Fallback::cudamalloc}});
     const auto ref = pool.ref();
     void* block = ref.allocate({}, 64);
     void* large = ref.allocate({}, 3 << 20);
@@ -303,7 +303,7 @@ template <class Policy>
 class Buffers : public allocators::BasicXMalloc<Policy> {
 public:
     explicit Buffers(PoolConfig config)
-        : allocators::BasicXMalloc<Policy>((config.superblocks = false, config)) {}
+        : allocators::BasicXMalloc<Policy>((config.forms = {.superblocks = false}, config)) {}
 };
 
 using StallingXMalloc = allocators::BasicXMalloc<Stalling<XMallocPolicy>>;

@@ -158,6 +158,20 @@ TEST(Build, TrialFindsAPoolThatIsEnough) {
               "no room; a pool of 120MiB (120 MiB) was enough in a trial: use --pool 120MiB");
 }
 
+TEST(Build, TellsWhatWouldHaveBeenOverwrittenFromAFullPool) {
+    const auto overwrites = [](const scenes::Scene& scene, const kdtree::BuildConfig& config,
+                               const kdtree::RunOptions& run) {
+        BuildResult result = hungry(scene, config, run);
+        result.overwritten = result.status != kdtree::Status::done;
+        return result;
+    };
+    const Outcome outcome = run({backend("ring", overwrites, false)}, "64MiB");
+    EXPECT_EQ(outcome.code, ExitCode::out_of_memory);
+    EXPECT_EQ(outcome.results.at(0).at("outcome"), "overwritten");
+    const std::string message = outcome.results.at(0).at("message");
+    EXPECT_NE(message.find("use --pool 128MiB"), std::string::npos) << message;
+}
+
 TEST(Build, TrialEndsWithTheMemory) {
     const Outcome outcome = run({backend("insatiable", insatiable)});
     EXPECT_EQ(outcome.code, ExitCode::out_of_memory);

@@ -8,9 +8,11 @@ import subprocess
 import tempfile
 
 EXECUTABLE = os.environ.get("HEAPWOOD_TEST_EXECUTABLE", "heapwood")
+FAKES = os.environ.get("HEAPWOOD_TEST_FAKES", "heapwood_fakes")
 MODELS = pathlib.Path(__file__).resolve().parents[2] / "scenes" / "models"
 
 DONE, INTERNAL, USAGE, BAD_INPUT, OUT_OF_MEMORY, VERIFICATION, NO_DEVICE = 0, 1, 2, 3, 4, 5, 77
+INTERRUPTED = 130
 
 
 def environment(**changes):
@@ -28,7 +30,7 @@ def environment(**changes):
 def run(*arguments, env=None, **options):
     """Runs heapwood; the result has returncode, stdout and stderr as text."""
     return subprocess.run(
-        [EXECUTABLE, *map(str, arguments)],
+        [options.pop("executable", EXECUTABLE), *map(str, arguments)],
         env=environment(**(env or {})),
         stdout=options.pop("stdout", subprocess.PIPE),
         stderr=subprocess.PIPE,
@@ -64,3 +66,16 @@ def folder():
     """A temporary folder as a Path."""
     with tempfile.TemporaryDirectory() as name:
         yield pathlib.Path(name)
+
+
+def compare(*arguments, **options):
+    """`heapwood compare` on the CPU."""
+    return run("compare", "--device", "cpu", *arguments, **options)
+
+
+def compared(*arguments, code=DONE, **options):
+    """The JSON of a comparison that must end with `code`."""
+    result = compare(*arguments, "--json", "-", **options)
+    if result.returncode != code:
+        raise AssertionError(f"exit code {result.returncode}, not {code}: {result.stderr}")
+    return json.loads(result.stdout)

@@ -21,7 +21,16 @@ TEST(Report, SlowdownIsOverAtomicMalloc) {
     EXPECT_EQ(slowdown(report, report.results[0]), 1.0);
     EXPECT_FALSE(slowdown(report, report.results[1]));
     report.results[1].samples = {5};
+    EXPECT_FALSE(slowdown(report, report.results[1])) << "its build is not done";
+    report.results[1].outcome = Outcome::done;
     EXPECT_EQ(slowdown(report, report.results[1]), 2.5);
+    report.baseline_ms = 10;
+    EXPECT_EQ(slowdown(report, report.results[1]), 2.5) << "atomicmalloc's own time counts first";
+    report.results[0].outcome = Outcome::failed;
+    EXPECT_EQ(slowdown(report, report.results[1]), 0.5);
+    report.baseline_ms.reset();
+    EXPECT_FALSE(slowdown(report, report.results[1]));
+    report.results[0].outcome = Outcome::done;
     report.results[0].samples.clear();
     EXPECT_FALSE(slowdown(report, report.results[1]));
 }
@@ -42,6 +51,10 @@ TEST(Report, OutcomesHaveTheirExitCodes) {
     EXPECT_EQ(exit_code(Outcome::references_exhausted), ExitCode::out_of_memory);
     EXPECT_EQ(exit_code(Outcome::out_of_memory), ExitCode::out_of_memory);
     EXPECT_EQ(exit_code(Outcome::verification_failed), ExitCode::verification_failed);
+    EXPECT_EQ(exit_code(Outcome::overwritten), ExitCode::out_of_memory);
+    EXPECT_EQ(exit_code(Outcome::wrong_tree), ExitCode::verification_failed);
+    EXPECT_EQ(exit_code(Outcome::hang), ExitCode::internal);
+    EXPECT_EQ(exit_code(Outcome::crashed), ExitCode::internal);
     EXPECT_EQ(exit_code(Outcome::failed), ExitCode::internal);
 }
 

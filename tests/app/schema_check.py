@@ -1,6 +1,10 @@
-"""Checks JSON against the part of JSON Schema that report.schema.json uses."""
+"""Checks JSON against the part of JSON Schema that the schemas of this folder use."""
 
+import json
+import pathlib
 import re
+
+FOLDER = pathlib.Path(__file__).resolve().parent
 
 TYPES = {
     "object": dict,
@@ -31,7 +35,9 @@ def violations(value, schema, root=None, where="$"):
     unknown = set(schema) - KNOWN
     assert not unknown, f"the checker does not know {unknown}"
     if "$ref" in schema:
-        name = schema["$ref"].removeprefix("#/$defs/")
+        file, name = schema["$ref"].split("#/$defs/")
+        if file:
+            root = json.loads((FOLDER / file).read_text())
         return violations(value, root["$defs"][name], root, where)
     if "anyOf" in schema:
         tries = [violations(value, option, root, where) for option in schema["anyOf"]]

@@ -1,8 +1,11 @@
 """Colour and progress: on a terminal only, and no colour where NO_COLOR asks for none."""
 
+import fcntl
 import os
 import pty
+import struct
 import subprocess
+import termios
 import unittest
 
 from command_line import EXECUTABLE, environment
@@ -11,9 +14,10 @@ COLOUR = "\x1b[1m"
 ERASE = "\x1b[K"
 
 
-def on_terminal(*arguments, **env):
+def on_terminal(*arguments, columns=0, **env):
     """What a terminal receives from heapwood, both streams together."""
     master, slave = pty.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     process = subprocess.Popen(
         [EXECUTABLE, *arguments], stdout=slave, stderr=slave, stdin=subprocess.DEVNULL,
         env=environment(**env),
@@ -41,6 +45,22 @@ class Terminal(unittest.TestCase):
         self.assertIn(COLOUR, text)
         self.assertIn("building with cmalloc (1 of 1)", text)
         self.assertGreater(text.index("T_build"), text.rindex(ERASE), "progress ends erased")
+
+    def test_progress_of_a_comparison(self):
+        compare = ("compare", "gen:sphere:500", "gen:soup:50", "--device", "cpu", "--repeat", "2",
+                   "-a", "atomicmalloc,cmalloc", "--minimal-pool")
+        text = on_terminal(*compare, TERM="xterm")
+        self.assertIn("\x1b[Katomicmalloc, turn 1 of 2, pool default, gen:sphere:500 (1 of 2) ...",
+                      text)
+        self.assertRegex(text, r"\x1b\[K\d+ %, \d+ s left: cmalloc, turn 2 of 2, pool default, ")
+        self.assertIn("pool default, gen:soup:50 (2 of 2) ...", text)
+        self.assertIn("atomicmalloc, smallest pool: ", text)
+        self.assertGreater(text.index("T_build"), text.rindex(ERASE), "progress ends erased")
+        self.assertNotIn("turn", on_terminal(*compare, "-q", TERM="xterm").split("Comparison")[0])
+
+    def test_progress_fits_into_a_line(self):
+        text = on_terminal(*self.BUILD, TERM="xterm", columns=20)
+        self.assertIn("\x1b[Kbuilding with cmall\r", text)
 
     def test_no_color(self):
         text = on_terminal(*self.BUILD, TERM="xterm", NO_COLOR="1")

@@ -50,5 +50,13 @@ TEST(Text, WidthCountsCharacters) {
     EXPECT_EQ(display_width("Crème"), 5U);
 }
 
+TEST(Text, Durations) {
+    EXPECT_EQ(duration_text(0.2), "0 s");
+    EXPECT_EQ(duration_text(59.4), "59 s");
+    EXPECT_EQ(duration_text(59.5), "1 min 0 s");
+    EXPECT_EQ(duration_text(200), "3 min 20 s");
+    EXPECT_EQ(duration_text(7500), "2 h 5 min");
+}
+
 }  // namespace
 }  // namespace heapwood::app

@@ -1,0 +1,68 @@
+#include "app/options/common.h"
+
+#include <algorithm>
+#include <cctype>
+
+namespace heapwood::app {
+
+void name_environment(CLI::App& verb) {
+    for (CLI::Option* option : verb.get_options()) {
+        if (option->get_lnames().empty() || !option->get_envname().empty()) continue;
+        if (option->get_group().empty()) continue;
+        std::string name = option->get_lnames().front();
+        if (name == "help" || name == "version") continue;
+        std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) {
+            return c == '-' ? '_' : static_cast<char>(std::toupper(c));
+        });
+        option->envname("HEAPWOOD_" + name);
+    }
+}
+
+void Volume::add_to(CLI::App& verb) {
+    auto* q = verb.add_flag("-q,--quiet", quiet, "Say nothing but results and errors");
+    verb.add_flag("-v,--verbose", verbose, "Say more")->excludes(q);
+}
+
+void add_output(CLI::App& verb, OutputOptions& output, bool latex) {
+    verb.add_option("--json", output.json,
+                    "Write the results as JSON to this file; '-': to standard output, alone")
+        ->type_name("FILE")
+        ->group("Output");
+    std::vector<CLI::Option*> forms{
+        verb.add_flag("--csv", output.csv, "Print the results as CSV"),
+        verb.add_flag("--markdown", output.markdown, "Print the results as Markdown tables")};
+    if (latex) {
+        forms.push_back(
+            verb.add_flag("--latex", output.latex, "Print the results as LaTeX tables"));
+    }
+    for (std::size_t i = 0; i < forms.size(); ++i) {
+        forms[i]->group("Output");
+        for (std::size_t j = 0; j < i; ++j) forms[i]->excludes(forms[j]);
+    }
+    // Two documents in one stream would be neither.
+    verb.callback([&output, forms] {
+        if (output.json != "-") return;
+        for (const CLI::Option* form : forms) {
+            if (form->as<bool>()) throw CLI::ExcludesError("--json -", form->get_name());
+        }
+    });
+}
+
+PoolSize pool_size(const std::string& text) {
+    try {
+        return PoolSize::parse(text);
+    } catch (const UsageError& error) {
+        throw CLI::ValidationError("--pool", error.what());
+    }
+}
+
+std::vector<std::string> allocator_options(const CLI::App& verb) {
+    std::vector<std::string> given;
+    for (const char* name : {"--allocator", "--pool", "--presplit", "--page", "--fallback",
+                             "--superblocks", "--minimal-pool"}) {
+        if (verb.count(name) > 0) given.emplace_back(name);
+    }
+    return given;
+}
+
+}  // namespace heapwood::app

@@ -1,0 +1,55 @@
+/// @file
+/// A file that grows by a line for everything that is done, so that nothing is lost when the
+/// program ends early, and from which another run of it goes on.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+namespace heapwood::app {
+
+/// JSON lines: a header, which says what the journal is of, then the entries. Locked against a
+/// second program.
+class Journal {
+public:
+    using Json = nlohmann::ordered_json;
+
+    /// Opens the file, or makes it. Of one that has entries, all keys of the header but "date" and
+    /// those below "adopted" must be as in `header`; a last line that is not whole is cut off.
+    /// @throws UsageError if that is not so, or the file cannot be written, or is in use.
+    Journal(std::string path, const Json& header);
+    Journal(const Journal&) = delete;
+    Journal& operator=(const Journal&) = delete;
+    /// Takes a file away again that was not there before and has no entries.
+    ~Journal();
+
+    const std::string& path() const { return path_; }
+    /// The header: that of the file, if it had one.
+    const Json& header() const { return header_; }
+    /// What was in the file when it was opened.
+    const std::vector<Json>& entries() const { return entries_; }
+
+    /// Adds an entry. After the first that cannot be written in full, no more are written.
+    /// @return whether it is in the file.
+    bool append(const Json& entry);
+
+    /// Deletes the file.
+    void remove();
+
+private:
+    void read();
+    std::string not_a_journal() const;
+    void compare(const Json& header) const;
+    bool write(const std::string& text);
+
+    std::string path_;
+    int descriptor_ = -1;
+    bool created_ = false;
+    bool fine_ = true;
+    bool headed_ = false;  ///< the header is in the file
+    Json header_;
+    std::vector<Json> entries_;
+};
+
+}  // namespace heapwood::app

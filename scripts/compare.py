@@ -1,0 +1,98 @@
+#!/usr/bin/env python3
+"""Compares two results of `heapwood compare`, or of `heapwood bench`, cell by cell.
+
+    scripts/compare.py before.json after.json
+
+Of every cell that both have (scene, pool, allocator; or series, metric, x, allocator) it says
+from the raw samples whether the second is faster, slower, or that the samples do not decide
+(Mann-Whitney, two-sided, exact).
+
+Exit codes: 0 nothing is slower, 1 something is slower or is no longer done, 2 wrong usage, or
+files that cannot be compared.
+"""
+
+import pathlib
+import sys
+
+try:
+    import rich.console
+    import rich.table
+    import rich.text
+    import typer
+
+    from figures.comparison import Comparison, MismatchError
+    from figures.results import Result, ResultError
+except ImportError as error:
+    from figures import say_missing
+
+    say_missing("compare", error)
+
+# Into a file or a pipe goes all of a table, however wide.
+WIDTH = None if sys.stdout.isatty() else 400
+OUT = rich.console.Console(soft_wrap=True, highlight=False, width=WIDTH)
+ERRORS = rich.console.Console(stderr=True, soft_wrap=True, highlight=False, markup=False)
+STYLES = {"faster": "green", "slower": "bold red", "failed": "bold red", "mended": "green"}
+APP = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+
+
+def warn(result, other):
+    """Says what else differs than the code."""
+    for key, what in (("device", "devices"), ("build_type", "kinds of build"),
+                      ("configuration", "configurations"), ("repeat", "repetitions")):
+        a, b = result.provenance.get(key), other.provenance.get(key)
+        if a != b:
+            differ = "" if key == "configuration" else f": {a} and {b}"
+            ERRORS.print(f"compare: warning: different {what}{differ}", style="yellow")
+
+
+def table(cells, keys):
+    """A row for each cell."""
+    shown = rich.table.Table(box=None, pad_edge=False, header_style="bold")
+    for key in keys:
+        shown.add_column(key, no_wrap=True)
+    for title in ("A, ms", "B, ms", "B / A", "p"):
+        shown.add_column(title, justify="right", no_wrap=True)
+    shown.add_column("verdict", no_wrap=True)
+    for cell in cells:
+        figures = [
+            "–" if value is None else form.format(value)
+            for value, form in (
+                (cell.first, "{:.4g}"), (cell.second, "{:.4g}"), (cell.ratio, "{:.3f}"),
+                (cell.p, "{:.2g}"),
+            )
+        ]
+        words = [rich.text.Text("–" if word is None else str(word)) for word in cell.key]
+        verdict = rich.text.Text(cell.verdict + cell.remark, STYLES.get(cell.verdict, ""))
+        shown.add_row(*words, *figures, verdict)
+    return shown
+
+
+@APP.command()
+def main(
+    first: pathlib.Path = typer.Argument(..., metavar="A.json", help="Result to compare with."),
+    second: pathlib.Path = typer.Argument(..., metavar="B.json", help="Result that is judged."),
+    alpha: float = typer.Option(
+        0.01, min=0, max=0.5, help="How often equal cells may be called different by chance."
+    ),
+    everything: bool = typer.Option(False, "--all", help="Show the undecided cells too."),
+):
+    """Says of every cell of B whether it is faster or slower than in A, or undecided."""
+    try:
+        results = Result(first), Result(second)
+        comparison = Comparison(*results, alpha)
+    except (ResultError, MismatchError) as error:
+        ERRORS.print(f"compare: error: {error}", style="red")
+        raise typer.Exit(2)
+    for name, result in zip("AB", results):
+        OUT.print(rich.text.Text(f"{name}  {result.path}: {result.where()}"))
+    warn(*results)
+    shown = [cell for cell in comparison.cells if everything or cell.verdict != "undecided"]
+    if shown:
+        OUT.print(table(shown, comparison.keys))
+    for sentence in comparison.summary():
+        OUT.print(rich.text.Text(sentence))
+    raise typer.Exit(1 if comparison.worse else 0)
+
+
+if __name__ == "__main__":
+    APP()

@@ -1,0 +1,102 @@
+#!/usr/bin/env python3
+"""Draws the figures of results of `heapwood compare` and `heapwood bench`.
+
+    scripts/plot.py compare.json bench.json --out figures
+
+For each scene of compare the slowdowns, and time against pool size; for each series of bench
+(the papers' Figures 3 to 5, the survey's tests) a figure. Each as PNG and SVG, named after the
+result and the series.
+
+Exit codes: 0 done, 2 wrong usage, or a file that is no result.
+"""
+
+import pathlib
+import sys
+from typing import List
+
+try:
+    import rich.console
+    import rich.progress
+    import typer
+
+    from figures import bench_figures, compare_figures
+    from figures.results import Result, ResultError
+except ImportError as error:
+    from figures import say_missing
+
+    say_missing("plot", error)
+
+ERRORS = rich.console.Console(stderr=True, soft_wrap=True, highlight=False, markup=False)
+
+
+def fail(message):
+    """Ends the program with a sentence."""
+    ERRORS.print(f"plot: error: {message}", style="red")
+    raise typer.Exit(2)
+
+
+def read(paths):
+    """All results, before any is drawn."""
+    try:
+        results = [Result(path) for path in paths]
+    except ResultError as error:
+        fail(error)
+    stems = [result.path.stem for result in results]
+    for stem in stems:
+        if stems.count(stem) > 1:
+            fail(f"two results are called {stem}, and so would be their figures: rename one")
+    return results
+
+
+def draw(results):
+    """Yields (name, figure)."""
+    for result in results:
+        module = compare_figures if result.kind == "compare" else bench_figures
+        try:
+            for name, figure in module.figures(result):
+                yield f"{result.path.stem}-{name}", figure
+        except (KeyError, TypeError) as error:
+            fail(f"{result.path}: is damaged: {type(error).__name__}: {error}; measure again")
+
+
+def save(figure, path):
+    """The same figure gives the same bytes: no date."""
+    undated = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
+    figure.savefig(path, dpi=200, metadata=undated.get(path.suffix))
+
+
+APP = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+
+
+@APP.command()
+def main(
+    results: List[pathlib.Path] = typer.Argument(
+        ..., metavar="RESULT.json...", help="Written by heapwood compare or bench with --json."
+    ),
+    out: pathlib.Path = typer.Option(pathlib.Path("figures"), help="Folder to write to."),
+    formats: str = typer.Option("png,svg", "--format", help="Of png, svg, pdf; with commas."),
+):
+    """Draws the figures of results of heapwood compare and heapwood bench."""
+    endings = formats.split(",")
+    for ending in endings:
+        if ending not in ("png", "svg", "pdf"):
+            fail(f"no format {ending!r}; there are png, svg, pdf")
+    loaded = read(results)
+    progress = rich.progress.Progress(
+        console=ERRORS, transient=True, disable=not ERRORS.is_terminal
+    )
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        with progress:
+            task = progress.add_task("drawing", total=None)
+            for name, figure in draw(loaded):
+                progress.update(task, description=name)
+                for ending in endings:
+                    save(figure, out / f"{name}.{ending}")
+                    print(out / f"{name}.{ending}")
+    except OSError as error:
+        fail(f"{out}: cannot be written: {error.strerror}")
+
+
+if __name__ == "__main__":
+    APP()

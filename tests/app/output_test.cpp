@@ -1,0 +1,61 @@
+/// @file
+/// Files of results are replaced all at once, or not at all.
+#include "app/output.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "temporary_folder.h"
+
+namespace heapwood::app {
+namespace {
+
+std::string text_of(const std::string& path) {
+    std::ostringstream all;
+    all << std::ifstream(path).rdbuf();
+    return all.str();
+}
+
+TEST(Output, ReplacesAllAtOnce) {
+    const TemporaryFolder folder;
+    const std::string path = folder.path("file");
+    std::ofstream(path) << "old";
+    std::ifstream reader(path);  // has the old file, whatever takes its name
+    Output(path).write("new");
+    std::string seen;
+    reader >> seen;
+    EXPECT_EQ(seen, "old");
+    EXPECT_EQ(text_of(path), "new");
+    EXPECT_FALSE(std::filesystem::exists(path + ".new"));
+}
+
+TEST(Output, WritesToTheTargetOfALink) {
+    const TemporaryFolder folder;
+    std::ofstream(folder.path("file")) << "old";
+    std::filesystem::create_symlink("file", folder.path("link"));
+    Output(folder.path("link")).write("new");
+    EXPECT_TRUE(std::filesystem::is_symlink(folder.path("link")));
+    EXPECT_EQ(text_of(folder.path("file")), "new");
+}
+
+TEST(Output, WithoutWriteAllIsAsBefore) {
+    const TemporaryFolder folder;
+    std::ofstream(folder.path("old")) << "old";
+    { const Output output(folder.path("old")); }
+    { const Output output(folder.path("new")); }
+    EXPECT_EQ(text_of(folder.path("old")), "old");
+    EXPECT_FALSE(std::filesystem::exists(folder.path("new")));
+}
+
+TEST(Output, DeviceStaysADevice) {
+    if (!std::filesystem::exists("/dev/full")) GTEST_SKIP() << "needs a full device";
+    Output output("/dev/full");
+    EXPECT_THROW(output.write("text"), std::runtime_error);
+    EXPECT_TRUE(std::filesystem::is_character_file("/dev/full"));
+}
+
+}  // namespace
+}  // namespace heapwood::app

@@ -38,6 +38,10 @@
 /// A freeing thread finds the cell by `start`, relaxed: what it must see there was written before
 /// the piece was handed out. A later slab of the next cell starts behind the piece.
 ///
+/// **The counter does not overflow.** It goes on above the last ticket as long as requests find the
+/// head used up. But each of these replaces the slab, which sets it back, or has found the lock
+/// taken and a piece elsewhere; so it takes 2^30 of them while one thread is between two steps.
+///
 /// **Progress.** Nobody waits for long. Of those who find a head used up, one replaces it, under a
 /// lock that is a hint only; the others try the class's other heads meanwhile, and after kPatience
 /// pauses go on without the lock. All searches are bounded. When the list has nothing left, any

@@ -8,31 +8,33 @@
 #include "allocators/allocator.cuh"
 #include "allocators/ouroboros/chunks.cuh"
 #include "allocators/platform/atomic.cuh"
+#include "allocators/platform/bits.cuh"
 #include "allocators/platform/macros.cuh"
 
 namespace heapwood::allocators::ouroboros {
 
-/// A page and its class in one word: {class + 1: 4 bits, number among the pages of its class}.
+/// A page and its class in one word: the first unit, doubled, plus 2^class. Pages of class k start
+/// at multiples of 2^k units, so that the lowest one bit tells the class.
 class CachedPage {
 public:
-    HEAPWOOD_INLINE static bool fits(std::uint32_t k, std::uint32_t unit) {
-        return unit >> k < 1U << kNumberBits;
-    }
+    /// Whether a page can be kept: in pools of more than 32 GiB not all can.
+    HEAPWOOD_INLINE static bool fits(std::uint32_t unit) { return unit >> 31 == 0; }
+
     HEAPWOOD_INLINE CachedPage(std::uint32_t k, std::uint32_t unit)
-        : word_(((k + 1) << kNumberBits) | (unit >> k)) {}
+        : word_((unit << 1) | (1U << k)) {}
     HEAPWOOD_INLINE explicit CachedPage(std::uint32_t word) : word_(word) {}
 
     HEAPWOOD_INLINE std::uint32_t word() const { return word_; }
     HEAPWOOD_INLINE bool is_page() const { return word_ != 0; }
-    HEAPWOOD_INLINE bool has_class(std::uint32_t k) const { return word_ >> kNumberBits == k + 1; }
-    HEAPWOOD_INLINE std::uint32_t page_class() const { return (word_ >> kNumberBits) - 1; }
-    HEAPWOOD_INLINE std::uint32_t unit() const {
-        return (word_ & ((1U << kNumberBits) - 1)) << page_class();
+    HEAPWOOD_INLINE bool has_class(std::uint32_t k) const {
+        return (word_ & ((2U << k) - 1)) == 1U << k;
     }
+    HEAPWOOD_INLINE std::uint32_t page_class() const {
+        return platform::floor_log2(word_ & (0U - word_));
+    }
+    HEAPWOOD_INLINE std::uint32_t unit() const { return (word_ & (word_ - 1)) >> 1; }
 
 private:
-    static constexpr std::uint32_t kNumberBits = 28;
-
     std::uint32_t word_;
 };
 
@@ -46,6 +48,7 @@ public:
 
     /// A page of class k, or kNone.
     HEAPWOOD_INLINE std::uint32_t take(std::uint32_t k) const {
+        HEAPWOOD_UNROLL(1)
         for (std::uint64_t w = pair_.load_relaxed();;) {
             const CachedPage newer(static_cast<std::uint32_t>(w));
             const CachedPage older(static_cast<std::uint32_t>(w >> 32));
@@ -64,6 +67,7 @@ public:
     /// Keeps a page. @return the one that had to leave instead, if any.
     HEAPWOOD_INLINE CachedPage put(CachedPage page) const {
         std::uint64_t w = pair_.load_relaxed();
+        HEAPWOOD_UNROLL(1)
         while (!pair_.cas_acq_rel(w, (w << 32) | page.word())) {
         }
         const auto older = static_cast<std::uint32_t>(w >> 32);

@@ -133,6 +133,7 @@ public:
     /// caller's.
     HEAPWOOD_FN void divide(std::uint32_t chunk, std::uint32_t k, std::uint32_t first) const {
         const std::uint32_t pages = geometry_.pages(k);
+        HEAPWOOD_UNROLL(1)
         for (std::uint32_t i = 0; i * 32 < pages; ++i) {
             const std::uint32_t end = pages - i * 32 < 32 ? pages - i * 32 : 32;
             const std::uint32_t begin = first <= i * 32 ? 0 : first - i * 32;
@@ -176,8 +177,10 @@ public:
         const std::uint32_t pages = geometry_.pages(k);
         std::uint64_t whole = State::make(pages, k + 1);
         if (!state(chunk).cas_relaxed(whole, 0)) return false;
+        HEAPWOOD_UNROLL(1)
         for (std::uint32_t i = 0; i * 32 < pages; ++i) {
             const std::uint32_t all = pages - i * 32 < 32 ? ~bits_from(pages - i * 32) : ~0U;
+            HEAPWOOD_UNROLL(1)
             for (unsigned n = 0; mask(chunk, i).load_acquire() != all; ++n) platform::back_off(n);
         }
         return true;
@@ -198,7 +201,9 @@ private:
     HEAPWOOD_NOINLINE std::uint32_t find_page(std::uint32_t chunk, std::uint32_t k, std::uint32_t i,
                                               std::uint32_t found) const {
         const std::uint32_t words = platform::ceil_div(geometry_.pages(k), 32U);
+        HEAPWOOD_UNROLL(1)
         for (unsigned n = 0;;) {
+            HEAPWOOD_UNROLL(1)
             while (found != 0) {
                 const std::uint32_t bit = found & (0U - found);
                 Policy::pause();

@@ -11,7 +11,8 @@
 ///
 /// **Pages.** Beside each queue is the open chunk, {chunk + 1, pages given}. A request takes a page
 /// from the queue; if there is none, the next page of the open chunk; if that is used up, it opens
-/// another one. A page for which the queue has no room becomes free in its chunk (chunks.cuh).
+/// another one. (One of a few pages only it opens for itself, and the other pages go to the queue.)
+/// A page for which the queue has no room becomes free in its chunk (chunks.cuh).
 ///
 /// **Chunks.** Beside each queue is the current chunk, {chunk + 1}. A request takes a page of it;
 /// if there is none, it replaces it by one from the queue, or by a new one. A chunk whose first
@@ -58,6 +59,8 @@ struct DefaultPolicy {
     static constexpr std::uint32_t kMostParts = 16384;
     /// Whether callers' caches keep pages.
     static constexpr bool kCaches = true;
+    /// A chunk with at most so many pages is opened for one request; the others are free at once.
+    static constexpr std::uint32_t kFewPages = 4;
     /// How often a request waits for the opener of a chunk.
     static constexpr unsigned kPatience = 256;
     /// Called between any two steps that others may come between; does something in tests only.
@@ -69,37 +72,26 @@ template <class Policy>
 class Core {
 public:
     HEAPWOOD_FN void* allocate(const Context& context, std::size_t bytes) const {
-        if (bytes - 1 >= geometry().largest_page()) return allocate_large(context, bytes);
-        const std::uint32_t k = geometry().class_of(static_cast<std::uint32_t>(bytes));
-        std::uint32_t unit = kNone;
-        if (has_cache(context, k)) unit = PageCache(*context.cache).take(k);
-        if (unit != kNone) return chunks_.address(unit);
-        const std::uint32_t shard = geometry().home_of(context.multiprocessor);
-        if constexpr (Policy::kQueuesChunks) {
-            const std::uint64_t w = open(k, shard).load_relaxed();
-            if (is_chunk(w)) unit = take_page(context, chunk_of(w), k);
-        } else {
-            unit = take_entry(context, k, shard);
+        if (bytes - 1 < largest_cached_ && context.cache != nullptr) {
+            const std::uint32_t k = geometry().class_of(static_cast<std::uint32_t>(bytes));
+            const std::uint32_t unit = PageCache(*context.cache).take(k);
+            if (unit != kNone) return chunks_.address(unit);
         }
-        if (unit == kNone) unit = allocate_slowly(context, k, shard);
-        return unit == kNone ? nullptr : chunks_.address(unit);
+        return allocate_uncached(context, bytes);
     }
 
     HEAPWOOD_FN void deallocate(const Context& context, void* p, std::size_t bytes) const {
         if (p == nullptr) return;
-        if (bytes > geometry().largest_page()) {
-            free_large(context, p);
-            return;
+        if (bytes <= largest_cached_ && context.cache != nullptr) {
+            const std::uint32_t unit = chunks_.unit(p);
+            if (CachedPage::fits(unit)) {
+                const std::uint32_t k = geometry().class_of(static_cast<std::uint32_t>(bytes));
+                const CachedPage out = PageCache(*context.cache).put(CachedPage(k, unit));
+                if (out.is_page()) free_unit(context, out.page_class(), out.unit());
+                return;
+            }
         }
-        std::uint32_t k = geometry().class_of(static_cast<std::uint32_t>(bytes));
-        std::uint32_t unit = chunks_.unit(p);
-        if (has_cache(context, k) && CachedPage::fits(k, unit)) {
-            const CachedPage page = PageCache(*context.cache).put(CachedPage(k, unit));
-            if (!page.is_page()) return;
-            k = page.page_class();
-            unit = page.unit();
-        }
-        free_unit(context, k, unit);
+        deallocate_uncached(context, p, bytes);
     }
 
     HEAPWOOD_FN std::uint64_t granted_bytes(const void* p, std::size_t bytes) const {
@@ -112,6 +104,7 @@ public:
     HEAPWOOD_FN void flush(const Context& context) const {
         if (context.cache == nullptr) return;
         const PageCache cache(*context.cache);
+        HEAPWOOD_UNROLL(1)
         for (CachedPage p = cache.take_any(); p.is_page(); p = cache.take_any()) {
             free_unit(context, p.page_class(), p.unit());
         }
@@ -147,8 +140,38 @@ private:
     }
     HEAPWOOD_INLINE static std::uint32_t given(Open w) { return static_cast<std::uint32_t>(w); }
 
-    HEAPWOOD_INLINE bool has_cache(const Context& context, std::uint32_t k) const {
-        return k < cached_classes_ && context.cache != nullptr;
+    // What a cache does not answer is out of line, for one copy of it is less to fetch than
+    // several, and takes contexts by value, so that callers' need not lie in memory.
+
+    HEAPWOOD_NOINLINE void* allocate_uncached(Context context, std::size_t bytes) const {
+        if (bytes - 1 >= geometry().largest_page()) return allocate_large(context, bytes);
+        const std::uint32_t k = geometry().class_of(static_cast<std::uint32_t>(bytes));
+        const std::uint32_t shard = geometry().home_of(context.multiprocessor);
+        std::uint32_t unit =
+            Policy::kQueuesChunks ? take_opened(context, k, shard) : take_entry(context, k, shard);
+        if (unit == kNone) unit = open_chunk(context, k, shard);
+        if (unit == kNone) unit = allocate_at_last(context, k, shard);
+        return unit == kNone ? nullptr : chunks_.address(unit);
+    }
+    HEAPWOOD_NOINLINE void deallocate_uncached(Context context, void* p, std::size_t bytes) const {
+        if (bytes > geometry().largest_page()) {
+            chunks_.list().deallocate(context, p, 0);
+        } else {
+            free_unit(context, geometry().class_of(static_cast<std::uint32_t>(bytes)),
+                      chunks_.unit(p));
+        }
+    }
+    /// A page is free: for a queue, or in its chunk.
+    HEAPWOOD_NOINLINE void free_unit(Context context, std::uint32_t k, std::uint32_t unit) const {
+        if constexpr (Policy::kQueuesChunks) {
+            free_page(context, k, unit);
+        } else if (!put_entry(context, k, geometry().chunk_of(unit), unit)) {
+            free_page_of_full_queue(context, k, unit);
+        }
+    }
+    HEAPWOOD_NOINLINE void free_page_of_full_queue(Context context, std::uint32_t k,
+                                                   std::uint32_t unit) const {
+        free_page(context, k, unit);
     }
 
     // ---------------------------------------------------------------- queues and pages
@@ -173,13 +196,6 @@ private:
                                    std::uint32_t unit) const {
         const std::uint32_t chunk = geometry().chunk_of(unit);
         raised(context, chunk, chunks_.free_page(chunk, geometry().page_of(unit, k)));
-    }
-    /// A page is free: for a queue, or in its chunk.
-    HEAPWOOD_INLINE void free_unit(const Context& context, std::uint32_t k,
-                                   std::uint32_t unit) const {
-        if (Policy::kQueuesChunks || !put_entry(context, k, geometry().chunk_of(unit), unit)) {
-            free_page(context, k, unit);
-        }
     }
     /// A chunk has a free page more than it had.
     HEAPWOOD_INLINE void raised(const Context& context, std::uint32_t chunk, State before) const {
@@ -209,67 +225,75 @@ private:
 
     // ---------------------------------------------------------------- open chunks
 
-    /// Replaces what the queue's open word says. @return a page, or kNone if there is no chunk.
-    HEAPWOOD_FN std::uint32_t open_chunk(const Context& context, std::uint32_t k,
-                                         std::uint32_t shard) const {
+    /// A page of the open chunk; kNone: there is none, or it is used up.
+    HEAPWOOD_INLINE std::uint32_t take_opened(const Context& context, std::uint32_t k,
+                                              std::uint32_t shard) const {
+        Open w = open(k, shard).load_acquire();
+        if (!is_chunk(w)) return kNone;
+        if constexpr (Policy::kQueuesChunks) {
+            return take_page(context, chunk_of(w), k);
+        } else {
+            // Only if there is a page: so what it adds in vain is bounded by the threads.
+            if (given(w) >= geometry().pages(k)) return kNone;
+            // Acquire: the chunk, from who opened it. It may be a later one by now.
+            w = open(k, shard).add_acquire(1);
+            if (!is_chunk(w) || given(w) >= geometry().pages(k)) return kNone;
+            return geometry().unit_of(chunk_of(w), given(w), k);
+        }
+    }
+
+    /// Opens another chunk, if nobody else does. @return a page, or kNone if there is no chunk.
+    HEAPWOOD_NOINLINE std::uint32_t open_chunk(Context context, std::uint32_t k,
+                                               std::uint32_t shard) const {
         const auto word = open(k, shard);
-        for (unsigned turn = 0; turn < Policy::kPatience; ++turn) {
-            Open w = word.load_acquire();
+        // Where openers would come one after the other, everybody is one.
+        const unsigned patience = geometry().pages(k) <= Policy::kFewPages ? 0 : Policy::kPatience;
+        HEAPWOOD_UNROLL(1)
+        for (unsigned turn = 0; turn < patience; ++turn) {
+            Open w = word.load_relaxed();
+            const std::uint32_t unit = take_opened(context, k, shard);
+            if (unit != kNone) return unit;
+            Policy::pause();
             if (w >= kOpening) {
                 platform::back_off(turn);
-                continue;
+            } else if (word.cas_relaxed(w, kOpening)) {
+                // Nobody has changed it, so it was this that had no page.
+                return replace(context, k, shard, w);
             }
-            if (is_chunk(w)) {
-                const std::uint32_t unit = take_open(context, word, w, k);
-                if (unit != kNone) return unit;
-            }
-            Policy::pause();
-            if (!word.cas_relaxed(w, kOpening)) continue;
-            if constexpr (Policy::kQueuesChunks) {
-                if (is_chunk(w)) close(context, chunk_of(w), k);
-            }
-            const std::uint32_t unit = first_page(context, k, shard);
-            Policy::pause();
-            if (unit == kNone) {
-                word.store_relaxed(0);
-                return kNone;
-            }
-            const std::uint32_t chunk = geometry().chunk_of(unit);
-            if constexpr (Policy::kQueuesChunks) flags(chunk).or_acq_rel(kCurrent);
-            // Release: the chunk and its former use, to those who take pages of it.
-            word.store_release(make_open(chunk, 1));
-            return unit;
+        }
+        return replace(context, k, shard, kOpening);
+    }
+    /// Opens a chunk in place of the one that `old` tells of; for this request only, if it has run
+    /// out of patience with who does so. @return as open_chunk().
+    HEAPWOOD_NOINLINE std::uint32_t replace(Context context, std::uint32_t k, std::uint32_t shard,
+                                            Open old) const {
+        const auto word = open(k, shard);
+        if constexpr (Policy::kQueuesChunks) {
+            if (is_chunk(old)) close(context, chunk_of(old), k);
         }
         const std::uint32_t unit = first_page(context, k, shard);
-        if (unit != kNone) {
-            const std::uint32_t chunk = geometry().chunk_of(unit);
+        const std::uint32_t chunk = geometry().chunk_of(unit);
+        Policy::pause();
+        if (old == kOpening) {
+            if (unit == kNone) return kNone;
             if constexpr (Policy::kQueuesChunks) {
                 file(context, chunk, k);
             } else {
                 free_pages(context, chunk, k, 1);
             }
+        } else if (unit == kNone) {
+            word.store_relaxed(0);
+        } else {
+            if constexpr (Policy::kQueuesChunks) flags(chunk).or_acq_rel(kCurrent);
+            // Release: the chunk and its former use, to those who take pages of it.
+            word.store_release(make_open(chunk, 1));
         }
         return unit;
     }
 
-    /// A page of the open chunk that `seen` told of, or of a later one; kNone: it is used up.
-    HEAPWOOD_INLINE std::uint32_t take_open(const Context& context, platform::AtomicRef<Open> word,
-                                            Open seen, std::uint32_t k) const {
-        if constexpr (Policy::kQueuesChunks) {
-            return take_page(context, chunk_of(seen), k);
-        } else {
-            // Only if there is a page: so what it adds in vain is bounded by the threads.
-            if (given(seen) >= geometry().pages(k)) return kNone;
-            // Acquire: the chunk, from who opened it.
-            seen = word.add_acquire(1);
-            if (!is_chunk(seen) || given(seen) >= geometry().pages(k)) return kNone;
-            return geometry().unit_of(chunk_of(seen), given(seen), k);
-        }
-    }
-
     /// The first page of another chunk, which is the caller's to open.
-    HEAPWOOD_FN std::uint32_t first_page(const Context& context, std::uint32_t k,
-                                         std::uint32_t shard) const {
+    HEAPWOOD_NOINLINE std::uint32_t first_page(Context context, std::uint32_t k,
+                                               std::uint32_t shard) const {
         if constexpr (Policy::kQueuesChunks) {
             const std::uint32_t unit = take_from_queue(context, k, shard);
             if (unit != kNone) return unit;
@@ -281,16 +305,18 @@ private:
     }
 
     /// Pages: frees those of an own chunk from `first` on.
-    HEAPWOOD_FN void free_pages(const Context& context, std::uint32_t chunk, std::uint32_t k,
-                                std::uint32_t first) const {
+    HEAPWOOD_NOINLINE void free_pages(Context context, std::uint32_t chunk, std::uint32_t k,
+                                      std::uint32_t first) const {
+        HEAPWOOD_UNROLL(1)
         for (std::uint32_t page = first; page < geometry().pages(k); ++page) {
             free_unit(context, k, geometry().unit_of(chunk, page, k));
         }
     }
 
     /// Chunks: a page of the first chunk in the queue that has one; the chunk is out of the queue.
-    HEAPWOOD_FN std::uint32_t take_from_queue(const Context& context, std::uint32_t k,
-                                              std::uint32_t shard) const {
+    HEAPWOOD_NOINLINE std::uint32_t take_from_queue(Context context, std::uint32_t k,
+                                                    std::uint32_t shard) const {
+        HEAPWOOD_UNROLL(1)
         for (;;) {
             const std::uint32_t chunk = take_entry(context, k, shard);
             if (chunk == kNone) return kNone;
@@ -303,7 +329,7 @@ private:
         }
     }
     /// Chunks: a chunk is current no more.
-    HEAPWOOD_FN void close(const Context& context, std::uint32_t chunk, std::uint32_t k) const {
+    HEAPWOOD_NOINLINE void close(Context context, std::uint32_t chunk, std::uint32_t k) const {
         flags(chunk).and_acq_rel(~kCurrent);
         Policy::pause();
         file(context, chunk, k);
@@ -311,17 +337,16 @@ private:
 
     // ---------------------------------------------------------------- rare requests
 
-    HEAPWOOD_NOINLINE std::uint32_t allocate_slowly(Context context, std::uint32_t k,
-                                                    std::uint32_t shard) const {
-        std::uint32_t unit = open_chunk(context, k, shard);
-        if (unit == kNone) unit = take_anywhere(context, k);
+    /// A page of class k when the list has no chunk, or kNone.
+    HEAPWOOD_NOINLINE std::uint32_t allocate_at_last(Context context, std::uint32_t k,
+                                                     std::uint32_t shard) const {
+        std::uint32_t unit = take_anywhere(context, k);
         if (unit != kNone || chunks_.taken() == 0) return unit;
-        collect(context, [&] {
-            unit = open_chunk(context, k, shard);
-            if (unit == kNone) unit = take_anywhere(context, k);
-            if (unit == kNone) unit = take_from_chunks(context, k);
-            return unit != kNone;
-        });
+        const bool collects = begin_collection(context);
+        unit = open_chunk(context, k, shard);
+        if (unit == kNone) unit = take_anywhere(context, k);
+        if (unit == kNone) unit = take_from_chunks(context, k);
+        if (collects) end_collection(context);
         return unit;
     }
     HEAPWOOD_NOINLINE void* allocate_large(Context context, std::size_t bytes) const {
@@ -330,18 +355,15 @@ private:
         }
         void* p = chunks_.list().allocate(context, bytes);
         if (p != nullptr || chunks_.taken() == 0) return p;
-        collect(context, [&] {
-            p = chunks_.list().allocate(context, bytes);
-            return p != nullptr;
-        });
+        const bool collects = begin_collection(context);
+        p = chunks_.list().allocate(context, bytes);
+        if (collects) end_collection(context);
         return p;
-    }
-    HEAPWOOD_NOINLINE void free_large(Context context, void* p) const {
-        chunks_.list().deallocate(context, p, 0);
     }
 
     /// A page of class k from any shard's queue or open chunk.
-    HEAPWOOD_FN std::uint32_t take_anywhere(const Context& context, std::uint32_t k) const {
+    HEAPWOOD_NOINLINE std::uint32_t take_anywhere(Context context, std::uint32_t k) const {
+        HEAPWOOD_UNROLL(1)
         for (std::uint32_t shard = 0; shard < geometry().shards; ++shard) {
             std::uint32_t unit = kNone;
             if constexpr (Policy::kQueuesChunks) {
@@ -351,15 +373,14 @@ private:
                 unit = take_entry(context, k, shard);
             }
             if (unit != kNone) return unit;
-            const auto word = open(k, shard);
-            const Open w = word.load_acquire();
-            if (is_chunk(w)) unit = take_open(context, word, w, k);
+            unit = take_opened(context, k, shard);
             if (unit != kNone) return unit;
         }
         return kNone;
     }
     /// A page of class k from any chunk.
-    HEAPWOOD_FN std::uint32_t take_from_chunks(const Context& context, std::uint32_t k) const {
+    HEAPWOOD_NOINLINE std::uint32_t take_from_chunks(Context context, std::uint32_t k) const {
+        HEAPWOOD_UNROLL(1)
         for (std::uint32_t chunk = 0; chunk < geometry().chunks; ++chunk) {
             const State s(chunks_.state(chunk).load_relaxed());
             if (s.class_field() != k + 1 || s.free() <= 0) continue;
@@ -371,40 +392,44 @@ private:
 
     // ---------------------------------------------------------------- collecting
 
-    /// Collects what is free, then tries a request again; or waits until another thread has done so
-    /// from beginning to end. The collections' number is odd during one.
-    template <class Request>
-    HEAPWOOD_FN void collect(const Context& context, Request&& request) const {
+    /// Collects what is free; or waits until another thread has done so from beginning to end. The
+    /// collections' number is odd during one. @return whether the caller is to end it.
+    HEAPWOOD_NOINLINE bool begin_collection(Context context) const {
         const platform::AtomicRef<std::uint32_t> collections(*collections_);
         std::uint32_t now = collections.load_acquire();
         const std::uint32_t enough = (now + 3) & ~1U;
+        HEAPWOOD_UNROLL(1)
         for (unsigned n = 0; static_cast<std::int32_t>(now - enough) < 0;) {
             if ((now & 1U) == 0) {
                 if (!collections.cas_acq_rel(now, now + 1)) continue;
                 gather(context);
-                request();
-                scatter(context);
-                collections.store_release(now + 2);
-                return;
+                return true;
             }
             platform::back_off(n++);
             now = collections.load_acquire();
         }
-        request();
+        return false;
+    }
+    HEAPWOOD_NOINLINE void end_collection(Context context) const {
+        scatter(context);
+        platform::AtomicRef<std::uint32_t>(*collections_).add_release(1);
     }
 
     /// Closes the open chunks, then empties the queues: a chunk that is current is not whole.
     HEAPWOOD_NOINLINE void gather(Context context) const {
         flush(context);
+        HEAPWOOD_UNROLL(1)
         for (std::uint32_t queue = 0; queue < geometry().shards * geometry().classes; ++queue) {
             close_open(context, queue % geometry().classes, queue / geometry().classes);
         }
+        HEAPWOOD_UNROLL(1)
         for (std::uint32_t queue = 0; queue < geometry().shards * geometry().classes; ++queue) {
             const std::uint32_t k = queue % geometry().classes;
             const std::uint32_t shard = queue / geometry().classes;
             Control& c = controls_[queue];
             const std::uint32_t filled =
                 platform::AtomicRef<std::uint32_t>(c.filled).load_relaxed();
+            HEAPWOOD_UNROLL(1)
             for (auto n = static_cast<std::int32_t>(filled); n > 0; --n) {
                 const std::uint32_t entry = take_entry(context, k, shard);
                 if (entry == kNone) break;
@@ -418,16 +443,17 @@ private:
             queue_.trim(chunks_, context, c, queue);
         }
     }
-    HEAPWOOD_FN void close_open(const Context& context, std::uint32_t k,
-                                std::uint32_t shard) const {
+    HEAPWOOD_NOINLINE void close_open(Context context, std::uint32_t k, std::uint32_t shard) const {
         const auto word = open(k, shard);
         Open w = word.load_relaxed();
+        HEAPWOOD_UNROLL(1)
         for (std::uint32_t n = geometry().pages(k); n > 0 && is_chunk(w); --n) {
             Policy::pause();
             if (!word.cas_acquire(w, 0)) continue;
             if constexpr (Policy::kQueuesChunks) {
                 close(context, chunk_of(w), k);
             } else {
+                HEAPWOOD_UNROLL(1)
                 for (std::uint32_t page = given(w); page < geometry().pages(k); ++page) {
                     free_page(context, k, geometry().unit_of(chunk_of(w), page, k));
                 }
@@ -437,6 +463,7 @@ private:
     }
     /// Puts what is free in chunks into the queues.
     HEAPWOOD_NOINLINE void scatter(Context context) const {
+        HEAPWOOD_UNROLL(1)
         for (std::uint32_t chunk = 0; chunk < geometry().chunks; ++chunk) {
             const State s(chunks_.state(chunk).load_relaxed());
             if (!s.has_pages() || s.free() <= 0) continue;
@@ -444,6 +471,7 @@ private:
             if constexpr (Policy::kQueuesChunks) {
                 file(context, chunk, k);
             } else {
+                HEAPWOOD_UNROLL(1)
                 for (std::int32_t n = s.free(); n > 0; --n) {
                     const std::uint32_t unit = take_page(context, chunk, k);
                     if (unit == kNone) break;
@@ -460,7 +488,7 @@ private:
     Control* controls_;
     std::uint32_t* flags_;
     std::uint32_t* collections_;
-    std::uint32_t cached_classes_;
+    std::uint32_t largest_cached_;  // bytes
 };
 
 }  // namespace heapwood::allocators::ouroboros

@@ -23,7 +23,7 @@ inline constexpr std::uint32_t kUnitShift = 4;
 inline constexpr std::uint64_t kMostUnits = 0xfffffff0U;
 
 /// Into how many shards a pool is divided, at most, and how many chunks each has, at least.
-inline constexpr std::uint32_t kMostShards = 32;
+inline constexpr std::uint32_t kMostShards = 64;
 inline constexpr std::uint32_t kFewestChunksOfShard = 128;
 
 /// A pool is `chunks` chunks of equal size. One in use by class k is divided into pages of 2^k

@@ -20,6 +20,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <stdexcept>
 #include <string>
@@ -76,7 +77,7 @@ public:
 
     explicit Pool(const PoolConfig& config)
         : geometry_(geometry_of(config)),
-          cached_classes_(Policy::kCaches ? cached_classes(geometry_, config) : 0),
+          largest_cached_(Policy::kCaches ? largest_cached(geometry_, config) : 0),
           list_(config, geometry_.chunk_shift),
           queues_(geometry_, config.place),
           states_(config.place, geometry_.chunks * sizeof(std::uint64_t)),
@@ -97,7 +98,7 @@ public:
         r.controls_ = controls_.template as<Control>();
         r.flags_ = flags_.template as<std::uint32_t>();
         r.collections_ = counts + kCountStride;
-        r.cached_classes_ = cached_classes_;
+        r.largest_cached_ = largest_cached_;
         return r;
     }
     void reset() {
@@ -156,15 +157,15 @@ private:
         return g;
     }
 
-    /// Classes whose pages caches keep: together at most a sixteenth of the pool, none above 1 KiB.
-    static std::uint32_t cached_classes(const Geometry& g, const PoolConfig& config) {
+    /// The largest page that caches keep, or 0: of at most 1 KiB, and so that all of them together
+    /// have at most a sixteenth of the pool.
+    static std::uint32_t largest_cached(const Geometry& g, const PoolConfig& config) {
         constexpr std::uint64_t kPagesOfCache = 3;
-        constexpr std::uint64_t kLargestCached = 1024;
-        const std::uint64_t most = std::min(
-            config.bytes / 16 / (kPagesOfCache * std::max(config.callers, 1U)), kLargestCached);
-        std::uint32_t k = 0;
-        while (k < g.classes && std::uint64_t{1} << (k + g.unit_shift) <= most) ++k;
-        return k;
+        constexpr std::uint64_t kLargest = 1024;
+        const std::uint64_t each =
+            config.bytes / 16 / (kPagesOfCache * std::max(config.callers, 1U));
+        const std::uint64_t most = std::min({each, kLargest, std::uint64_t{g.largest_page()}});
+        return most >> g.unit_shift == 0 ? 0 : static_cast<std::uint32_t>(std::bit_floor(most));
     }
 
     /// For each unit whether a free page starts there.
@@ -219,7 +220,7 @@ private:
     }
 
     Geometry geometry_;
-    std::uint32_t cached_classes_;
+    std::uint32_t largest_cached_;
     typename Chunks<Policy>::List list_;
     typename Queue::Host queues_;
     Heap states_;

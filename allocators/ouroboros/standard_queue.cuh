@@ -52,6 +52,7 @@ public:
         Policy::pause();
         const auto slot = slot_of(chunks.geometry(), k, shard, place);
         std::uint32_t none = kEmpty;
+        HEAPWOOD_UNROLL(1)
         for (unsigned n = 0; !slot.cas_release(none, entry + 1); ++n) {
             platform::back_off(n);
             none = kEmpty;
@@ -74,6 +75,7 @@ public:
         Policy::pause();
         const auto slot = slot_of(chunks.geometry(), k, shard, place);
         std::uint32_t found = slot.exchange_acquire(kEmpty);
+        HEAPWOOD_UNROLL(1)
         for (unsigned n = 0; found == kEmpty; ++n) {
             platform::back_off(n);
             found = slot.exchange_acquire(kEmpty);

@@ -62,6 +62,7 @@ public:
                                        End) const {
         const auto n = static_cast<std::uint32_t>(number);
         Word found = place_of(queue, n).load_acquire();
+        HEAPWOOD_UNROLL(1)
         for (unsigned i = 0; !NumberedPart::is(found, lap_of(n)); ++i) {
             platform::back_off(i);  // not yet visible
             found = place_of(queue, n).load_acquire();
@@ -74,6 +75,7 @@ public:
     }
     HEAPWOOD_FN bool install(Control& c, std::uint32_t queue, std::uint32_t part) const {
         const platform::AtomicRef<std::uint32_t> next(c.next_part);
+        HEAPWOOD_UNROLL(1)
         for (std::uint32_t n = next.load_relaxed();;) {
             Word w = NumberedPart::make(lap_of(n), kNone);
             Policy::pause();
@@ -212,6 +214,7 @@ public:
     template <class Give>
     HEAPWOOD_FN void remove(Control& c, std::uint32_t, std::uint64_t, std::uint32_t all,
                             Give&& give) const {
+        HEAPWOOD_UNROLL(1)
         for (;;) {
             lock(c);
             const platform::AtomicRef<Word> head(c.head);
@@ -242,6 +245,7 @@ private:
     HEAPWOOD_INLINE static void lock(Control& c) {
         const platform::AtomicRef<std::uint32_t> word(c.lock);
         std::uint32_t open = 0;
+        HEAPWOOD_UNROLL(1)
         for (unsigned i = 0; !word.cas_acquire(open, 1); ++i) {
             platform::back_off(i);
             open = 0;
@@ -254,8 +258,10 @@ private:
     /// Part n, from the head on; waits until it can be seen.
     HEAPWOOD_NOINLINE std::uint32_t search(Control& c, std::uint32_t n) const {
         const platform::AtomicRef<Word> head(c.head);
+        HEAPWOOD_UNROLL(1)
         for (unsigned i = 0;; ++i) {
             Word at = head.load_acquire();
+            HEAPWOOD_UNROLL(1)
             while (NumberedPart::part(at) != kNone && NumberedPart::number(at) != n) {
                 Policy::pause();
                 const std::uint32_t next = link(NumberedPart::part(at)).load_acquire();

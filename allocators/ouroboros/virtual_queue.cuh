@@ -46,6 +46,7 @@ public:
     HEAPWOOD_INLINE bool put(const Chunks<Policy>& chunks, const Context& context, Control& c,
                              std::uint32_t k, std::uint32_t shard, std::uint32_t entry) const {
         const platform::AtomicRef<std::uint32_t> room(c.room);
+        HEAPWOOD_UNROLL(1)
         while (static_cast<std::int32_t>(room.sub_relaxed(1)) <= 0) {
             room.add_relaxed(1);
             if (!extend(chunks, context, c, chunks.geometry().queue(k, shard))) return false;
@@ -64,6 +65,7 @@ public:
                                        Control& c, std::uint32_t k, std::uint32_t shard) const {
         const std::uint32_t queue = chunks.geometry().queue(k, shard);
         const platform::AtomicRef<std::uint32_t> filled(c.filled);
+        HEAPWOOD_UNROLL(1)
         for (;;) {
             if (static_cast<std::int32_t>(filled.sub_relaxed(1)) <= 0) {
                 filled.add_relaxed(1);
@@ -75,6 +77,7 @@ public:
             const std::uint32_t part = map_.find(c, queue, place >> part_shift(chunks), End::front);
             const auto slot = slot_of(chunks, part, place);
             std::uint32_t found = slot.load_acquire();
+            HEAPWOOD_UNROLL(1)
             for (unsigned n = 0; found == kEmpty; ++n) {
                 platform::back_off(n);
                 found = slot.load_acquire();
@@ -103,12 +106,14 @@ public:
         Policy::pause();
         std::uint64_t expected = begin;
         if (!front.cas_relaxed(expected, end)) {
+            HEAPWOOD_UNROLL(1)
             for (std::uint64_t place = begin; place < end; ++place) {
                 fill(chunks, c, queue, place, kHole);
             }
             platform::AtomicRef<std::uint32_t>(c.filled).count_relaxed(rest);
             return;
         }
+        HEAPWOOD_UNROLL(1)
         for (std::uint64_t place = begin; place < end;) {
             const std::uint64_t number = place >> part_shift(chunks);
             const std::uint64_t next = (number + 1) << part_shift(chunks);
@@ -165,6 +170,7 @@ private:
         const std::uint32_t part = chunks.take_chunk(context);
         if (part == kNone) return false;
         const std::uint32_t entries = 1U << part_shift(chunks);
+        HEAPWOOD_UNROLL(1)
         for (std::uint32_t i = 0; i < entries; ++i) {
             platform::AtomicRef<std::uint32_t>(chunks.words(part)[i]).store_relaxed(kEmpty);
         }

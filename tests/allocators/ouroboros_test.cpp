@@ -184,7 +184,7 @@ TEST(OuroborosGeometry, DescribesPools) {
             EXPECT_TRUE(chunk == 8192 || g.chunks < 1024);
             EXPECT_EQ(g.unit_shift, bytes >> 38 == 1 ? 7U : bytes >> 36 == 1 ? 5U : 4U);
             EXPECT_EQ(g.largest_page(), chunk / fewest);
-            EXPECT_LE(g.shards, 32U);
+            EXPECT_LE(g.shards, 64U);
             EXPECT_EQ(g.shard_of(g.chunks - 1), g.shards - 1);
             for (std::uint32_t n = 1; n <= g.largest_page(); ++n) {
                 const std::uint64_t page = std::uint64_t{1} << (g.class_of(n) + g.unit_shift);
@@ -219,9 +219,11 @@ TEST(OuroborosCache, KeepsTheLastThreePages) {
     EXPECT_EQ(cache.take_any().unit(), 320U);
     EXPECT_FALSE(cache.take_any().is_page());
     EXPECT_EQ(words.open | words.spare, 0U);
-    EXPECT_TRUE(CachedPage::fits(0, (1U << 28) - 1));
-    EXPECT_FALSE(CachedPage::fits(0, 1U << 28));
-    EXPECT_TRUE(CachedPage::fits(4, 0xfffffff0U));
+    EXPECT_EQ(CachedPage(0, (1U << 31) - 1).unit(), (1U << 31) - 1);
+    EXPECT_EQ(CachedPage(9, 1U << 30).unit(), 1U << 30);
+    EXPECT_EQ(CachedPage(9, 1U << 30).page_class(), 9U);
+    EXPECT_TRUE(CachedPage::fits((1U << 31) - 1));
+    EXPECT_FALSE(CachedPage::fits(1U << 31));
 }
 
 TYPED_TEST(OuroborosTest, GivesPagesAgainFromTheCache) {

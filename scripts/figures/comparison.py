@@ -103,10 +103,10 @@ class Comparison:
 
 
 def _timed(result, keys):
-    """Rows by key. Of bench only those that measure time; not those that have no such phase."""
+    """Rows by key. Of bench only times; not those of a phase that a metric does not have."""
     cells = result.cells
     if result.kind == "bench":
-        cells = cells[cells.phase != "value"]
+        cells = cells[cells.unit == "ms"]
         measured = (cells.outcome != "done") | (cells.samples.map(len) > 0)
         cells = cells[measured]
     return {tuple(_plain(row[key]) for key in keys): row for row in cells.to_dict("records")}

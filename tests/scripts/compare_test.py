@@ -141,7 +141,9 @@ class CompareTest(unittest.TestCase):
         code, output = self.run_script(
             sample_results.bench(), sample_results.bench(factor=2), "--all"
         )
-        self.assertRegex(output, r"init +init_ms +warm +– +hybrid .* slower")
+        self.assertRegex(output, r"init +reset_ms +warm +– +hybrid .* slower")
+        self.assertRegex(output, r"init +init_ms +value +– +hybrid .* slower")
+        self.assertNotIn("utilisation", output)
 
     def test_cells_of_one_side_and_other_devices_are_said(self):
         after = sample_results.compare(pools=("200x",), allocators=("atomicmalloc", "cmalloc"))

@@ -80,12 +80,12 @@ class Comparison:
         )
         if self._blind:
             sentences.append(
-                f"{self._blind} cells have too few samples to decide anything at that alpha: "
+                f"Cells with too few samples to decide anything at that alpha: {self._blind}; "
                 "repeat more often."
             )
         for name, number in zip("AB", self._only):
             if number:
-                sentences.append(f"{number} cells are in {name} only.")
+                sentences.append(f"Cells in {name} only: {number}.")
         return sentences
 
     def _judge(self, key, old, new):

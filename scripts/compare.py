@@ -36,13 +36,13 @@ APP = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
 
 def warn(result, other):
-    """Says what else differs than the code."""
-    for key, what in (("device", "devices"), ("build_type", "kinds of build"),
-                      ("configuration", "configurations"), ("repeat", "repetitions")):
-        a, b = result.provenance.get(key), other.provenance.get(key)
-        if a != b:
-            differ = "" if key == "configuration" else f": {a} and {b}"
-            ERRORS.print(f"compare: warning: different {what}{differ}", style="yellow")
+    """Says what else differs than the program and the day."""
+    one, two = result.provenance, other.provenance
+    for key in dict.fromkeys([*one, *two]):
+        if key in ("arguments", "date", "git", "version") or one.get(key) == two.get(key):
+            continue
+        what = "" if key == "configuration" else f": {one.get(key)} and {two.get(key)}"
+        ERRORS.print(f"compare: warning: different {key}{what}", style="yellow")
 
 
 def table(cells, keys):

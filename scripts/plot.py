@@ -55,7 +55,7 @@ def draw(results):
         try:
             for name, figure in module.figures(result):
                 yield f"{result.path.stem}-{name}", figure
-        except (KeyError, TypeError) as error:
+        except (KeyError, TypeError, ValueError) as error:
             fail(f"{result.path}: is damaged: {type(error).__name__}: {error}; measure again")
 
 

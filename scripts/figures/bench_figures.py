@@ -15,24 +15,30 @@ def figures(result):
         cells = result.cells[result.cells.series == series["id"]]
         panels = _panels(series, cells)
         if panels:
-            draw = _bars if series["x"] is None else _lines
+            draw = _lines if cells.x.nunique() > 1 else _bars
             yield series["id"].replace(".", "-"), draw(result, series, cells, panels)
 
 
 def _panels(series, cells):
-    """(title, unit, timed, phase, cells) of each, warm ones first."""
+    """(title, metric, phase, cells) of each, warm ones first."""
     panels = []
     for phase in ("warm", "cold", "value"):
         for metric in series["metrics"]:
             here = cells[(cells.metric == metric["name"]) & (cells.phase == phase)]
             if here["median"].notna().any():
-                title = metric["title"] + _PHASES[phase]
+                unit = "" if metric["unit"] == "1" else f" ({metric['unit']})"
+                title = metric["title"] + _PHASES[phase] + unit
                 panels.append((title, metric, phase, here.dropna(subset=["median"])))
     return panels
 
 
-def _unit(metric):
-    return "" if metric["unit"] == "1" else metric["unit"]
+def _subtitle(series, cells):
+    """What the series is called and follows; and its place on the axis, if it has but one."""
+    source = f"; after {series['source']}" if series.get("source") else ""
+    place = ""
+    if series["x"] is not None and cells.x.nunique() == 1:
+        place = f"; {series['x']['title']}: {canvas.short_number(cells.x.iloc[0])}"
+    return f"{series['id']}{source}{place}"
 
 
 def _failures(series, cells):
@@ -99,21 +105,20 @@ def _lines(result, series, cells, panels):
         max(2.2, labels.height_for(most)),
         right=canvas.names_width(labelled) + 0.1,
     )
-    source = f"; after {series['source']}" if series.get("source") else ""
     figure, all_axes = page.draw(
-        series["title"], f"{series['id']}{source}", _notes(result, series, cells)
+        series["title"], _subtitle(series, cells), _notes(result, series, cells)
     )
     for axes, (title, metric, _, here), lines in zip(all_axes, panels, published):
         values = [*here["min"], *here["max"], *(v for _, pairs in lines for _, v in pairs)]
         axes.set_title(title)
         axes.set_xlabel(series["x"]["title"])
-        axes.set_ylabel(_unit(metric))
-        canvas.scale_x(axes, cells.x, series["x"]["log"])
+        places = [*cells.x, *(x for _, pairs in lines for x, _ in pairs)]
+        canvas.scale_x(axes, places, series["x"]["log"])
         positive = [value for value in values if value > 0]
         canvas.scale_y(
             axes,
             values,
-            metric["timed"] or (positive and max(positive) / min(positive) > 50),
+            metric["unit"] == "ms" or (positive and max(positive) / min(positive) > 50),
         )
         ends = []
         for place, (name, pairs) in enumerate(lines):
@@ -144,19 +149,17 @@ def _bars(result, series, cells, panels):
         left=canvas.names_width(map(result.name, names)),
         right=0.3,
     )
-    source = f"; after {series['source']}" if series.get("source") else ""
     figure, all_axes = page.draw(
-        series["title"], f"{series['id']}{source}", _notes(result, series, cells)
+        series["title"], _subtitle(series, cells), _notes(result, series, cells)
     )
     for axes, (title, metric, _, here) in zip(all_axes, panels):
         rows = here.set_index("allocator").reindex(names)
         known = pd.concat([rows["min"], rows["max"]]).dropna()
         axes.set_title(title)
-        axes.set_xlabel(_unit(metric))
         axes.set_ylim(len(names) - 0.4, -0.6)
         axes.set_yticks(range(len(names)), [result.name(name) for name in names], fontsize=7)
         axes.tick_params(axis="y", length=0)
-        log = metric["timed"] and known.min() > 0 and known.max() / known.min() > 10
+        log = metric["unit"] == "ms" and known.min() > 0 and known.max() / known.min() > 10
         if log:
             canvas.logarithmic_x(axes, known.min() / 1.3, known.max() * 2.2)
         else:

@@ -64,9 +64,9 @@ def names_width(names):
 def short_number(value, _=None):
     """Few digits: 0.25, 16, 8192, 64Ki for 65536, 100K, 1.5M."""
     for power, unit in ((3, "Gi"), (2, "Mi"), (1, "Ki")):
-        if abs(value) >= 1e4 and value % 1024**power == 0:
+        if value >= 1e4 and value % 1024**power == 0 and value < 1e4 * 1024**power:
             return f"{value / 1024**power:.4g}{unit}"
-    for power, unit in ((9, "G"), (6, "M"), (3, "K")):
+    for power, unit in ((12, "T"), (9, "G"), (6, "M"), (3, "K")):
         if abs(value) >= max(10**power, 1e4):
             return f"{value / 10**power:.3g}{unit}"
     return f"{value:.4g}"

@@ -80,12 +80,12 @@ class Comparison:
         )
         if self._blind:
             sentences.append(
-                f"{self._blind} cells have too few samples to decide anything at that alpha: "
+                f"Cells with too few samples to decide anything at that alpha: {self._blind}; "
                 "repeat more often."
             )
         for name, number in zip("AB", self._only):
             if number:
-                sentences.append(f"{number} cells are in {name} only.")
+                sentences.append(f"Cells in {name} only: {number}.")
         return sentences
 
     def _judge(self, key, old, new):
@@ -103,10 +103,10 @@ class Comparison:
 
 
 def _timed(result, keys):
-    """Rows by key. Of bench only those that measure time; not those that have no such phase."""
+    """Rows by key. Of bench only times; not those of a phase that a metric does not have."""
     cells = result.cells
     if result.kind == "bench":
-        cells = cells[cells.phase != "value"]
+        cells = cells[cells.unit == "ms"]
         measured = (cells.outcome != "done") | (cells.samples.map(len) > 0)
         cells = cells[measured]
     return {tuple(_plain(row[key]) for key in keys): row for row in cells.to_dict("records")}

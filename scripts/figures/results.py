@@ -26,7 +26,7 @@ class Result:
 
     Columns of `cells` for compare: scene, pool, allocator, multiple (NaN: needs no pool), outcome,
     slowdown, baseline (the pool of its reference), fastest;
-    for bench: series, metric, phase ("cold", "warm" or "value"), allocator, x, outcome, by;
+    for bench: series, metric, unit, phase ("cold", "warm" or "value"), allocator, x, outcome;
     for both: median, min, max, and samples as a list. Cells without figures have none of these.
     """
 
@@ -130,6 +130,7 @@ def _bench_rows(document):
                     {
                         "series": cell["series"],
                         "metric": metric["name"],
+                        "unit": metric["unit"],
                         "phase": phase,
                         "allocator": cell["allocator"],
                         "x": cell["x"],

@@ -7,7 +7,7 @@ import schema_check
 from compare_test import SCHEMA
 from command_line import DONE, FAKES, INTERNAL, OUT_OF_MEMORY, VERIFICATION, compare, compared
 
-SMALL, LARGE = "gen:soup:20", "gen:soup:2000"
+SMALL, LARGE = "gen:soup:20", "gen:soup:300"
 
 
 def cells(*arguments, **options):
@@ -42,8 +42,8 @@ class Failures(unittest.TestCase):
         self.check("floods", "crashed", "answered without an end", INTERNAL)
 
     def test_hang(self):
-        self.check("hangs", "hang", r"no end within the limit of 1 s \(turn 2 of 2\)", INTERNAL,
-                   "--time-limit", 1)
+        self.check("hangs", "hang", r"no end within the limit of 2 s \(turn 2 of 2\)", INTERNAL,
+                   "--time-limit", 2)
 
     def test_wrong_trees(self):
         self.check("cuts", "wrong_tree", "but atomicmalloc's is ", VERIFICATION)
@@ -65,7 +65,7 @@ class Failures(unittest.TestCase):
             cells(LARGE, "-a", names, code=code)
 
     def test_the_next_cell_has_a_new_process(self):
-        found = cells(LARGE, SMALL, "-a", "good,dies,hangs", "--time-limit", 1, code=INTERNAL)
+        found = cells(LARGE, SMALL, "-a", "good,dies,hangs", "--time-limit", 2, code=INTERNAL)
         self.assertEqual([found[LARGE, name]["outcome"] for name in ("good", "dies", "hangs")],
                          ["done", "crashed", "hang"])
         for name in ("good", "dies", "hangs"):
@@ -78,7 +78,7 @@ class Failures(unittest.TestCase):
 
     def test_tables_say_so(self):
         result = compare(LARGE, "-a", "atomicmalloc,good,dies,hangs,cuts,overwrites,exhausts",
-                         "--repeat", 2, "--time-limit", 1, executable=FAKES)
+                         "--repeat", 2, "--time-limit", 2, executable=FAKES)
         self.assertEqual(result.returncode, VERIFICATION)
         rows = dict(re.findall(r"^(\w+)\*? +(.*)$",
                                result.stdout.split("slowdown of the others")[1].split("\n\n")[0],
@@ -88,7 +88,7 @@ class Failures(unittest.TestCase):
         rows.pop("allocator")
         self.assertEqual(rows, {"dies": "crashed", "hangs": "hang", "cuts": "wrong tree",
                                 "overwrites": "overwritten", "exhausts": "out of pool"})
-        self.assertIn("error: 5 of 7 cells failed; gen:soup:2000, pool default, cuts: ",
+        self.assertIn("error: 5 of 7 cells failed; gen:soup:300, pool default, cuts: ",
                       result.stderr)
 
 
@@ -113,9 +113,9 @@ class MinimalPool(unittest.TestCase):
         result = compare(LARGE, "-a", "hungers", "--pool", "4MiB", "--minimal-pool", "--repeat", 1,
                          executable=FAKES)
         self.assertEqual(result.returncode, DONE, result.stderr)
-        self.assertIn("warning: gen:soup:2000, hungers: no smallest pool was found: its process was "
+        self.assertIn("warning: gen:soup:300, hungers: no smallest pool was found: its process was "
                       "killed by signal 9", result.stderr)
-        self.assertRegex(result.stdout, r"Minimal pool\nallocator +gen:soup:2000\nhungers +–\n")
+        self.assertRegex(result.stdout, r"Minimal pool\nallocator +gen:soup:300\nhungers +–\n")
 
 
 if __name__ == "__main__":

@@ -125,6 +125,17 @@ class Interrupts(unittest.TestCase):
             journal.write_bytes(before + before.splitlines()[1][:100])
             self.check_resumed(place, before)
 
+    def test_a_worker_that_hangs_ends_with_its_parent(self):
+        with folder() as place:
+            journal = place / "journal"
+            process = start("compare", "--device", "cpu", "gen:soup:300", "-a", "hangs",
+                            "--resume", journal)
+            wait_for(lambda: lines(journal) >= 2, "the turn before it hangs")
+            worker = workers(process.pid)["hangs"]
+            process.kill()
+            process.communicate(timeout=60)
+            wait_for(lambda: not alive(worker), "the worker's end")
+
     def test_the_same_command_does_not_lose_what_there_is(self):
         with folder() as place:
             self.interrupted(place, lambda process: process.send_signal(signal.SIGINT))
@@ -145,8 +156,8 @@ class Interrupts(unittest.TestCase):
     def test_a_worker_that_is_killed(self):
         with folder() as place:
             process = start("compare", "--device", "cpu", MODELS / "trefoil.obj", "-a",
-                            "atomicmalloc,cmalloc,hybrid", "--repeat", 20, "--resume",
-                            place / "journal", "--json", place / "out.json", executable=EXECUTABLE)
+                            "atomicmalloc,cmalloc,hybrid", "--repeat", 20, "--threads", 1,
+                            "--resume", place / "journal", "--json", place / "out.json", executable=EXECUTABLE)
             wait_for(lambda: lines(place / "journal") >= 5, "four turns")
             os.kill(workers(process.pid)["cmalloc"], signal.SIGKILL)
             _, stderr = process.communicate(timeout=60)
@@ -171,6 +182,16 @@ class Resume(unittest.TestCase):
             self.assertEqual((first.returncode, again.returncode), (DONE, DONE), again.stderr)
             self.assertEqual(again.stdout, first.stdout)
             self.assertEqual((place / "journal").read_bytes(), before)
+
+    def test_allocators_take_turns(self):
+        with folder() as place:
+            compare(MODELS / "gem.obj", SCENE, "-a", "atomicmalloc,cmalloc,hybrid", "--repeat", 2,
+                    "--pool", "200x,20x", "--resume", place / "journal")
+            entries = [json.loads(line)
+                       for line in (place / "journal").read_text().splitlines()[1:]]
+        self.assertEqual([(entry["group"], entry["allocator"]) for entry in entries],
+                         [(group, allocator) for group in range(4) for _ in range(2)
+                          for allocator in ("atomicmalloc", "cmalloc", "hybrid")])
 
     def test_failures_are_not_tried_again(self):
         with folder() as place:

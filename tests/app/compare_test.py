@@ -63,7 +63,8 @@ class Compare(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.names = allocators()
-        arguments = (*SCENES, "--pool", ",".join(POOLS), "--repeat", REPEAT)
+        # One thread: with more it depends on the schedule what a small pool is enough for.
+        arguments = (*SCENES, "--pool", ",".join(POOLS), "--repeat", REPEAT, "--threads", 1)
         with folder() as place:
             cls.result = compare(*arguments, "--json", place / "out.json")
             cls.left = sorted(path.name for path in place.iterdir())

@@ -46,7 +46,7 @@ int builds() {
 }
 
 bool large(const BuildResult& result) {
-    return result.tree.references.size() > 1000;
+    return result.tree.references.size() > 200;
 }
 
 /// On large scenes, in its second build.

@@ -294,6 +294,11 @@ class CommandTest(unittest.TestCase):
                 self.assertEqual(ran.returncode, command_line.USAGE)
                 self.assertIn(why, ran.stderr)
             self.assertEqual(list(place.iterdir()), [])
+            # Turns are noted beside the page, and those of an earlier run are not lost.
+            (place / "x.html.partial").write_text("turns", encoding="utf-8")
+            ran = command_line.compare("gen:city:300", "-a", "hybrid", "--html", place / "x.html")
+            self.assertEqual(ran.returncode, command_line.USAGE)
+            self.assertIn(f"--resume {place}/x.html.partial", ran.stderr)
 
 
 if __name__ == "__main__":

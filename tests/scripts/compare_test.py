@@ -111,7 +111,7 @@ class CompareTest(unittest.TestCase):
         times(after, "cmalloc", [9, 9, 9])
         code, output = self.run_script(before, after)
         self.assertEqual(code, 0)
-        self.assertIn("1 cells have too few samples", output)
+        self.assertIn("Cells with too few samples to decide anything at that alpha: 1;", output)
 
     def test_what_is_no_longer_done_counts_as_worse(self):
         broken = one_pool()
@@ -141,15 +141,18 @@ class CompareTest(unittest.TestCase):
         code, output = self.run_script(
             sample_results.bench(), sample_results.bench(factor=2), "--all"
         )
-        self.assertRegex(output, r"init +init_ms +warm +– +hybrid .* slower")
+        self.assertRegex(output, r"init +reset_ms +warm +– +hybrid .* slower")
+        self.assertRegex(output, r"init +init_ms +value +– +hybrid .* slower")
+        self.assertNotIn("utilisation", output)
 
     def test_cells_of_one_side_and_other_devices_are_said(self):
         after = sample_results.compare(pools=("200x",), allocators=("atomicmalloc", "cmalloc"))
         after["provenance"]["device"] = "Another GPU"
         code, output = self.run_script(one_pool(), after)
         self.assertEqual(code, 0)
-        self.assertIn("4 cells are in A only.", output)
-        self.assertIn("different devices: Made-up GPU and Another GPU", output)
+        self.assertIn("Cells in A only: 4.", output)
+        self.assertIn("different device: Made-up GPU and Another GPU", output)
+        self.assertEqual(output.count("warning"), 1)
 
     def test_what_cannot_be_compared(self):
         other = sample_results.compare(scenes=("other.obj",))

@@ -141,8 +141,8 @@ class FiguresTest(unittest.TestCase):
         self.assertIn("One request a thread, 100,000 threads", words)
         self.assertIn("alloc.thread.100000; after Made up 2026, figure 1", words)
         for title in ("allocation", "deallocation"):
-            self.assertIn(title, words)
-            self.assertIn(f"{title}, first iteration", words)
+            self.assertIn(f"{title} (ms)", words)
+            self.assertIn(f"{title}, first iteration (ms)", words)
         self.assertEqual(words.count("hybrid"), 4)
         self.assertEqual(words.count("RegEff-C (TITAN V)"), 1)
         self.assertIn("Grey: Winter et al. 2021.", words)
@@ -155,7 +155,8 @@ class FiguresTest(unittest.TestCase):
         words = self.words("b-registers")
         self.assertIn("each lane on its own", words)
         self.assertNotIn("lanes together", words)  # nothing is known of these
-        self.assertIn("making, first iteration", self.words("b-init"))
+        for title in ("making (ms)", "resetting (ms)", "resetting, first iteration (ms)"):
+            self.assertIn(title, self.words("b-init"))
 
     def test_names_at_line_ends_do_not_overlap(self):
         names = {f"{n}*" if n in sample_results.NOT_FULL else n for n in sample_results.ALLOCATORS}
@@ -218,7 +219,7 @@ class PartsTest(unittest.TestCase):
 
     def test_short_numbers(self):
         for value, text in ((0.25, "0.25"), (16, "16"), (8192, "8192"), (65536, "64Ki"),
-                            (1 << 30, "1Gi"), (100000, "100K"), (1.5e6, "1.5M"), (0, "0")):
+                            (1 << 30, "1Gi"), (100000, "100K"), (10**13, "10T"), (1.5e6, "1.5M"), (0, "0")):
             self.assertEqual(canvas.short_number(value), text)
 
 
@@ -269,12 +270,15 @@ class CallsTest(unittest.TestCase):
         document["complete"] = False
         cell = document["cells"][-1]
         cell["outcome"], cell["build"]["ms"], cell["build"]["slowdown"] = "unfinished", None, None
-        bench = sample_results.bench()
+        bench = sample_results.bench(published=False)
+        kept = ("oom", "ad.payload")
         for entry in bench["cells"]:
             if entry["series"] == "oom":
                 entry["outcome"], entry["metrics"] = "out_of_pool", {}
-        bench["series"] = [entry for entry in bench["series"] if entry["id"] in ("oom", "init")]
-        bench["cells"] = [c for c in bench["cells"] if c["series"] in ("oom", "init")]
+        bench["series"] = [entry for entry in bench["series"] if entry["id"] in kept]
+        # Of the payloads one is left.
+        bench["cells"] = [c for c in bench["cells"] if c["series"] == "oom" or c["x"] == 64]
+        bench["cells"] = [c for c in bench["cells"] if c["series"] in kept]
         code, _ = run(self.folder, {"c": document, "b": bench}, "--format", "svg")
         self.assertEqual(code, 0)
         self.assertFalse((self.folder / "out" / "c-pool-size.svg").exists())
@@ -282,6 +286,9 @@ class CallsTest(unittest.TestCase):
         words = [text for text, _, _ in texts(self.folder / "out" / "c-slowdown-20x.svg")]
         self.assertIn("unfinished", words)
         self.assertIn("Incomplete: not all cells were measured.", words)
+        words = [text for text, _, _ in texts(self.folder / "out" / "b-ad-payload.svg")]
+        self.assertIn("ad.payload; after Made up 2026, figure 1; payload, bytes: 64", words)
+        self.assertEqual(words.count("hybrid"), 2)
 
     def test_as_a_program_and_twice_the_same_bytes(self):
         path = self.folder / "x.json"

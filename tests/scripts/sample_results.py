@@ -164,7 +164,8 @@ SERIES = (
             [{"name": "utilisation", "title": "requested / pool", "unit": "1", "timed": False}]),
      (16, 256, 4096)),
     (series("init", "init", "Making the pool", None,
-            [{"name": "init_ms", "title": "making", "unit": "ms", "timed": True}]), (None,)),
+            [{"name": "init_ms", "title": "making", "unit": "ms", "timed": False},
+             {"name": "reset_ms", "title": "resetting", "unit": "ms", "timed": True}]), (None,)),
     (series("registers", "registers", "Registers", None,
             [{"name": "uncoalesced", "title": "each lane on its own", "unit": "1",
               "timed": False},
@@ -205,6 +206,8 @@ def bench(allocators=ALLOCATORS, published=True, factor=1.0):
                                                    "warm": spread(base, 10)}
                     elif metric["name"] == "coalesced":
                         metrics[metric["name"]] = {"value": None}
+                    elif metric["unit"] == "ms":
+                        metrics[metric["name"]] = {"value": spread(base, 10)}
                     else:
                         metrics[metric["name"]] = {"value": spread(1 / (1 + base), 3)}
                 cells.append(bench_cell(entry["id"], allocator, x, metrics))

@@ -79,7 +79,7 @@ struct BenchOptions {
     bool quick = false;
     std::optional<unsigned> repeat;
     std::optional<unsigned> iterations;
-    float time_limit = 2;  ///< seconds
+    std::optional<float> time_limit;  ///< seconds
     unsigned threads = 0;
     std::uint32_t seed = 1;
     bool published = false;

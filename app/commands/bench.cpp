@@ -82,7 +82,7 @@ BenchReport prepared(const BenchOptions& options, const std::vector<const Backen
                                .seed = options.seed},
                   .repeat = options.repeat.value_or(options.quick ? 1 : 3),
                   .threads = options.threads,
-                  .time_limit = options.time_limit};
+                  .time_limit = options.time_limit.value_or(report.machine.gpu ? 2.0F : 5.0F)};
     BuildParameters parameters;
     parameters.allocators = options.allocators;
     parameters.threads = options.threads;

@@ -111,7 +111,7 @@ void add_bench(CLI::App& verb, BenchOptions& o) {
                     "Seconds an allocator may take for a test; then the rest of it is skipped, and "
                     "what does not end is killed and called a hang")
         ->check(real(0, kAnyReal, true))
-        ->capture_default_str()
+        ->default_str("2, CPU: 5")
         ->type_name("S");
     add_threads(verb, o.threads);
     verb.add_option("--seed", o.seed, "Of the sizes and dice")

@@ -86,6 +86,15 @@ TEST(Task, StopsToIterateWhenItsTimeIsUp) {
     EXPECT_EQ(result.metrics.at("alloc_ms").warm.size(), 1U);
 }
 
+TEST(Task, EmptiesThePoolOfAnAllocatorThatFreesNothing) {
+    Task t = task(Procedure::cycle, 10, 10);
+    t.min_bytes = t.max_bytes = 6 << 10;  // more than half of the pool in an iteration
+    t.iterations = 5;
+    const TaskResult result = run("atomicmalloc", t);
+    EXPECT_EQ(result.outcome, TaskOutcome::done) << result.message;
+    EXPECT_EQ(result.metrics.at("ms").warm.size(), 5U);
+}
+
 TEST(Task, FillsAPoolToTheLastBlock) {
     Task t = task(Procedure::fill, 10, 1);
     t.min_bytes = t.max_bytes = 1024;
@@ -122,6 +131,14 @@ TEST(Task, MeasuresTheRangeOfAddresses) {
     EXPECT_LE(last, cmalloc.metrics.at("range_all").value.at(0));
     EXPECT_LE(cmalloc.metrics.at("range_all").value.at(0), 1 << 20);
     EXPECT_EQ(cmalloc.counts, (Counts{100, 100, 0, 0})) << "of the last round";
+    // Each round is given the cells behind those of the last.
+    t.pool_bytes = 64 << 10;
+    t.min_bytes = t.max_bytes = 60;
+    const TaskResult moving = perform(*cpu_stage(1), &make<Revolving>, true, t, 1);
+    ASSERT_EQ(moving.outcome, TaskOutcome::done) << moving.message;
+    EXPECT_EQ(moving.metrics.at("range_first").value, std::vector<double>{100 * 64 - 4});
+    EXPECT_EQ(moving.metrics.at("range_last").value, std::vector<double>{100 * 64 - 4});
+    EXPECT_EQ(moving.metrics.at("range_all").value, std::vector<double>{300 * 64 - 4});
 }
 
 TEST(Task, DoesWithoutAnAllocator) {
@@ -390,6 +407,22 @@ TEST(Schedule, PassesOverAPlayerThatHungUntilTheTestIsDone) {
     EXPECT_TRUE(report.cells[3].result.metrics.empty());
     EXPECT_EQ(report.cells[4].result.metrics.at("ms").cold.size(), 3U);
     EXPECT_EQ(verdict(report), ExitCode::done) << "a hang is a finding";
+}
+
+TEST(Schedule, ACellThatFailedHasNoFurtherTurn) {
+    BenchReport report = small_report(3);
+    unsigned turns = 0;
+    run_schedule(
+        report,
+        [&](const Player& player, const Task& t, double) {
+            if (player.name != "a" || t.callers != 1) return one_sample(1);
+            ++turns;
+            return TaskResult{.outcome = TaskOutcome::out_of_pool, .message = "full"};
+        },
+        kNobodyWatches, kGoOn);
+    EXPECT_EQ(turns, 2U) << "once in each test";
+    EXPECT_EQ(report.cells[0].result.outcome, TaskOutcome::out_of_pool);
+    EXPECT_EQ(report.cells[3].result.metrics.at("ms").cold.size(), 3U);
 }
 
 TEST(Schedule, SkipsAPlayerWhoseTimeIsOver) {

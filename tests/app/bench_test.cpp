@@ -417,7 +417,9 @@ TEST(Schedule, ACellThatFailedHasNoFurtherTurn) {
         [&](const Player& player, const Task& t, double) {
             if (player.name != "a" || t.callers != 1) return one_sample(1);
             ++turns;
-            return TaskResult{.outcome = TaskOutcome::out_of_pool, .message = "full"};
+            TaskResult full = one_sample(1);
+            full.outcome = TaskOutcome::out_of_pool;
+            return full;
         },
         kNobodyWatches, kGoOn);
     EXPECT_EQ(turns, 2U) << "once in each test";

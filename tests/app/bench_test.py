@@ -289,7 +289,7 @@ class Faults(unittest.TestCase):
                          ("hang", "no end within 0.5 s"))
         self.assertEqual(cells["hangs", "alloc.warp.96", 16],
                          ("skipped", "after a hang in this test"))
-        self.assertEqual(cells["hangs", "oom", 4096][0], "hang", "the next test begins anew")
+        self.assertEqual(cells["hangs", "oom", 1024][0], "hang", "the next test begins anew")
 
     def test_a_crash_costs_a_cell(self):
         errors, cells = self.faulty("-a", "dies,good", code=INTERNAL)

@@ -5,6 +5,8 @@
 #include <functional>
 #include <iostream>
 
+#include "app/bench/bench_workers.h"
+#include "app/options/bench_options.h"
 #include "app/options/common.h"
 #include "app/options/values.h"
 #include "app/text.h"
@@ -16,6 +18,7 @@ namespace {
 constexpr const char* kProgramHelp = R"(Examples:
   heapwood build scenes/models/trefoil.obj
   heapwood compare scenes/models/trefoil.obj scenes/models/gem.obj --pool 200x,20x
+  heapwood bench alloc --quick
   heapwood list
 
 Options marked (Env:...) can be given by that environment variable; the command line wins.
@@ -37,6 +40,12 @@ constexpr const char* kCompareHelp = R"(Examples:
 
 Allocators take turns within each repetition. Each has a process of its own, so that one that
 crashes or hangs costs its cell of the tables and no more.)";
+
+constexpr const char* kBenchHelp = R"(Examples:
+  heapwood bench all --quick
+  heapwood bench alloc mixed --allocator cmalloc,hybrid --published
+  heapwood bench alloc --largest 1MiB --pool 4GiB
+  heapwood bench all --json bench.json)";
 
 constexpr const char* kListHelp = R"(Examples:
   heapwood list
@@ -104,7 +113,7 @@ void add_compare(CLI::App& verb, CompareOptions& o) {
 std::string verb_hint(const CLI::App& app, int argc, const char* const* argv) {
     std::vector<std::string> verbs;
     for (const CLI::App* verb : app.get_subcommands(std::function<bool(const CLI::App*)>())) {
-        verbs.push_back(verb->get_name());
+        if (!verb->get_group().empty()) verbs.push_back(verb->get_name());
     }
     for (int i = 1; i < argc; ++i) {
         const std::string word = argv[i];
@@ -142,12 +151,24 @@ CommandLine parse(int argc, const char* const* argv) {
     compare_verb.footer(kCompareHelp);
     add_compare(compare_verb, compare);
 
+    BenchOptions bench;
+    bench.arguments = build.arguments;
+    CLI::App& bench_verb =
+        *app.add_subcommand("bench", "Measure allocators with the tests of the papers");
+    bench_verb.footer(kBenchHelp);
+    add_bench(bench_verb, bench);
+
+    // Not for users: without a group it is in no help.
+    BenchWorkerOptions bench_worker;
+    CLI::App& bench_worker_verb = *app.add_subcommand(kBenchWorkerVerb, "")->group("");
+    add_bench_worker(bench_worker_verb, bench_worker);
+
     ListOptions list;
     CLI::App& list_verb = *app.add_subcommand("list", "List allocators, generators and devices");
     list_verb.footer(kListHelp);
     add_output(list_verb, list.output);
 
-    for (CLI::App* verb : {&build_verb, &compare_verb, &list_verb}) {
+    for (CLI::App* verb : {&build_verb, &compare_verb, &bench_verb, &list_verb}) {
         volume.add_to(*verb);
         name_environment(*verb);
     }
@@ -173,6 +194,8 @@ CommandLine parse(int argc, const char* const* argv) {
         compare.allocator_options = allocator_options(compare_verb);
         line.verb = std::move(compare);
     }
+    if (bench_verb.parsed()) line.verb = std::move(bench);
+    if (bench_worker_verb.parsed()) line.verb = bench_worker;
     if (list_verb.parsed()) line.verb = std::move(list);
     return line;
 }

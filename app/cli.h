@@ -68,6 +68,31 @@ struct CompareOptions : BuildParameters {
     std::string worker;           ///< this process is the worker for that allocator, if not empty
 };
 
+/// `heapwood bench`.
+struct BenchOptions {
+    std::vector<std::string> arguments;  ///< the whole command line, for the report
+    std::vector<std::string> tests;      ///< names, or "all"
+    std::vector<std::string> allocators{"all"};
+    DeviceChoice device = DeviceChoice::automatic;
+    std::optional<std::uint64_t> pool_bytes;
+    std::uint32_t largest_bytes = 8192;
+    allocators::Forms forms;
+    bool quick = false;
+    std::optional<unsigned> repeat;
+    std::optional<unsigned> iterations;
+    std::optional<float> time_limit;  ///< seconds
+    unsigned threads = 0;
+    std::uint32_t seed = 1;
+    bool published = false;
+    OutputOptions output;
+};
+
+/// `heapwood bench-worker`, a process of bench.
+struct BenchWorkerOptions {
+    DeviceChoice device = DeviceChoice::cpu;
+    unsigned threads = 0;
+};
+
 /// `heapwood list`.
 struct ListOptions {
     OutputOptions output;
@@ -80,7 +105,8 @@ struct Exit {
 
 /// A command line that was understood.
 struct CommandLine {
-    std::variant<Exit, BuildOptions, CompareOptions, ListOptions> verb;
+    std::variant<Exit, BuildOptions, CompareOptions, BenchOptions, BenchWorkerOptions, ListOptions>
+        verb;
     int verbosity = 0;  ///< -1 quiet, 0 normal, 1 and more verbose
 };
 

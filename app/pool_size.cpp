@@ -17,14 +17,6 @@ constexpr double kTooMany = 140737488355328.0;
 constexpr std::array<std::pair<std::string_view, std::uint64_t>, 4> kUnits{
     {{"B", 1}, {"KiB", 1ULL << 10}, {"MiB", 1ULL << 20}, {"GiB", 1ULL << 30}}};
 
-template <class T>
-std::string name_of(const std::map<std::string, T>& names, T value) {
-    for (const auto& [name, v] : names) {
-        if (v == value) return name;
-    }
-    return "unknown";
-}
-
 [[noreturn]] void refuse(std::string_view text, const std::string& why) {
     throw UsageError("'" + std::string(text) + "' is no pool size: " + why +
                      "; write a multiple of the root node's array (20x), or bytes (512MiB)");
@@ -87,30 +79,6 @@ std::string PoolSize::text() const {
 std::uint64_t default_pool_bytes(std::uint64_t root_bytes, std::uint64_t memory,
                                  std::uint64_t smallest) {
     return std::max(std::min(PoolSize().bytes_for(root_bytes), memory / 3), smallest);
-}
-
-const std::map<std::string, allocators::Presplit>& presplits() {
-    using allocators::Presplit;
-    static const std::map<std::string, Presplit> all{{"levels", Presplit::levels},
-                                                     {"halving", Presplit::halving},
-                                                     {"uniform", Presplit::uniform},
-                                                     {"none", Presplit::none}};
-    return all;
-}
-
-std::string presplit_name(allocators::Presplit presplit) {
-    return name_of(presplits(), presplit);
-}
-
-const std::map<std::string, allocators::Fallback>& fallbacks() {
-    using allocators::Fallback;
-    static const std::map<std::string, Fallback> all{{"pool", Fallback::pool},
-                                                     {"cudamalloc", Fallback::cudamalloc}};
-    return all;
-}
-
-std::string fallback_name(allocators::Fallback fallback) {
-    return name_of(fallbacks(), fallback);
 }
 
 }  // namespace heapwood::app

@@ -37,12 +37,4 @@ struct PoolSize {
 std::uint64_t default_pool_bytes(std::uint64_t root_bytes, std::uint64_t memory,
                                  std::uint64_t smallest);
 
-/// The ways to cut a pool beforehand, by their names on the command line.
-const std::map<std::string, allocators::Presplit>& presplits();
-std::string presplit_name(allocators::Presplit presplit);
-
-/// Where Halloc and XMalloc get what is too large for them, by its names on the command line.
-const std::map<std::string, allocators::Fallback>& fallbacks();
-std::string fallback_name(allocators::Fallback fallback);
-
 }  // namespace heapwood::app

@@ -21,6 +21,10 @@ struct Run {
     ExitCode operator()(const Exit& exit) const { return exit.code; }
     ExitCode operator()(const BuildOptions& options) const { return build(options, available); }
     ExitCode operator()(const CompareOptions& options) const { return compare(options, available); }
+    ExitCode operator()(const BenchOptions& options) const { return bench(options, available); }
+    ExitCode operator()(const BenchWorkerOptions& options) const {
+        return bench_worker(options, available);
+    }
     ExitCode operator()(const ListOptions& options) const { return list(options); }
 };
 

@@ -11,20 +11,13 @@
 #include "kdtree/build_driver.h"
 #include "kdtree/build_worker.cuh"
 #include "kdtree/cuda_check.h"
+#include "kdtree/multiprocessor.cuh"
 
 namespace heapwood::kdtree {
 
 /// Warps of a block, and the blocks a multiprocessor should hold: the second bounds the registers.
 inline constexpr unsigned kWarpsPerBlock = 4;
 inline constexpr unsigned kBlocksPerMultiprocessor = 5;
-
-/// The multiprocessor this thread runs on, below `count`. (PTX allows numbers above the number of
-/// multiprocessors.)
-__device__ inline std::uint32_t multiprocessor(std::uint32_t count) {
-    std::uint32_t id;
-    asm("mov.u32 %0, %%smid;" : "=r"(id));
-    return id % count;
-}
 
 /// The whole build. Launched with no more blocks than are resident, for its warps wait for one
 /// another.

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "allocators/allocator.cuh"
+#include "app/bench/stage.h"
 #include "kdtree/builder.h"
 
 namespace heapwood::app {
@@ -16,13 +17,15 @@ enum class Method {
     levels,  ///< level by level, many kernels and no allocator: the reference method
 };
 
-/// A builder compiled for one allocator and one machine; or, of the reference method, for none.
+/// A builder, and workloads, compiled for one allocator and one machine; or, of the reference
+/// method, a builder for none.
 struct Backend {
     allocators::Traits traits;
     bool gpu;
     kdtree::BuildResult (*build)(const scenes::Scene&, const kdtree::BuildConfig&,
                                  const kdtree::RunOptions&);
     Method method = Method::single;
+    MakePool make_pool = nullptr;  ///< for workloads; nullptr where there is no allocator
 };
 
 /// Every backend of the single kernel in this program, in the order of HEAPWOOD_ALLOCATORS; the

@@ -24,6 +24,17 @@ ExitCode build(const BuildOptions& options,
 ExitCode compare(const CompareOptions& options,
                  const std::vector<const Backend*>& available = backends());
 
+/// Runs the tests asked for with every allocator asked for, each in a process of its own that is
+/// killed when it takes too long, and reports.
+/// @param available the backends to choose among. A worker is this executable again.
+/// @throws UsageError, NoDevice.
+ExitCode bench(const BenchOptions& options,
+               const std::vector<const Backend*>& available = backends());
+
+/// What such a process does, until its parent is gone.
+ExitCode bench_worker(const BenchWorkerOptions& options,
+                      const std::vector<const Backend*>& available = backends());
+
 /// Lists allocators, generators and devices. @throws UsageError.
 ExitCode list(const ListOptions& options);
 

@@ -3,6 +3,7 @@
 #include <stdexcept>
 
 #include "app/commands/contest.h"
+#include "app/forms.h"
 #include "app/log.h"
 #include "app/printers/json_parts.h"
 #include "app/text.h"

@@ -7,19 +7,6 @@
 namespace heapwood::app {
 namespace {
 
-/// An option that is on or off.
-void add_switch(CLI::App& verb, const char* name, bool& value, const char* what) {
-    verb.add_option_function<std::string>(
-            name,
-            [&value, name](const std::string& text) {
-                static const std::map<std::string, bool> kStates{{"on", true}, {"off", false}};
-                value = named(kStates, name, text);
-            },
-            what)
-        ->default_str(value ? "on" : "off")
-        ->type_name("on|off");
-}
-
 /// The parameters of the tree, one option a field, and presets of all of them.
 void add_config(CLI::App& verb, BuildParameters& o) {
     kdtree::BuildConfig& c = o.config;
@@ -160,30 +147,7 @@ void add_build_parameters(CLI::App& verb, BuildParameters& o) {
             "only, above --exact-limit")
         ->default_str("every")
         ->type_name("every|large");
-    verb.add_option_function<std::string>(
-            "--presplit",
-            [&o](const std::string& text) {
-                o.forms.presplit = named(presplits(), "--presplit", text);
-            },
-            "How circular allocators with a single hint cut their pool beforehand")
-        ->default_str(presplit_name(o.forms.presplit))
-        ->type_name("levels|halving|uniform|none");
-    verb.add_option("--page", o.forms.page_bytes, "Bytes of scatteralloc's pages")
-        ->check(CLI::IsMember({4096, 8192, 16384}).description(""))
-        ->capture_default_str()
-        ->type_name("4096|8192|16384");
-    verb.add_option_function<std::string>(
-            "--fallback",
-            [&o](const std::string& text) {
-                o.forms.fallback = named(fallbacks(), "--fallback", text);
-            },
-            "Where halloc and xmalloc get what is too large for them: from their own pool, or from "
-            "CUDA's malloc, as published, which takes a quarter of it")
-        ->default_str(fallback_name(o.forms.fallback))
-        ->type_name("pool|cudamalloc");
-    add_switch(verb, "--superblocks", o.forms.superblocks,
-               "xmalloc takes blocks sixteen at a time (on: as published 2010) or one by one (off: "
-               "2013)");
+    add_forms(verb, o.forms);
     verb.add_option_function<std::string>(
             "--host-pool",
             [&o](const std::string& text) {

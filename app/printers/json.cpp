@@ -1,7 +1,7 @@
 #include <charconv>
 #include <nlohmann/json.hpp>
 
-#include "app/pool_size.h"
+#include "app/forms.h"
 #include "app/printers/json_parts.h"
 #include "app/printers/printers.h"
 #include "app/printers/registers.h"
@@ -163,13 +163,6 @@ Json configuration_json(const Report& report) {
             {"clip", c.clip},
             {"max_nodes", c.max_nodes},
             {"max_references", c.max_references}};
-}
-
-Json forms_json(const allocators::Forms& forms) {
-    return {{"presplit", presplit_name(forms.presplit)},
-            {"fallback", fallback_name(forms.fallback)},
-            {"superblocks", forms.superblocks ? "on" : "off"},
-            {"page_bytes", forms.page_bytes}};
 }
 
 Json provenance_json(const Report& report) {

@@ -16,9 +16,6 @@ nlohmann::ordered_json provenance_json(const Report& report);
 /// The parameters of the tree.
 nlohmann::ordered_json configuration_json(const Report& report);
 
-/// The forms of allocators, by the names of their options.
-nlohmann::ordered_json forms_json(const allocators::Forms& forms);
-
 /// The scene: path, counts, bounds.
 nlohmann::ordered_json scene_json(const Report& report);
 

@@ -66,6 +66,9 @@ def violations(value, schema, root=None, where="$"):
                 found += violations(member, properties[key], root, f"{where}.{key}")
             elif schema.get("additionalProperties") is False:
                 found.append(f"{where}: unexpected {key}")
+            elif isinstance(schema.get("additionalProperties"), dict):
+                extra = schema["additionalProperties"]
+                found += violations(member, extra, root, f"{where}.{key}")
     if isinstance(value, list):
         if not schema.get("minItems", 0) <= len(value) <= schema.get("maxItems", len(value)):
             found.append(f"{where}: {len(value)} items")

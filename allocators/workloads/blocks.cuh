@@ -1,0 +1,118 @@
+/// @file
+/// The requests of a workload and the blocks that answer them, one a slot; and the stamps by which
+/// blocks that overlap, or that the allocator writes to, are found out.
+///
+/// A block is stamped in whole words, each with a value of its own slot and place, so that whatever
+/// writes to it spoils a stamp. The sizes and stamps of slots are computed, never stored.
+#pragma once
+
+#include <cstdint>
+
+#include "allocators/platform/atomic.cuh"
+#include "allocators/platform/macros.cuh"
+
+namespace heapwood::allocators {
+
+/// The finalizer of SplitMix64 (Steele, Lea and Flood 2014): a bijection that looks random.
+HEAPWOOD_INLINE std::uint64_t mixed(std::uint64_t v) {
+    v += 0x9e3779b97f4a7c15U;
+    v = (v ^ (v >> 30)) * 0xbf58476d1ce4e5b9U;
+    v = (v ^ (v >> 27)) * 0x94d049bb133111ebU;
+    return v ^ (v >> 31);
+}
+
+/// Slots for blocks. `data` lies where the workload runs.
+struct Blocks {
+    void** data;              ///< the block of every slot; nullptr: none
+    std::uint64_t slots;      ///< how many
+    std::uint32_t min_bytes;  ///< of a request; a multiple of 4, at least 4
+    std::uint32_t max_bytes;  ///< likewise, at least min_bytes
+    std::uint64_t seed;
+
+    /// The size of the slot's request: a multiple of 4, any from min_bytes to max_bytes as likely
+    /// as any other.
+    HEAPWOOD_INLINE std::uint32_t bytes(std::uint64_t slot) const {
+        if (min_bytes == max_bytes) return min_bytes;
+        const std::uint32_t choices = (max_bytes - min_bytes) / 4 + 1;
+        return min_bytes + 4 * static_cast<std::uint32_t>(mixed(seed ^ slot) % choices);
+    }
+    /// What stands in word 0 of the slot's block; word i has i more.
+    HEAPWOOD_INLINE std::uint32_t stamp(std::uint64_t slot) const {
+        return static_cast<std::uint32_t>(mixed(~slot ^ seed));
+    }
+};
+
+/// How much of a block the caller stamps on receipt and checks before it frees it.
+enum class Stamps : std::uint32_t {
+    none,   ///< nothing: somebody else does (touch_blocks)
+    ends,   ///< the first and the last word
+    whole,  ///< every word
+};
+
+/// Writes the stamp of a slot's block.
+HEAPWOOD_FN inline void write_stamp(const Blocks& blocks, std::uint64_t slot, void* block,
+                                    Stamps stamps) {
+    if (stamps == Stamps::none) return;
+    auto* words = static_cast<std::uint32_t*>(block);
+    const std::uint32_t last = blocks.bytes(slot) / 4 - 1;
+    const std::uint32_t stamp = blocks.stamp(slot);
+    for (std::uint32_t i = 0; i < last; i = stamps == Stamps::whole ? i + 1 : last) {
+        words[i] = stamp + i;
+    }
+    words[last] = stamp + last;
+}
+
+/// Whether the stamp is still there.
+HEAPWOOD_FN inline bool has_stamp(const Blocks& blocks, std::uint64_t slot, const void* block,
+                                  Stamps stamps) {
+    if (stamps == Stamps::none) return true;
+    const auto* words = static_cast<const std::uint32_t*>(block);
+    const std::uint32_t last = blocks.bytes(slot) / 4 - 1;
+    const std::uint32_t stamp = blocks.stamp(slot);
+    for (std::uint32_t i = 0; i < last; i = stamps == Stamps::whole ? i + 1 : last) {
+        if (words[i] != stamp + i) return false;
+    }
+    return words[last] == stamp + last;
+}
+
+/// What callers saw, added up.
+struct Counts {
+    std::uint64_t requests;
+    std::uint64_t frees;
+    std::uint64_t failed;   ///< requests answered with nullptr
+    std::uint64_t corrupt;  ///< blocks whose stamp had changed, or that should not exist
+
+    bool operator==(const Counts&) const = default;
+};
+
+/// How many threads, next to each other, touch a block together.
+inline constexpr std::uint32_t kTouchers = 8;
+
+/// Reading or writing all the memory that was handed out.
+struct Touch {
+    bool write;  ///< stamps every word; else reads every word and compares it
+    Blocks blocks;
+    Counts* counts;  ///< adds to `corrupt` the blocks of which a word had changed
+};
+
+/// The part of thread `toucher` (below blocks.slots * kTouchers) in a Touch. Slots without a block
+/// are passed over; a block may be counted once by each of its threads.
+HEAPWOOD_FN inline void touch_blocks(const Touch& touch, std::uint64_t toucher) {
+    const std::uint64_t slot = toucher / kTouchers;
+    const auto part = static_cast<std::uint32_t>(toucher % kTouchers);
+    auto* words = static_cast<std::uint32_t*>(touch.blocks.data[slot]);
+    if (words == nullptr) return;
+    const std::uint32_t count = touch.blocks.bytes(slot) / 4;
+    const std::uint32_t stamp = touch.blocks.stamp(slot);
+    bool spoiled = false;
+    for (std::uint32_t i = part; i < count; i += kTouchers) {
+        if (touch.write) {
+            words[i] = stamp + i;
+        } else if (words[i] != stamp + i) {
+            spoiled = true;
+        }
+    }
+    if (spoiled) platform::AtomicRef(touch.counts->corrupt).count_relaxed(1);
+}
+
+}  // namespace heapwood::allocators

@@ -1,0 +1,95 @@
+#include <cub/device/device_scan.cuh>
+#include <vector>
+
+#include "allocators/heap.h"
+#include "app/backends/workload_gpu.cuh"
+
+namespace heapwood::app {
+namespace {
+
+__global__ void touch_kernel(const __grid_constant__ allocators::Touch touch) {
+    const std::uint64_t toucher = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+    if (toucher < touch.blocks.slots * allocators::kTouchers) touch_blocks(touch, toucher);
+}
+
+__global__ void sizes_kernel(const __grid_constant__ allocators::Blocks blocks,
+                             std::uint64_t* sizes) {
+    const std::uint64_t slot = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+    if (slot < blocks.slots) sizes[slot] = blocks.bytes(slot);
+}
+
+__global__ void pointers_kernel(const __grid_constant__ allocators::Blocks blocks,
+                                const std::uint64_t* ends, char* memory) {
+    const std::uint64_t slot = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+    if (slot < blocks.slots) blocks.data[slot] = memory + (ends[slot] - blocks.bytes(slot));
+}
+
+/// The stage whose callers are threads of the GPU.
+class GpuStage : public WorkloadStage {
+public:
+    GpuStage() {
+        int device = 0;
+        kdtree::check_cuda(cudaGetDevice(&device), "finding the device");
+        kdtree::check_cuda(
+            cudaDeviceGetAttribute(&multiprocessors_, cudaDevAttrMultiProcessorCount, device),
+            "counting multiprocessors");
+        kdtree::check_cuda(
+            cudaDeviceGetAttribute(&threads_, cudaDevAttrMaxThreadsPerMultiProcessor, device),
+            "counting threads");
+    }
+
+    allocators::Place place() const override { return allocators::Place::device; }
+    std::uint32_t multiprocessors() const override {
+        return static_cast<std::uint32_t>(multiprocessors_);
+    }
+    std::uint32_t threads() const override {
+        return static_cast<std::uint32_t>(multiprocessors_ * threads_);
+    }
+
+    double touch(const allocators::Touch& touch) override {
+        return timed("touching blocks", [&] {
+            touch_kernel<<<blocks_for(touch.blocks.slots * allocators::kTouchers),
+                           kCallersPerBlock>>>(touch);
+        });
+    }
+
+    /// With cudaMalloc for sums and blocks, as in the survey: it is part of what this way costs.
+    double place_by_prefix_sum(const allocators::Blocks& blocks) override {
+        using allocators::Heap;
+        return timed("placing by a prefix sum", [&] {
+            Heap sizes(place(), blocks.slots * sizeof(std::uint64_t));
+            auto* ends = sizes.as<std::uint64_t>();
+            sizes_kernel<<<blocks_for(blocks.slots), kCallersPerBlock>>>(blocks, ends);
+            std::size_t scratch_bytes = 0;
+            const auto count = static_cast<std::int64_t>(blocks.slots);
+            kdtree::check_cuda(
+                cub::DeviceScan::InclusiveSum(nullptr, scratch_bytes, ends, ends, count),
+                "asking for scratch memory");
+            Heap scratch(place(), scratch_bytes);
+            kdtree::check_cuda(
+                cub::DeviceScan::InclusiveSum(scratch.data(), scratch_bytes, ends, ends, count),
+                "summing sizes");
+            std::uint64_t sum = 0;
+            sizes.read((blocks.slots - 1) * sizeof(sum), &sum, sizeof(sum));
+            placed_ = Heap(place(), sum);
+            pointers_kernel<<<blocks_for(blocks.slots), kCallersPerBlock>>>(blocks, ends,
+                                                                            placed_.as<char>());
+        });
+    }
+    double release_placed() override {
+        return timed("freeing what a prefix sum placed", [&] { placed_ = {}; });
+    }
+
+private:
+    int multiprocessors_ = 0;
+    int threads_ = 0;
+    allocators::Heap placed_;
+};
+
+}  // namespace
+
+std::unique_ptr<WorkloadStage> gpu_stage() {
+    return std::make_unique<GpuStage>();
+}
+
+}  // namespace heapwood::app

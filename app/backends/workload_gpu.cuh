@@ -1,0 +1,77 @@
+/// @file
+/// Workloads on a GPU: every caller a thread, or the first lane of a warp, in blocks of 256 as in
+/// the papers. Included by .cu files only.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+#include <memory>
+
+#include "app/bench/stage.h"
+#include "kdtree/cuda_check.h"
+#include "kdtree/multiprocessor.cuh"
+
+namespace heapwood::app {
+
+/// Threads of a block (Winter et al. 2021; the programs of Vinkler & Havran).
+inline constexpr unsigned kCallersPerBlock = 256;
+
+/// Runs and times what `launch()` puts on the default stream, in milliseconds.
+template <class Launch>
+double timed(const char* what, const Launch& launch) {
+    kdtree::CudaEvent start;
+    kdtree::CudaEvent stop;
+    kdtree::check_cuda(cudaEventRecord(start.event), "recording an event");
+    launch();
+    kdtree::check_cuda(cudaGetLastError(), what);
+    kdtree::check_cuda(cudaEventRecord(stop.event), "recording an event");
+    kdtree::check_cuda(cudaEventSynchronize(stop.event), what);
+    float ms = 0;
+    kdtree::check_cuda(cudaEventElapsedTime(&ms, start.event, stop.event), what);
+    return static_cast<double>(ms);
+}
+
+/// Blocks for so many threads.
+inline unsigned blocks_for(std::uint64_t threads) {
+    return static_cast<unsigned>((threads + kCallersPerBlock - 1) / kCallersPerBlock);
+}
+
+/// One workload. Its callers do not wait for one another, so there may be more blocks than are
+/// resident.
+template <class Ref>
+__global__ void workload_kernel(const __grid_constant__ allocators::Workload workload,
+                                const __grid_constant__ Ref ref, std::uint32_t multiprocessors) {
+    const std::uint32_t thread = blockIdx.x * blockDim.x + threadIdx.x;
+    const std::uint32_t caller = workload.by_warp ? thread / 32 : thread;
+    if (caller >= workload.callers || (workload.by_warp && thread % 32 != 0)) return;
+    const allocators::Context context{.multiprocessor = kdtree::multiprocessor(multiprocessors),
+                                      .warp = thread / 32};
+    run_caller(ref, context, workload, caller);
+}
+
+/// An allocator's pool in the memory of the GPU; the number of threads is for CPUs.
+template <allocators::Allocator A>
+class GpuWorkloadPool : public WorkloadPool {
+public:
+    GpuWorkloadPool(const allocators::PoolConfig& config, unsigned)
+        : allocator_(config), multiprocessors_(config.multiprocessors) {}
+
+    double run(const allocators::Workload& workload) override {
+        const unsigned blocks =
+            blocks_for(std::uint64_t{workload.callers} * (workload.by_warp ? 32 : 1));
+        return timed("running a workload", [&] {
+            workload_kernel<typename A::Ref>
+                <<<blocks, kCallersPerBlock>>>(workload, allocator_.ref(), multiprocessors_);
+        });
+    }
+    void reset() override { allocator_.reset(); }
+    std::uint64_t pool_bytes() const override { return allocator_.pool_bytes(); }
+    std::uint64_t overhead_bytes() const override { return allocator_.overhead_bytes(); }
+
+private:
+    A allocator_;
+    std::uint32_t multiprocessors_;
+};
+
+}  // namespace heapwood::app

@@ -1,0 +1,11 @@
+#include <stdexcept>
+
+#include "app/bench/stage.h"
+
+namespace heapwood::app {
+
+std::unique_ptr<WorkloadStage> gpu_stage() {
+    throw std::runtime_error("this program was built without CUDA");
+}
+
+}  // namespace heapwood::app

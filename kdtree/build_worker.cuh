@@ -584,8 +584,8 @@ private:
                 count_in_bins(scratch_.bins[side], scratch_.frames[side], {part.lo, part.hi});
             }
         }
-        if (bin[0]) store_tight(scratch_.bins[0], around[0]);
-        if (bin[1]) store_tight(scratch_.bins[1], around[1]);
+        if (bin[0]) store_box(warp_, scratch_.bins[0], around[0]);
+        if (bin[1]) store_box(warp_, scratch_.bins[1], around[1]);
     }
 
     /// The same for a warp of width 1, in loops of few branches.
@@ -629,24 +629,8 @@ private:
         }
         for (unsigned side = 0; side < 2; ++side) {
             if ((side == 0 ? split.left : split.right) > problem_.exact_limit) {
-                store_tight(scratch_.bins[side], around[side]);
+                store_box(warp_, scratch_.bins[side], around[side]);
             }
-        }
-    }
-
-    /// Collective: makes the union of the lanes' boxes the box of the bins.
-    HEAPWOOD_FN void store_tight(Bins& bins, const GrowingBox& mine) {
-        const std::uint32_t lowest[3] = {warp_.min(platform::float_ordered_bits(mine.lo.x)),
-                                         warp_.min(platform::float_ordered_bits(mine.lo.y)),
-                                         warp_.min(platform::float_ordered_bits(mine.lo.z))};
-        const std::uint32_t highest[3] = {warp_.max(platform::float_ordered_bits(mine.hi.x)),
-                                          warp_.max(platform::float_ordered_bits(mine.hi.y)),
-                                          warp_.max(platform::float_ordered_bits(mine.hi.z))};
-        if (!leader()) return;
-        HEAPWOOD_UNROLL_ALL
-        for (unsigned axis = 0; axis < 3; ++axis) {
-            bins.lowest[axis] = lowest[axis];
-            bins.highest[axis] = highest[axis];
         }
     }
 
@@ -756,8 +740,10 @@ private:
     HEAPWOOD_FN bool finish_chunk(Job& job, Piece& piece, Division& division) {
         clock_.enter(Phase::chunks);
         if (division.begin < division.end) {
-            if (piece.split.left > problem_.exact_limit) add_bins(job.bins[0], scratch_.bins[0]);
-            if (piece.split.right > problem_.exact_limit) add_bins(job.bins[1], scratch_.bins[1]);
+            if (piece.split.left > problem_.exact_limit)
+                add_bins(warp_, job.bins[0], scratch_.bins[0]);
+            if (piece.split.right > problem_.exact_limit)
+                add_bins(warp_, job.bins[1], scratch_.bins[1]);
         }
         warp_.sync();
         bool last = false;
@@ -788,9 +774,9 @@ private:
             SerialBinning(scratch_.bins[0], scratch_.frames[0], around)
                 .add(job.piece.references + begin, end - begin);
         }
-        store_tight(scratch_.bins[0], around);
+        store_box(warp_, scratch_.bins[0], around);
         warp_.sync();
-        if (bin) add_bins(job.bins[0], scratch_.bins[0]);
+        if (bin) add_bins(warp_, job.bins[0], scratch_.bins[0]);
     }
 
     /// Collective: counts how many of a chunk's references go to either child, and reserves places
@@ -816,19 +802,6 @@ private:
         });
         division.used[0] = static_cast<std::uint32_t>(start[0]);
         division.used[1] = static_cast<std::uint32_t>(start[1]);
-    }
-
-    /// Adds this warp's counts, and its box, to a job's.
-    HEAPWOOD_FN void add_bins(Bins& to, Bins& from) {
-        HEAPWOOD_UNROLL(1)
-        for (unsigned i = warp_.lane(); i < Bins::kWords; i += W::width) {
-            const std::uint32_t n = from.words()[i];
-            if (n > 0) platform::AtomicRef(to.words()[i]).count_relaxed(n);
-        }
-        for (unsigned axis = warp_.lane(); axis < 3; axis += W::width) {
-            platform::AtomicRef(to.lowest[axis]).min_relaxed(from.lowest[axis]);
-            platform::AtomicRef(to.highest[axis]).max_relaxed(from.highest[axis]);
-        }
     }
 
     /// What the last finisher of a job does. The job's credit becomes the warp's.

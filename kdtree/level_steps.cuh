@@ -43,38 +43,6 @@ HEAPWOOD_INLINE Needs child_start(const LevelProblem& problem, const LevelPiece&
     return side == 0 ? start : start + child_needs(problem, piece, 0);
 }
 
-/// Collective: makes the union of the lanes' boxes the box of the bins.
-template <class W>
-HEAPWOOD_FN void store_box(const W& warp, Bins& bins, const GrowingBox& mine) {
-    const std::uint32_t lowest[3] = {warp.min(platform::float_ordered_bits(mine.lo.x)),
-                                     warp.min(platform::float_ordered_bits(mine.lo.y)),
-                                     warp.min(platform::float_ordered_bits(mine.lo.z))};
-    const std::uint32_t highest[3] = {warp.max(platform::float_ordered_bits(mine.hi.x)),
-                                      warp.max(platform::float_ordered_bits(mine.hi.y)),
-                                      warp.max(platform::float_ordered_bits(mine.hi.z))};
-    if (warp.lane() != 0) return;
-    HEAPWOOD_UNROLL_ALL
-    for (unsigned axis = 0; axis < 3; ++axis) {
-        bins.lowest[axis] = lowest[axis];
-        bins.highest[axis] = highest[axis];
-    }
-}
-
-/// Collective: adds a warp's bins to those that many warps add to at the same time. What they have
-/// added is read when the step is over.
-template <class W>
-HEAPWOOD_FN void add_bins(const W& warp, Bins& to, const Bins& from) {
-    HEAPWOOD_UNROLL(1)
-    for (unsigned i = warp.lane(); i < Bins::kWords; i += W::width) {
-        const std::uint32_t n = from.words()[i];
-        if (n > 0) platform::AtomicRef(to.words()[i]).count_relaxed(n);
-    }
-    for (unsigned axis = warp.lane(); axis < 3; axis += W::width) {
-        platform::AtomicRef(to.lowest[axis]).min_relaxed(from.lowest[axis]);
-        platform::AtomicRef(to.highest[axis]).max_relaxed(from.highest[axis]);
-    }
-}
-
 /// The root as the only piece of its level. For one element.
 struct MakeRoot {
     LevelProblem problem;

@@ -36,6 +36,6 @@ elseif(HEAPWOOD_SANITIZE)
 endif()
 if(HEAPWOOD_SANITIZE)
     target_compile_options(heapwood_flags INTERFACE
-        -fsanitize=${sanitizers} -fno-sanitize-recover=all -fno-omit-frame-pointer -g)
+        -fsanitize=${sanitizers} -fno-sanitize-recover=all -fno-omit-frame-pointer -g1)
     target_link_options(heapwood_flags INTERFACE -fsanitize=${sanitizers})
 endif()

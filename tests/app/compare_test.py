@@ -174,7 +174,8 @@ class Compare(unittest.TestCase):
             allocated = table("allocated of the pool at the peak")
             pools = table("pool and side tables")
             for allocator in self.names:
-                label = allocator + ("*" if allocator in ("atomicmalloc", "awmalloc") else "")
+                not_full = ("atomicmalloc", "awmalloc", "fdgmalloc")
+                label = allocator + ("*" if allocator in not_full else "")
                 for i, scene in enumerate(SCENES):
                     cell = self.cell(scene, pool, allocator)
                     if cell["outcome"] != "done":

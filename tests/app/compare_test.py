@@ -18,6 +18,7 @@ SCHEMA = json.loads((pathlib.Path(__file__).parent / "compare.schema.json").read
 # The second pool is too small for atomicmalloc on both scenes, and smaller than cudamalloc's least.
 SCENES = (MODELS / "cottage.obj", "gen:city:3000")
 POOLS = ("200x", "8x")
+NOT_FULL = ("atomicmalloc", "awmalloc", "fdgmalloc")
 REPEAT = 3
 
 
@@ -139,7 +140,7 @@ class Compare(unittest.TestCase):
                 times = {name: self.cell(scene, pool, name)["build"]["ms"]["median"]
                          for name in self.names
                          if self.cell(scene, pool, name)["outcome"] == "done"
-                         and name not in ("atomicmalloc", "awmalloc")}
+                         and name not in NOT_FULL}
                 self.assertEqual([name for name in self.names
                                   if self.cell(scene, pool, name)["fastest_full"]],
                                  [min(times, key=times.get)])
@@ -174,8 +175,7 @@ class Compare(unittest.TestCase):
             allocated = table("allocated of the pool at the peak")
             pools = table("pool and side tables")
             for allocator in self.names:
-                not_full = ("atomicmalloc", "awmalloc", "fdgmalloc")
-                label = allocator + ("*" if allocator in not_full else "")
+                label = allocator + ("*" if allocator in NOT_FULL else "")
                 for i, scene in enumerate(SCENES):
                     cell = self.cell(scene, pool, allocator)
                     if cell["outcome"] != "done":

@@ -19,7 +19,7 @@ double milliseconds(Clock::duration duration) {
 }
 
 /// The stage whose callers are threads of the host.
-class CpuStage : public WorkloadStage {
+class CpuStage final : public WorkloadStage {
 public:
     explicit CpuStage(unsigned threads) : threads_(thread_count(threads, ~std::uint64_t{0})) {}
 

@@ -28,7 +28,8 @@
 ///   clear a bit in turn, or has closed it. So exactly one thread closes a field, and owns its
 ///   memory; it clears a bit of the page, or returns the page to the list.
 /// - A slot's field is held. A slot changes by compare-and-swap, or by a store of the one request
-///   that has marked it as being refilled; whoever changes it takes back the hold of what was there.
+///   that has marked it as being refilled; whoever changes it takes back the hold of what was
+///   there.
 ///
 /// **Memory order.** Clearing a bit is a release, setting one an acquire, and all changes of a word
 /// but the first are read-modify-writes, so that who sets a bit, and who closes the field, has

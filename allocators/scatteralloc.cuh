@@ -49,25 +49,13 @@ struct ScatterPolicy {
     HEAPWOOD_INLINE static void pause() {}
 };
 
-/// The host object: owns the pool and its tables; makes them and walks them.
+/// The list that pages come from; its granule is a page.
 template <class Policy>
-class BasicScatterAlloc {
-    using Word = scatter::Word;
-
-    /// The list that pages come from; its granule is a page.
-    struct ListPolicy : circular::HintPerMultiprocessor {
-        using Headers = circular::FusedHeaders;
-        static constexpr std::uint32_t kSmallestShare = 16;
-        static constexpr std::uint32_t kSmallestStretch = 4;
-        static constexpr std::uint32_t kPatience = Policy::kPatience;
-        static constexpr Traits traits() { return BasicScatterAlloc::traits(); }
-        HEAPWOOD_INLINE static void pause() { Policy::pause(); }
-    };
-    using List = circular::CircularMalloc<ListPolicy>;
-
-public:
-    using Ref = scatter::Core<Policy, ListPolicy>;
-
+struct ScatterListPolicy : circular::HintPerMultiprocessor {
+    using Headers = circular::FusedHeaders;
+    static constexpr std::uint32_t kSmallestShare = 16;
+    static constexpr std::uint32_t kSmallestStretch = 4;
+    static constexpr std::uint32_t kPatience = Policy::kPatience;
     static constexpr Traits traits() {
         return {.name = "scatteralloc",
                 .title = "ScatterAlloc",
@@ -75,9 +63,24 @@ public:
                 .frees_individually = true,
                 .full = true,
                 .walkable = true,
-                .header_bytes = sizeof(Word),  // for every 512 bytes, and for every page
-                .smallest_pool = kFewestPages << kSmallestPageShift};
+                .header_bytes = sizeof(scatter::Word),  // for every 512 bytes, and for every page
+                .smallest_pool = 32768};
     }
+    HEAPWOOD_INLINE static void pause() { Policy::pause(); }
+};
+
+/// The host object: owns the pool and its tables; makes them and walks them.
+template <class Policy>
+class BasicScatterAlloc {
+    using Word = scatter::Word;
+
+    using ListPolicy = ScatterListPolicy<Policy>;
+    using List = circular::CircularMalloc<ListPolicy>;
+
+public:
+    using Ref = scatter::Core<Policy, ListPolicy>;
+
+    static constexpr Traits traits() { return ListPolicy::traits(); }
 
     /// Pages are smaller than asked for, 4096 bytes at least, where the pool has fewer than 8.
     /// @throws std::invalid_argument as every allocator, and if a page is not of 4096, 8192 or
@@ -150,7 +153,7 @@ private:
     using Slot = std::uint32_t;
 
     static constexpr std::uint32_t kSmallestPageShift = 12;
-    static constexpr std::uint64_t kFewestPages = 8;
+    static constexpr std::uint64_t kFewestPages = traits().smallest_pool >> kSmallestPageShift;
     /// The part of the pool that callers may hold in fields that nobody uses: one in so many.
     static constexpr std::uint64_t kHeldPart = 4;
 

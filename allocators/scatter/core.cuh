@@ -27,8 +27,9 @@
 ///   compare-and-swap of the whole word: if that fails, somebody has entered meanwhile, and will
 ///   clear a bit in turn, or has closed it. So exactly one thread closes a field, and owns its
 ///   memory; it clears a bit of the page, or returns the page to the list.
-/// - A slot's field is held. Whoever replaces a slot's content, by compare-and-swap, takes back the
-///   hold of what was there.
+/// - A slot's field is held. A slot changes by compare-and-swap, or by a store of the one request
+///   that has marked it as being refilled; whoever changes it takes back the hold of what was
+///   there.
 ///
 /// **Memory order.** Clearing a bit is a release, setting one an acquire, and all changes of a word
 /// but the first are read-modify-writes, so that who sets a bit, and who closes the field, has

@@ -162,7 +162,7 @@ protected:
         EXPECT_LT(peak.external_fragmentation, 1);
         EXPECT_GE(peak.internal_fragmentation, 0);
         EXPECT_LT(peak.internal_fragmentation, 1);
-        if (!traits().frees_individually) {
+        if (!traits().frees_individually && traits().header_bytes == 0) {
             // A single counter, and all sizes are multiples of the alignment.
             EXPECT_EQ(peak.allocated_bytes, peak.live_bytes);
             EXPECT_EQ(peak.external_fragmentation, 0);

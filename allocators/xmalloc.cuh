@@ -62,6 +62,8 @@ struct XMallocPolicy : circular::HintPerMultiprocessor {
     static constexpr std::uint32_t kOthers = 2;
     /// Pauses before a request takes a block for itself while another takes a superblock.
     static constexpr std::uint32_t kPatience = 32;
+    /// How many requests do without a superblock, plus 1, after one has found that there is none.
+    static constexpr std::uint32_t kDiscouraged = 65;
 
     static constexpr Traits traits() {
         return {.name = "xmalloc",

@@ -108,12 +108,18 @@ private:
             if (found != 0) return address(found);
         }
         if (in_superblock_ > 1) {
+            // 0: open; 1: taken; above: so many more requests are to do without a superblock, for
+            // there was none, and to find that out takes long.
             const platform::AtomicRef lock(ends_[own].spare);
             for (std::uint32_t attempt = 0; attempt < Policy::kPatience; ++attempt) {
-                std::uint32_t open = 0;
-                if (lock.load_relaxed() == 0 && lock.cas_relaxed(open, 1)) {
+                std::uint32_t seen = lock.load_relaxed();
+                if (seen > 1) {
+                    lock.cas_relaxed(seen, seen == 2 ? 0 : seen - 1);
+                    break;
+                }
+                if (seen == 0 && lock.cas_relaxed(seen, 1)) {
                     void* p = take_superblock(context, own, level);
-                    lock.store_relaxed(0);
+                    lock.store_relaxed(p != nullptr ? 0 : Policy::kDiscouraged);
                     if (p != nullptr) return p;
                     break;
                 }

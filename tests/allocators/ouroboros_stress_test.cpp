@@ -33,7 +33,7 @@ struct Stalling : Base {
         static std::atomic<std::uint64_t> threads{0};
         thread_local Dice dice{++threads};
         const std::uint64_t roll = dice.below(4096);
-        if (roll < 64) std::this_thread::yield();
+        if (roll < 32) std::this_thread::yield();
         if (roll == 4095) std::this_thread::sleep_for(std::chrono::microseconds(50));
     }
 };
@@ -67,7 +67,7 @@ TYPED_TEST(OuroborosStress, TinyPools) {
             typename T::template Array<Block> slots(T::kThreads * T::kSlots);
             typename T::template Array<Tally> tally(T::kThreads);
             T::Machine::run(T::kWarps, ChurnBody<typename T::Ref>{
-                                           a->ref(), slots.data(), T::kSlots, 1000, largest, seed,
+                                           a->ref(), slots.data(), T::kSlots, 400, largest, seed,
                                            T::kMultiprocessors, tally.data(), nullptr});
             const Tally sum = T::expect_sound(tally);
             EXPECT_GT(sum.requests - sum.failed, sum.requests / 4);

@@ -287,7 +287,8 @@ void interrupt_calls() {
         given += world.given();
         world.allocator().for_each_region(
             [&](const Region& r) { EXPECT_FALSE(r.allocated) << "lost; world " << i; });
-        EXPECT_NE(world.allocator().ref().allocate({}, pool), nullptr) << "world " << i;
+        EXPECT_NE(world.allocator().ref().allocate({}, world.allocator().pool_bytes()), nullptr)
+            << "world " << i;
     }
     EXPECT_GT(interrupts, 4000U);
     EXPECT_GT(given, 8000U);

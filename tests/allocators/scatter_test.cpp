@@ -339,14 +339,14 @@ void interrupt(const std::vector<std::function<void()>>& scripts,
                const std::function<void()>& call) {
     std::size_t point = 0;
     bool interrupted = false;
-    interruption_hook = [&] {
+    Interruptible::hook = [&] {
         if (interrupted || point == scripts.size()) return;
         interrupted = true;
         scripts[point++]();
         interrupted = false;
     };
     call();
-    interruption_hook = nullptr;
+    Interruptible::hook = nullptr;
     ASSERT_EQ(point, scripts.size()) << "there are not so many points";
 }
 void go_on() {}

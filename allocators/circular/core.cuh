@@ -154,7 +154,7 @@ public:
         if (bytes == 0 || bytes > pool_bytes() / count) return nullptr;
         const std::uint32_t each = granules_of(bytes);
         const std::uint32_t at = find(context, each * count, each * count);
-        if (at == kNone) return nullptr;
+        if (at >= kUnsure) return nullptr;
         // From the back: a traversal in between passes over all that is not cut off yet.
         std::uint32_t end = headers_.load(at).next;
         for (std::uint32_t i = count; i-- > 0;) {

@@ -88,7 +88,8 @@ class Everything(unittest.TestCase):
             series = self.series[cell["series"]]
             where = f"{cell['series']} {cell['allocator']} {cell['x']}"
             if series["test"] == "registers":
-                self.assertEqual(cell["outcome"], "skipped", "a CPU has no registers to report")
+                # Known to a program that has been built for GPUs, wherever it runs.
+                self.assertIn(cell["outcome"], ("done", "skipped"))
                 continue
             self.assertEqual(cell["outcome"], "done", f"{where}: {cell['message']}")
             self.assertEqual(cell["x"] is None, series["x"] is None, where)

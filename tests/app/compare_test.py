@@ -222,7 +222,7 @@ class Compare(unittest.TestCase):
 
 
 class OtherForms(unittest.TestCase):
-    ARGUMENTS = (MODELS / "gem.obj", "--repeat", 1, "-a", "atomicmalloc,cmalloc,hybrid")
+    ARGUMENTS = (MODELS / "gem.obj", "--repeat", 1, "--threads", 1, "-a", "atomicmalloc,cmalloc,hybrid")
 
     def test_documents_have_the_tables_of_the_terminal(self):
         text = text_tables(compare(*self.ARGUMENTS).stdout)

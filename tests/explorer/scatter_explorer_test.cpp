@@ -242,8 +242,8 @@ TEST(ScatterExplorer, FindsFaults) {
     // Leaving a chunk, opening a field.
     EXPECT_EQ(found["no release"], 2U);
     // Leaving, taking at once, or not, refilling a slot, holding a field, keeping one and putting
-    // it into the slot, closing: one of these needs more steps than are tried here, as does opening;
-    // and where slots are emptied or things counted, what comes of it is none the worse.
+    // it into the slot, closing: one of these needs more steps than are tried here, as does
+    // opening; and where slots are emptied or things counted, what comes of it is none the worse.
     EXPECT_GE(found["torn"], 7U);
 }
 

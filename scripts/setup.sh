@@ -31,8 +31,8 @@ fi
 has_nvcc() { [ -n "$nvcc_version" ] && at_least "$nvcc_wanted" "$nvcc_version"; }
 has_gpu() { [ -e /dev/nvidia0 ] || [ -e /dev/dxg ]; }
 
-# The build for this machine. Where there is no GPU, CUDA code would have to be built for all of them
-# and could not run: that takes half an hour, and is for those who ask for it.
+# The build for this machine. Where there is no GPU, CUDA code would have to be built for all kinds
+# and could not run: that takes long, and is for those who ask for it.
 default_preset() { if has_nvcc && has_gpu; then echo gpu; else echo cpu; fi; }
 
 # Says in one line why the CPU is used, if it is.

@@ -25,11 +25,12 @@
 /// **Caches.** The last few pages that a caller has freed stay in its cache, if it has one
 /// (cache.cuh), and are given again from there.
 ///
-/// **When the list has no chunk.** Then the request looks into all shards, and then collects what
-/// is free: open chunks are closed, the queues are emptied, every page becomes free in its chunk,
-/// and chunks that are whole return to the list, as do the queues' own. The request is tried again,
-/// and what is left goes back into the queues. One thread at a time collects; others that are in
-/// need wait for it, since it makes only bounded loops of the operations that everybody makes.
+/// **When the list has no chunk.** Then the request looks into all shards and chunks, and then
+/// collects what is free: open chunks are closed, the queues are emptied, every page becomes free
+/// in its chunk, and chunks that are whole return to the list, as do the queues' own. The request
+/// is tried again, and what is left goes back into the queues. One thread at a time collects;
+/// others that are in need wait for it, since it makes only bounded loops of the operations that
+/// everybody makes.
 ///
 /// **Who waits for whom.** For a ticket's holder, in queues; for the opener of a chunk, for at most
 /// kPatience times, then the request opens one for itself; for the collector. All of these are in
@@ -340,12 +341,11 @@ private:
     /// A page of class k when the list has no chunk, or kNone.
     HEAPWOOD_NOINLINE std::uint32_t allocate_at_last(Context context, std::uint32_t k,
                                                      std::uint32_t shard) const {
-        std::uint32_t unit = take_anywhere(context, k);
+        std::uint32_t unit = take_anywhere(context, k, shard);
         if (unit != kNone || chunks_.taken() == 0) return unit;
         const bool collects = begin_collection(context);
         unit = open_chunk(context, k, shard);
-        if (unit == kNone) unit = take_anywhere(context, k);
-        if (unit == kNone) unit = take_from_chunks(context, k);
+        if (unit == kNone) unit = take_anywhere(context, k, shard);
         if (collects) end_collection(context);
         return unit;
     }
@@ -361,8 +361,9 @@ private:
         return p;
     }
 
-    /// A page of class k from any shard's queue or open chunk.
-    HEAPWOOD_NOINLINE std::uint32_t take_anywhere(Context context, std::uint32_t k) const {
+    /// A page of class k from any shard's queue or open chunk, or of any chunk.
+    HEAPWOOD_NOINLINE std::uint32_t take_anywhere(Context context, std::uint32_t k,
+                                                  std::uint32_t home) const {
         HEAPWOOD_UNROLL(1)
         for (std::uint32_t shard = 0; shard < geometry().shards; ++shard) {
             std::uint32_t unit = kNone;
@@ -372,20 +373,18 @@ private:
             } else {
                 unit = take_entry(context, k, shard);
             }
-            if (unit != kNone) return unit;
-            unit = take_opened(context, k, shard);
+            if (unit == kNone) unit = take_opened(context, k, shard);
             if (unit != kNone) return unit;
         }
-        return kNone;
-    }
-    /// A page of class k from any chunk.
-    HEAPWOOD_NOINLINE std::uint32_t take_from_chunks(Context context, std::uint32_t k) const {
+        std::uint32_t chunk = home << geometry().shard_shift;
         HEAPWOOD_UNROLL(1)
-        for (std::uint32_t chunk = 0; chunk < geometry().chunks; ++chunk) {
+        for (std::uint32_t n = 0; n < geometry().chunks; ++n) {
             const State s(chunks_.state(chunk).load_relaxed());
-            if (s.class_field() != k + 1 || s.free() <= 0) continue;
-            const std::uint32_t unit = take_page(context, chunk, k);
-            if (unit != kNone) return unit;
+            if (s.class_field() == k + 1 && s.free() > 0) {
+                const std::uint32_t unit = take_page(context, chunk, k);
+                if (unit != kNone) return unit;
+            }
+            if (++chunk == geometry().chunks) chunk = 0;
         }
         return kNone;
     }

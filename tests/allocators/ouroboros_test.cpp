@@ -126,6 +126,50 @@ TYPED_TEST(OuroborosTest, FindsMemoryOfOtherClasses) {
     this->expect_whole();
 }
 
+TYPED_TEST(OuroborosTest, GivesWhatIsFreeBeforeItOpensAChunk) {
+    // Three chunks, all pages in use; pages of the first two wander through the queue, again and
+    // again.
+    std::vector<void*> pages;
+    for (int i = 0; i < 24; ++i) pages.push_back(this->allocate(64));
+    for (int round = 0; round < 3; ++round) {
+        std::set<void*> freed{pages[1], pages[9], pages[3]};
+        for (void* p : freed) this->free(p, 64);
+        for (int i = 0; i < 3; ++i) EXPECT_EQ(freed.erase(this->allocate(64)), 1U);
+    }
+    for (void* p : pages) this->free(p, 64);
+    this->expect_whole();
+}
+
+/// A policy that counts the steps of its allocator.
+template <class Base>
+struct CountingSteps : Base {
+    static inline unsigned steps = 0;
+    static void pause() { ++steps; }
+};
+
+template <class Policy>
+void expect_no_second_collection() {
+    using Counting = CountingSteps<Policy>;
+    ouroboros::Pool<Counting> pool(PoolConfig{.bytes = 65536});
+    const auto ref = pool.ref();
+    std::vector<void*> all;
+    for (void* p = ref.allocate({}, 64); p != nullptr; p = ref.allocate({}, 64)) all.push_back(p);
+    for (std::size_t i = 1; i < all.size(); i += 2) ref.deallocate({}, all[i], 64);
+    // There is no chunk, though half of the pool is free: all is collected, in vain.
+    Counting::steps = 0;
+    EXPECT_EQ(ref.allocate({}, 1000), nullptr);
+    EXPECT_GT(Counting::steps, all.size() / 8);
+    Counting::steps = 0;
+    for (int i = 0; i < 10; ++i) EXPECT_NE(ref.allocate({}, 64), nullptr);
+    EXPECT_LT(Counting::steps, 200U) << "what was collected is not in the queues again";
+}
+
+TEST(OuroborosCollection, PutsBackWhatItCannotUse) {
+    expect_no_second_collection<OuroborosPSPolicy>();
+    expect_no_second_collection<OuroborosPVAPolicy>();
+    expect_no_second_collection<OuroborosCSPolicy>();
+}
+
 /// An allocator whose queues are far too small.
 template <class Base>
 struct Narrow : Base {

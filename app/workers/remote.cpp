@@ -71,7 +71,15 @@ bool Remote::await_scene(Result& result) {
     return true;
 }
 
+void Remote::stop() {
+    child_.reset();
+    heap_bytes_ = 0;
+}
+
 Result Remote::build(const BuildRequest& request, double seconds) {
+    // Of some allocators a process keeps the heap: one of another size needs another process.
+    if (heap_bytes_ != 0 && heap_bytes_ != request.pool_bytes) stop();
+    if (backend_->gpu && backend_->traits.one_heap) heap_bytes_ = request.pool_bytes;
     prepare(scene_);
     Result failed;
     failed.method = backend_->method;
@@ -83,9 +91,8 @@ Result Remote::build(const BuildRequest& request, double seconds) {
     if (!receive(line, seconds, failed)) return failed;
     try {
         Result result = read_result(Json::parse(line), *backend_);
-        // After a CUDA error a process is of no more use; and of some allocators it keeps the heap.
-        const bool heap = backend_->gpu && backend_->traits.one_heap;
-        if (result.outcome == Outcome::failed || heap) stop();
+        // After a CUDA error a process is of no more use.
+        if (result.outcome == Outcome::failed) stop();
         return result;
     } catch (const Json::exception&) {
         nonsense(line, failed);

@@ -48,7 +48,7 @@ public:
     Result build(const BuildRequest& request, double seconds);
 
     /// Ends the process. The next prepare() starts another.
-    void stop() { child_.reset(); }
+    void stop();
 
 private:
     /// Waits for a line. @return false if none came; then `result` says why, and the process is
@@ -64,6 +64,7 @@ private:
     std::unique_ptr<Child> child_;
     RemoteScene scene_;
     bool loaded_ = false;
+    std::uint64_t heap_bytes_ = 0;  ///< that the process keeps; 0: none
 };
 
 }  // namespace heapwood::app

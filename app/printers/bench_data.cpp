@@ -123,15 +123,15 @@ std::string as_json(const BenchReport& report) {
     for (const Player& player : report.players) {
         players.push_back({{"name", player.name},
                            {"title", player.title},
-                           {"full_allocator", player.full},
+                           {"full", player.full},
                            {"baseline", player.baseline()}});
     }
     Json series = Json::array();
     for (const Series& one : report.series) series.push_back(series_json(one));
     Json cells = Json::array();
     for (const BenchCell& cell : report.cells) cells.push_back(cell_json(report, cell));
-    Json json{{"schema", kSchema},     {"report", "bench"}, {"provenance", provenance(report)},
-              {"allocators", players}, {"series", series},  {"cells", cells}};
+    Json json{{"schema", kSchema},     {"kind", "bench"},  {"provenance", provenance(report)},
+              {"allocators", players}, {"series", series}, {"cells", cells}};
     if (report.asked_for_published) {
         Json published = Json::array();
         for (const PublishedRow& row : report.published) published.push_back(published_json(row));

@@ -1,6 +1,7 @@
 """The JSON of `heapwood compare` and `heapwood bench` as tables, one row a cell."""
 
 import json
+import lzma
 import pathlib
 
 import pandas as pd
@@ -39,9 +40,7 @@ class Result:
             self.cells = pd.DataFrame(rows)
             # A baseline of bench is no allocator at all, and so has no such property.
             self.full = {
-                entry["name"]: None
-                if entry.get("baseline")
-                else entry.get("full", entry.get("full_allocator"))
+                entry["name"]: None if entry.get("baseline") else entry["full"]
                 for entry in self.document["allocators"]
             }
             self.provenance = dict(self.document["provenance"])
@@ -71,7 +70,10 @@ def outcome_text(outcome):
 
 def _read(path):
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        with (lzma.open if path.suffix == ".xz" else open)(path, "rt", encoding="utf-8") as file:
+            return json.load(file)
+    except (lzma.LZMAError, EOFError) as error:
+        raise ResultError(f"{path}: is no whole .xz file: {error}") from error
     except OSError as error:
         raise ResultError(f"{path}: cannot be read: {error.strerror}") from error
     except json.JSONDecodeError as error:
@@ -84,7 +86,7 @@ def _kind(path, document):
     wanted = "give a file written by 'heapwood compare --json' or 'heapwood bench --json'"
     if not isinstance(document, dict) or "schema" not in document:
         raise ResultError(f"{path}: is no result of heapwood; {wanted}")
-    kind = document.get("kind", document.get("report"))
+    kind = document.get("kind")
     if kind not in ("compare", "bench"):
         what = "a report of 'heapwood build'" if "results" in document else "of an unknown kind"
         raise ResultError(f"{path}: is {what}; {wanted}")

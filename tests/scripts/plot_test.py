@@ -2,6 +2,7 @@
 
 import collections
 import json
+import lzma
 import os
 import pathlib
 import random
@@ -20,7 +21,7 @@ import sample_results  # noqa: E402
 from typer.testing import CliRunner  # noqa: E402
 
 import plot  # noqa: E402
-from figures import canvas, labels  # noqa: E402
+from figures import canvas, labels, results  # noqa: E402
 from figures.style import Styles  # noqa: E402
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -250,6 +251,17 @@ class CallsTest(unittest.TestCase):
         self.refused({"a": {**good, "cells": [{"scene": "x"}]}}, "a.json: is damaged")
         bench = sample_results.bench()
         self.refused({"a": {**bench, "series": []}}, "a.json: is damaged")
+
+    def test_compressed(self):
+        text = json.dumps(sample_results.compare()).encode()
+        whole, cut, not_xz = (self.folder / f"{name}.json.xz" for name in ("whole", "cut", "not"))
+        whole.write_bytes(lzma.compress(text))
+        cut.write_bytes(lzma.compress(text)[:-40])
+        not_xz.write_bytes(text)
+        self.assertEqual(results.Result(whole).document, json.loads(text))
+        for path in (cut, not_xz):
+            with self.assertRaisesRegex(results.ResultError, "is no whole .xz file"):
+                results.Result(path)
 
     def test_wrong_calls(self):
         good = sample_results.compare()

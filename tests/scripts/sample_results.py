@@ -212,18 +212,18 @@ def bench(allocators=ALLOCATORS, published=True, factor=1.0):
                         metrics[metric["name"]] = {"value": spread(1 / (1 + base), 3)}
                 cells.append(bench_cell(entry["id"], allocator, x, metrics))
     names = [
-        {"name": name, "title": name.title(), "full_allocator": name not in NOT_FULL}
+        {"name": name, "title": name.title(), "full": name not in NOT_FULL}
         for name in allocators
     ]
     # What needs no allocator, beside those that do.
-    names.append({"name": "prefix-sum", "title": "A prefix sum", "full_allocator": False,
+    names.append({"name": "prefix-sum", "title": "A prefix sum", "full": False,
                   "baseline": True})
     for x in (4, 64, 1024):
         metrics = {"alloc_ms": {"cold": None, "warm": spread(0.004 * factor, 10)}}
         cells.append(bench_cell("ad.payload", "prefix-sum", x, metrics))
     result = {
         "schema": 1,
-        "report": "bench",
+        "kind": "bench",
         "provenance": {**PROVENANCE, "arguments": ["heapwood", "bench"]},
         "allocators": names,
         "series": [entry for entry, _ in SERIES],

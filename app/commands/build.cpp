@@ -80,20 +80,7 @@ ExitCode verdict(const Report& report) {
 
 ExitCode build(const BuildOptions& options, const std::vector<const Backend*>& available) {
     check(options.config);
-    Report report;
-    report.arguments = options.arguments;
-    report.date = now();
-    report.machine = choose_machine(options.device);
-    report.configuration = options.config;
-    report.preset = options.preset;
-    report.run = {.pool_bytes = 0,
-                  .repeat = options.repeat,
-                  .warm_up = options.warm_up,
-                  .threads = options.threads,
-                  .forms = options.forms,
-                  .statistics = options.statistics,
-                  .host_pool = nullptr,
-                  .keep = options.host_pool};
+    Report report = new_report(options);
     const std::vector<const Backend*> chosen =
         choose_backends(available, options, report.machine.gpu);
     std::optional<Output> json;

@@ -59,6 +59,24 @@ Machine choose_machine(DeviceChoice choice) {
     return cpu();
 }
 
+Report new_report(const BuildParameters& parameters) {
+    Report report;
+    report.arguments = parameters.arguments;
+    report.date = now();
+    report.machine = choose_machine(parameters.device);
+    report.configuration = parameters.config;
+    report.preset = parameters.preset;
+    report.run = {.pool_bytes = 0,
+                  .repeat = parameters.repeat,
+                  .warm_up = parameters.warm_up,
+                  .threads = parameters.threads,
+                  .forms = parameters.forms,
+                  .statistics = parameters.statistics,
+                  .host_pool = nullptr,
+                  .keep = parameters.host_pool};
+    return report;
+}
+
 std::vector<const Backend*> choose_backends(const std::vector<const Backend*>& available,
                                             const BuildParameters& parameters, bool gpu) {
     const auto has = [&](Method method) {

@@ -7,6 +7,7 @@
 #include "app/backends/backend.h"
 #include "app/cli.h"
 #include "app/machine.h"
+#include "app/report.h"
 #include "kdtree/config.h"
 
 namespace heapwood::app {
@@ -16,6 +17,9 @@ void check(const kdtree::BuildConfig& config);
 
 /// The machine that the user's choice comes down to. @throws NoDevice.
 Machine choose_machine(DeviceChoice choice);
+
+/// A report of nothing as yet: what was asked for, of which machine, and when. @throws NoDevice.
+Report new_report(const BuildParameters& parameters);
 
 /// Those of the available backends on that machine that were asked for, each once, "all" being
 /// every one but the specimens; then the reference method, if it was. Warns of options without

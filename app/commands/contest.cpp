@@ -37,25 +37,12 @@ std::vector<T> each_once(const std::vector<T>& all, Key key) {
 Contest::Contest(const CompareOptions& options, const std::vector<const Backend*>& available)
     : options_(options),
       pools_(each_once(options.pools, [](const PoolSize& pool) { return pool.text(); })) {
-    Report& common = comparison_.common;
-    common.arguments = options.arguments;
-    common.date = now();
-    common.machine = choose_machine(options.device);
-    common.configuration = options.config;
-    common.preset = options.preset;
-    common.run = {.pool_bytes = 0,
-                  .repeat = options.repeat,
-                  .warm_up = options.warm_up,
-                  .threads = options.threads,
-                  .forms = options.forms,
-                  .statistics = options.statistics,
-                  .host_pool = nullptr,
-                  .keep = options.host_pool};
+    comparison_.common = new_report(options);
     comparison_.time_limit = options.time_limit;
     comparison_.minimal_pool = options.minimal_pool;
     for (const PoolSize& pool : pools_) comparison_.pools.push_back(pool.text());
     if (pools_.empty()) comparison_.pools.emplace_back("default");
-    backends_ = choose_backends(available, options, common.machine.gpu);
+    backends_ = choose_backends(available, options, comparison_.common.machine.gpu);
     load_scenes();
     open_journal();
     make_groups();

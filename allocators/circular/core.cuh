@@ -71,8 +71,10 @@
 /// **Crowds.** A pool of one chunk is cut by one thread after the other, and thousands may want it
 /// at once. So the single hint has refuges: as many hints more, evenly spread over the pool, for
 /// requests that lose a chunk to another. They turn to a random one first; where no chunk starts
-/// yet, to one of half as many, and so on; and back to finer ones when they lose again. Whoever
-/// wins a chunk after it has lost another cuts the rest of it in half, at a refuge, if it is large
+/// yet, to one of half as many, and so on; and back to finer ones when they lose again. They look
+/// at few headers from each, at the whole ring only in the end. So does a request that has lost
+/// none but has looked at very many headers, for where a crowd has been all is taken. Whoever wins
+/// a chunk after it has lost another cuts the rest of it in half, at a refuge, if it is large
 /// enough. So the number of chunks that can be cut at the same time doubles, until everybody finds
 /// one; and a pool that no crowd asks is never cut but where it must.
 ///
@@ -104,6 +106,9 @@ namespace heapwood::allocators::circular {
 inline constexpr std::uint32_t kMostMoves = 8;
 /// How many headers it looks at in a stretch, or from a refuge on.
 inline constexpr std::uint32_t kMostSteps = 64;
+/// At how many refuges a request looks before it turns to coarser ones: then it has made so many
+/// times kMostSteps steps. One that has never lost a chunk turns to a refuge after as many.
+inline constexpr std::uint32_t kMostRefuges = 16;
 /// How many times a large request looks through all that there is for large ones: a traversal of
 /// the whole ring takes a GPU milliseconds, and whoever is quicker soon gives back the rest.
 inline constexpr std::uint32_t kMostLooks = 64;
@@ -347,9 +352,17 @@ private:
                 conclusive = false;
             }
             if constexpr (!Policy::kShares) {
-                if (level > 0 && (h.next == 0 || steps % kMostSteps == 0)) {
+                constexpr std::uint32_t kLong = kMostSteps * kMostRefuges;
+                const bool nothing = h.next == 0;
+                if (level > 0 ? nothing || steps % kMostSteps == 0
+                              : !nothing && steps == kLong && home.hint == 0) {
+                    if (home.hint == 0) {
+                        level = refuge_levels_;
+                    } else if (nothing || steps >= kLong) {
+                        --level;
+                    }
                     conclusive = false;
-                    home.hint = refuge(context.warp, steps, --level);
+                    home.hint = refuge(context.warp, steps, level);
                     at = hint(home.hint).load_relaxed();
                     continue;
                 }

@@ -60,6 +60,9 @@ TYPED_TEST(CircularCrowd, NobodyIsRefused) {
     Policy::together = nullptr;
 
     EXPECT_EQ(std::count(blocks.begin(), blocks.end(), nullptr), 0);
+    unsigned pieces = 0;
+    pool.for_each_region([&](const allocators::Region& r) { pieces += r.allocated ? 0 : 1; });
+    EXPECT_GT(pieces, kThreads / 4) << "not cut for the crowd";
     std::sort(blocks.begin(), blocks.end());
     EXPECT_EQ(std::adjacent_find(blocks.begin(), blocks.end()), blocks.end());
     for (void* block : blocks) ref.deallocate({0, 0}, block, kBytes);

@@ -118,6 +118,10 @@ TEST(CircularExplorer, SeparateHeadersMergingBackThreeThreads) {
     expect_sound(three_threads<SeparateBack>(), {.preemptions = 1, .stale_reads = 1});
 }
 
+TEST(CircularExplorer, CrowdedFusedHeadersEnoughForBoth) {
+    using A = Crowded<allocators::CFMallocPolicy>;
+    expect_sound<A>({enough_for_both<A>()}, {.preemptions = 3, .stale_reads = 1});
+}
 TEST(CircularExplorer, CrowdedFusedHeaders) {
     expect_sound(all_scenarios<Crowded<allocators::CFMallocPolicy>>(),
                  {.preemptions = 2, .stale_reads = 1});

@@ -72,11 +72,11 @@
 /// at once. So the single hint has refuges: as many hints more, evenly spread over the pool, for
 /// requests that lose a chunk to another. They turn to a random one first; where no chunk starts
 /// yet, to one of half as many, and so on; and back to finer ones when they lose again. They look
-/// at few headers from each, at the whole ring only in the end. So does a request that has lost
-/// none but has looked at very many headers, for where a crowd has been all is taken. Whoever wins
-/// a chunk after it has lost another cuts the rest of it in half, at a refuge, if it is large
-/// enough. So the number of chunks that can be cut at the same time doubles, until everybody finds
-/// one; and a pool that no crowd asks is never cut but where it must.
+/// at few headers from each, and at the whole ring only in the end. A request that has lost no
+/// chunk turns to them, too, once it has looked at a thousand headers. Whoever wins a chunk at a
+/// refuge cuts the rest of it in half, at another, if it is large enough. So the number of chunks
+/// that can be cut at the same time doubles, until everybody finds one; and a pool that no crowd
+/// asks is never cut but where it must.
 ///
 /// **Against the original**, beside the table: chunks that are too small are never marked, not even
 /// for a moment; merging goes on over more than one free successor; before the pool is called full,

@@ -55,8 +55,8 @@ struct SingleHint : DefaultPolicy {
     static constexpr std::uint32_t kRefuges = 1024;
     /// A small pool has fewer: one for so many granules, for it would be smaller than its hints.
     static constexpr std::uint32_t kGranulesPerRefuge = 256;
-    /// A request that has lost a chunk cuts the rest of the next in half if that is at least so
-    /// many times what it asked for.
+    /// A request that wins a chunk at a refuge cuts the rest in half if that is at least so many
+    /// times what it asked for.
     static constexpr std::uint32_t kCrowd = 64;
 };
 

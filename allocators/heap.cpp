@@ -112,6 +112,18 @@ void Heap::write(std::uint64_t offset, const void* from, std::uint64_t bytes) {
     }
 }
 
+void Heap::write_words(const Word* words, std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i) {
+        range(std::uint64_t{words[i].index} * sizeof(std::uint32_t), sizeof(std::uint32_t));
+    }
+    if (place_ == Place::device) {
+        detail::device_write_words(as<std::uint32_t>(), words, count);
+    } else {
+        for (std::size_t i = 0; i < count; ++i)
+            as<std::uint32_t>()[words[i].index] = words[i].value;
+    }
+}
+
 void Heap::read(std::uint64_t offset, void* to, std::uint64_t bytes) const {
     const std::byte* from = range(offset, bytes);
     if (bytes == 0) return;

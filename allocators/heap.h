@@ -18,6 +18,12 @@ public:
     using std::runtime_error::runtime_error;
 };
 
+/// A word of 4 bytes in a block of memory, and what is to stand there.
+struct Word {
+    std::uint32_t index;  ///< of the word, from the block's start
+    std::uint32_t value;
+};
+
 /// A block of host or device memory, freed with its owner. Movable, not copyable.
 ///
 /// The contents are not initialised. A program without CUDA has only Place::host, and asking for
@@ -45,6 +51,9 @@ public:
 
     /// Copies `bytes` bytes from host memory to byte `offset`. Blocking.
     void write(std::uint64_t offset, const void* from, std::uint64_t bytes);
+    /// Writes `count` words, here and there. Blocking. On a device it takes a few microseconds for
+    /// every few hundred of them, wherever they are.
+    void write_words(const Word* words, std::size_t count);
     /// Copies `bytes` bytes from byte `offset` to host memory. Blocking.
     void read(std::uint64_t offset, void* to, std::uint64_t bytes) const;
     /// Sets `bytes` bytes from byte `offset` to `value`. Blocking.

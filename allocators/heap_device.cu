@@ -3,6 +3,8 @@
 /// checked.
 #include <cuda_runtime_api.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <string>
 
 #include "allocators/heap.h"
@@ -20,6 +22,19 @@ void check(cudaError_t status, const char* operation, std::uint64_t bytes) {
     throw HeapError(std::string(operation) + " " + std::to_string(bytes) +
                     " bytes on the device failed: " + cudaGetErrorString(status) + " (" +
                     cudaGetErrorName(status) + ")");
+}
+
+/// As many words as a kernel's parameters have room for in 4 KiB, so that no copy is needed.
+constexpr std::size_t kBatch = 500;
+struct Batch {
+    std::uint32_t* to;
+    Word words[kBatch];
+};
+
+/// Writes a word a thread.
+__global__ void write_batch(const __grid_constant__ Batch batch, unsigned count) {
+    if (threadIdx.x < count)
+        batch.to[batch.words[threadIdx.x].index] = batch.words[threadIdx.x].value;
 }
 
 }  // namespace
@@ -48,6 +63,19 @@ void device_fill(void* data, unsigned char value, std::uint64_t bytes) {
     check(cudaMemset(data, value, bytes), "filling", bytes);
     // Unlike cudaMemcpy, cudaMemset returns before it has finished.
     check(cudaStreamSynchronize(nullptr), "filling", bytes);
+}
+
+void device_write_words(std::uint32_t* to, const Word* words, std::size_t count) {
+    if (count == 0) return;
+    Batch batch;
+    batch.to = to;
+    for (std::size_t done = 0; done < count; done += kBatch) {
+        const std::size_t now = std::min(kBatch, count - done);
+        std::copy_n(words + done, now, batch.words);
+        write_batch<<<1, kBatch>>>(batch, static_cast<unsigned>(now));
+        check(cudaGetLastError(), "writing", now * sizeof(std::uint32_t));
+    }
+    check(cudaStreamSynchronize(nullptr), "writing", count * sizeof(std::uint32_t));
 }
 
 std::uint64_t set_device_malloc_bytes(std::uint64_t bytes) {

@@ -5,7 +5,10 @@
 /// Internal to this folder.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+
+#include "allocators/heap.h"
 
 namespace heapwood::allocators::detail {
 
@@ -16,11 +19,13 @@ void* device_allocate(std::uint64_t bytes);
 /// Returns memory of device_allocate; never throws. nullptr is ignored.
 void device_free(void* data) noexcept;
 
-/// Blocking copies and fills, after which the host and every later kernel see the bytes.
+/// Blocking copies, fills and scattered words, after which the host and every later kernel see the
+/// bytes.
 /// @throws HeapError with CUDA's answer.
 void device_write(void* to, const void* from, std::uint64_t bytes);
 void device_read(void* to, const void* from, std::uint64_t bytes);
 void device_fill(void* data, unsigned char value, std::uint64_t bytes);
+void device_write_words(std::uint32_t* to, const Word* words, std::size_t count);
 
 /// Sets the size of the heap behind `malloc` in kernels, which all kernels of the process share.
 ///

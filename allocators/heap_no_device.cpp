@@ -30,6 +30,9 @@ void device_read(void*, const void*, std::uint64_t bytes) {
 void device_fill(void*, unsigned char, std::uint64_t bytes) {
     refuse(bytes);
 }
+void device_write_words(std::uint32_t*, const Word*, std::size_t count) {
+    refuse(count * sizeof(std::uint32_t));
+}
 std::uint64_t set_device_malloc_bytes(std::uint64_t bytes) {
     refuse(bytes);
 }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstdint>
 #include <stdexcept>
@@ -43,8 +44,8 @@ public:
             hints = shares_.count * (shares_.stretches + 1) + 1;
         } else {
             starts_ = presplit(granules_, shift_, config.largest_request, config.forms.presplit);
-            refuges_ = std::bit_floor(
-                std::clamp<std::uint32_t>(granules_ / kGranulesPerRefuge, 1, Policy::kRefuges));
+            refuges_ = std::bit_floor(std::clamp<std::uint32_t>(
+                granules_ / Policy::kGranulesPerRefuge, 1, Policy::kRefuges));
             hints = 1 + refuges_;
         }
         pool_ = Heap(config.place, pool_bytes());
@@ -75,7 +76,8 @@ public:
             r.stretch_mask_ = shares_.stretches - 1;
         } else {
             r.small_ = granules_;
-            r.refuge_mask_ = refuges_ - 1;
+            r.refuge_levels_ = static_cast<std::uint32_t>(std::countr_zero(refuges_));
+            r.refuge_size_ = refuge_size();
         }
         return r;
     }
@@ -125,35 +127,35 @@ public:
 private:
     using Cell = typename Policy::Headers::Cell;
 
-    /// Fewer refuges in a small pool, which would otherwise be smaller than its hints.
-    static constexpr std::uint32_t kGranulesPerRefuge = 256;
     /// Words that a walk reads at once: the table may have gigabytes.
     static constexpr std::uint64_t kWalkBlock = 1 << 14;
-    /// Words that are written at once.
-    static constexpr std::uint64_t kWriteBlock = 1 << 16;
+    /// Words that are written at once, about.
+    static constexpr std::size_t kWriteBlock = 1 << 16;
 
+    /// Granules of a refuge's part; what is left of the pool is the last one's as well.
+    std::uint32_t refuge_size() const { return granules_ / refuges_; }
+
+    /// Writes the headers of the first chunks and of the sentinel, all that is not zero.
     void write_headers() {
-        const Cell sentinel = Policy::Headers::encode({kUsed, 0});
-        table_.write(std::uint64_t{granules_} * sizeof(Cell), &sentinel, sizeof(sentinel));
-        // On a device a copy costs microseconds whatever its size, so headers near one another go
-        // in one, with the zeroes between them. On the host that would only touch pages.
-        const std::uint64_t reach = table_.place() == Place::device ? kWriteBlock : 1;
-        const std::vector<std::uint32_t>& starts = starts_;
-        std::vector<Cell> block;
-        for (std::size_t i = 0; i < starts.size();) {
-            const std::uint32_t first = starts[i];
-            block.clear();
-            for (; i < starts.size() && starts[i] - first < reach; ++i) {
-                block.resize(starts[i] - first + 1, Cell{});
-                block.back() = Policy::Headers::encode(
-                    {kFree, i + 1 < starts.size() ? starts[i + 1] : granules_});
-            }
-            table_.write(first * sizeof(Cell), block.data(), block.size() * sizeof(Cell));
+        constexpr std::uint32_t kWords = sizeof(Cell) / sizeof(std::uint32_t);
+        std::vector<Word> words;
+        const auto write = [&](std::uint32_t at, Header h) {
+            const auto cell =
+                std::bit_cast<std::array<std::uint32_t, kWords>>(Policy::Headers::encode(h));
+            for (std::uint32_t i = 0; i < kWords; ++i) words.push_back({at * kWords + i, cell[i]});
+            if (words.size() < kWriteBlock && at < granules_) return;
+            table_.write_words(words.data(), words.size());
+            words.clear();
+        };
+        for (std::size_t i = 0; i < starts_.size(); ++i) {
+            write(starts_[i], {kFree, i + 1 < starts_.size() ? starts_[i + 1] : granules_});
         }
+        write(granules_, {kUsed, 0});
     }
 
-    /// A single hint is chunk 0, its refuges are spread evenly over the chunks; the hints of shares
-    /// are where their stretches start.
+    /// A single hint is chunk 0. Its refuges are spread evenly over the pool: each is the first
+    /// chunk that starts in its part, or where that begins, if none does. The hints of shares are
+    /// where their stretches start.
     void write_hints() {
         std::vector<std::uint32_t> hints(hints_.size() / sizeof(std::uint32_t), 0);
         if constexpr (Policy::kShares) {
@@ -168,8 +170,11 @@ private:
                 set(shares_.count * shares_.stretches + i, shares_.stretches);
             }
         } else {
-            for (std::uint64_t i = 0; i < refuges_; ++i) {
-                hints[(1 + i) * kHintStride] = starts_[i * starts_.size() / refuges_];
+            for (std::uint32_t i = 0; i < refuges_; ++i) {
+                const std::uint32_t begin = i * refuge_size();
+                const auto first = std::lower_bound(starts_.begin(), starts_.end(), begin);
+                const bool has_one = first != starts_.end() && *first - begin < refuge_size();
+                hints[(std::size_t{i} + 1) * kHintStride] = has_one ? *first : begin;
             }
         }
         hints_.write(0, hints.data(), hints_.size());

@@ -21,7 +21,8 @@
 ///   it cuts the chunk at y. So FREE is written by owners only, and means a chunk that is there and
 ///   complete: FREE implies live.
 /// - Splitting [x, n) at y: store H[y] = {FREE, n}, which gives [y, n) away, then H[x] = {USED, y}.
-///   A pair's second block, and those of a run, are such cuts as well, with H[y] = {USED, n}.
+///   A pair's second block, and those of a run, are such cuts as well, with H[y] = {USED, n}. Where
+///   many want the same chunk, its owner also cuts it at some z > y beforehand: H[z] = {FREE, n}.
 /// - Merging forward, by the owner of [a, n): H[n] is FREE -> {DEAD, m} makes it the owner of
 ///   [n, m) too, that is, of [a, m). It may go on at m.
 /// - Merging backward (Policy::kBackward), by the owner of [a, n): `before[a]`, a word that anybody
@@ -37,13 +38,14 @@
 ///
 /// **A stale traversal harms nobody and ends.** It reads only headers, never the pool. Every header
 /// but the sentinel leads strictly forward, to a header, also when it is dead or read late; so a
-/// traversal of any age arrives at the sentinel. It changes nothing but FREE headers, and these
-/// only if they are what it believes. It can overlook free chunks, though: by a leap over dead
-/// headers that have come to life again, by losing a compare-and-swap, or in the rest of a chunk
-/// that its owner has not given back yet (UNSETTLED). A traversal that met one of these is
-/// inconclusive, and only one that began at chunk 0 and is not may say that the pool is full. While
-/// others allocate and free, that answer may be wrong (a traversal is no snapshot); when nothing
-/// else is going on, it is exact.
+/// traversal of any age arrives at the sentinel. A hint may name a granule at which no chunk has
+/// ever started: there next is 0, and the search goes on elsewhere. A traversal changes nothing but
+/// FREE headers, and these only if they are what it believes. It can overlook free chunks, though:
+/// by a leap over dead headers that have come to life again, by losing a compare-and-swap, or in
+/// the rest of a chunk that its owner has not given back yet (UNSETTLED). A traversal that met one
+/// of these is inconclusive, and only one that began at chunk 0 and is not may say that the pool is
+/// full. While others allocate and free, that answer may be wrong (a traversal is no snapshot);
+/// when nothing else is going on, it is exact.
 ///
 /// **Memory order.** Ownership is passed by headers becoming FREE and being taken:
 /// - Every store of FREE is a release, every compare-and-swap that takes is an acquire and reads
@@ -59,10 +61,22 @@
 /// - Of an own header the owner reads the latest value, since nobody else writes it. If another
 ///   thread frees a block, the program has passed it the pointer with a release and an acquire.
 ///
-/// **Progress.** No loop waits for another thread. A step either goes forward or follows a lost
-/// compare-and-swap, which somebody else has won, and is one of a bounded number. A full pool costs
-/// one traversal to the sentinel and two from chunk 0 (four with separate words); Policy::kPatience
-/// bounds the search in a pool where others never let a traversal be conclusive.
+/// **Progress.** No loop waits for another thread. A step either goes forward or follows a chunk
+/// that somebody else has won, and the number of steps is bounded. A full pool costs one traversal
+/// to the sentinel and two from chunk 0 (four with separate words). An inconclusive search ends
+/// after Policy::kPatience steps if in its last traversal nothing was large enough; but if a chunk
+/// was that another was quicker to take, or has not given the rest of back yet, only after
+/// Policy::kPersistence: then others make progress, and its turn comes.
+///
+/// **Crowds.** A pool of one chunk is cut by one thread after the other, and thousands may want it
+/// at once. So the single hint has refuges: as many hints more, evenly spread over the pool, for
+/// requests that lose a chunk to another. They turn to a random one first; where no chunk starts
+/// yet, to one of half as many, and so on; and back to finer ones when they lose again. They look
+/// at few headers from each, and at the whole ring only in the end. A request that has lost no
+/// chunk turns to them, too, once it has looked at a thousand headers. Whoever wins a chunk at a
+/// refuge cuts the rest of it in half, at another, if it is large enough. So the number of chunks
+/// that can be cut at the same time doubles, until everybody finds one; and a pool that no crowd
+/// asks is never cut but where it must.
 ///
 /// **Against the original**, beside the table: chunks that are too small are never marked, not even
 /// for a moment; merging goes on over more than one free successor; before the pool is called full,
@@ -88,10 +102,13 @@
 
 namespace heapwood::allocators::circular {
 
-/// How many times a request that lost a chunk to another moves to another hint.
+/// How many times a request that lost a chunk to another moves to another stretch.
 inline constexpr std::uint32_t kMostMoves = 8;
-/// How many headers it looks at in a stretch.
+/// How many headers it looks at in a stretch, or from a refuge on.
 inline constexpr std::uint32_t kMostSteps = 64;
+/// At how many refuges a request looks before it turns to coarser ones: then it has made so many
+/// times kMostSteps steps. One that has never lost a chunk turns to a refuge after as many.
+inline constexpr std::uint32_t kMostRefuges = 16;
 /// How many times a large request looks through all that there is for large ones: a traversal of
 /// the whole ring takes a GPU milliseconds, and whoever is quicker soon gives back the rest.
 inline constexpr std::uint32_t kMostLooks = 64;
@@ -265,7 +282,7 @@ private:
                 Policy::note(Event::step);
                 Header h = headers_.load(at);
                 if (h.state == kFree && h.next - at >= need) {
-                    if (take(at, h, need)) return grant(home, at, h.next, need, first);
+                    if (take(at, h, need)) return grant(home, at, h.next, need, first, false);
                     Policy::note(Event::lost);
                     if (!large) break;
                 }
@@ -289,30 +306,42 @@ private:
         Home home{0, 0, granules_};
         if constexpr (Policy::kShares) home = home_of(context, need, kMostMoves);
         std::uint32_t at = hint(home.hint).load_relaxed();
-        std::uint32_t traversals = 0;  // begun at chunk 0
-        std::uint32_t moves = 0;
+        std::uint32_t traversals = 0;     // begun at chunk 0
         std::uint32_t confirmations = 0;  // that the pool is full
         bool conclusive = false;
+        bool hopeful = false;     // a large enough chunk was there, or may have been
+        std::uint32_t level = 0;  // of the refuge
         for (std::uint32_t steps = 0;; ++steps) {
             Policy::pause();
             Policy::note(Event::step);
             Header h = headers_.load(at);
-            if (h.state == kFree) {
+            if (h.state == kFree || h.state == kUnsettled) {
+                const bool free = h.state == kFree;
                 if (h.next - at >= need) {
-                    if (take(at, h, need)) return grant(home, at, h.next, need, first);
-                    Policy::note(Event::lost);
+                    if (free && take(at, h, need)) {
+                        return grant(home, at, h.next, need, first,
+                                     !Policy::kShares && home.hint != 0);
+                    }
+                    if (free) Policy::note(Event::lost);
                     conclusive = false;
-                    if (!Policy::kShares && moves < kMostMoves) {
-                        home.hint = refuge(context.warp, moves++);
+                    hopeful = true;
+                    if constexpr (!Policy::kShares) {
+                        if (steps >= Policy::kPersistence) return kUnsure;
+                        platform::back_off(traversals);
+                        level =
+                            home.hint == 0 || level == refuge_levels_ ? refuge_levels_ : level + 1;
+                        home.hint = refuge(context.warp, steps, level);
                         at = hint(home.hint).load_relaxed();
                         continue;
                     }
+                } else if (!free) {
+                    conclusive = false;
                 } else if (traversals >= 2 && headers_.load(h.next).state == kFree) {
                     if (headers_.take(at, h, kUnsettled)) {
                         Policy::pause();
                         const std::uint32_t end =
                             merge(h.next, headers_.load(h.next), at + need, granules_);
-                        if (end - at >= need) return grant(home, at, end, need, first);
+                        if (end - at >= need) return grant(home, at, end, need, first, false);
                         give(at, end);
                         at = end;
                         continue;
@@ -322,19 +351,42 @@ private:
             } else if (h.state != kUsed) {
                 conclusive = false;
             }
+            if constexpr (!Policy::kShares) {
+                constexpr std::uint32_t kLong = kMostSteps * kMostRefuges;
+                const bool nothing = h.next == 0;
+                if (level > 0 ? nothing || steps % kMostSteps == 0
+                              : !nothing && steps == kLong && home.hint == 0) {
+                    if (home.hint == 0) {
+                        level = refuge_levels_;
+                    } else if (nothing || steps >= kLong) {
+                        --level;
+                    }
+                    conclusive = false;
+                    home.hint = refuge(context.warp, steps, level);
+                    at = hint(home.hint).load_relaxed();
+                    continue;
+                }
+            }
             // A lost compare-and-swap has left the winner's header in h: it leads forward as well.
             if (h.next != 0) {
                 at = h.next;
                 continue;
             }
             // Only the sentinel ends the ring; a header that is not yet visible does not.
-            if (at != granules_) conclusive = false;
+            if (at != granules_) {
+                conclusive = false;
+                hopeful = true;
+            }
             confirmations = conclusive && traversals >= 2 ? confirmations + 1 : 0;
             if (confirmations == Policy::Headers::kConfirmations) return kNone;
-            if (traversals >= kMostTraversals && steps >= Policy::kPatience) return kUnsure;
+            if (traversals >= kMostTraversals &&
+                steps >= (hopeful ? Policy::kPersistence : Policy::kPatience)) {
+                return kUnsure;
+            }
             if (traversals > 0 && !conclusive) platform::back_off(traversals);
             ++traversals;
             conclusive = true;
+            hopeful = false;
             at = 0;
         }
     }
@@ -374,10 +426,14 @@ private:
     }
     /// The first of the hints for chunks of medium size; behind them comes that for large ones.
     HEAPWOOD_INLINE std::uint32_t hints_of_shares() const { return shares_ * (stretch_mask_ + 1); }
-    /// Another hint for a request that has lost a chunk, where there is but one to begin with.
-    HEAPWOOD_INLINE std::uint32_t refuge(std::uint32_t warp, std::uint32_t move) const {
-        const std::uint32_t hash = (warp * 0x9e3779b1U) ^ (move * 0x85ebca6bU);
-        return 1 + ((hash >> 16) & refuge_mask_);
+    /// Another hint for a request that has lost a chunk, where there is but one to begin with: one
+    /// of 2^level that are as far from one another as can be.
+    HEAPWOOD_INLINE std::uint32_t refuge(std::uint32_t warp, std::uint32_t step,
+                                         std::uint32_t level) const {
+        const std::uint32_t caller = warp * 32 + platform::lane_of_caller();
+        // Multiplicative hashing: the upper bits are the mixed ones.
+        const std::uint32_t hash = (caller ^ (step * 0x85ebca6bU)) * 0x9e3779b1U;
+        return 1 + ((hash >> 1 >> (31 - level)) << (refuge_levels_ - level));
     }
     HEAPWOOD_INLINE static bool splits(std::uint32_t size, std::uint32_t need) {
         return size > need && size / Policy::kMaxFragmentation >= need;
@@ -396,14 +452,18 @@ private:
         return false;
     }
 
-    /// Of the own chunk [at, end) gives back what is not needed, makes it two if `first` is less
-    /// than `need`, and sends the hint past it. @return at
+    /// Of the own chunk [at, end) gives back what is not needed, in two pieces if it was `crowded`,
+    /// makes it two if `first` is less than `need`, and sends the hint past it. @return at
     HEAPWOOD_INLINE std::uint32_t grant(const Home& home, std::uint32_t at, std::uint32_t end,
-                                        std::uint32_t need, std::uint32_t first) const {
+                                        std::uint32_t need, std::uint32_t first,
+                                        bool crowded) const {
         std::uint32_t tail = end;
         if (splits(end - at, need)) {
             Policy::note(Event::split);
             tail = at + need;
+            if constexpr (!Policy::kShares) {
+                if (crowded && (end - tail) / Policy::kCrowd >= need) end = cut(tail, end);
+            }
             if constexpr (Policy::kBackward) before(tail).store_relaxed(at);
             Policy::pause();
             // First the rest, then the own header: a traversal in between passes over both, and the
@@ -425,6 +485,19 @@ private:
         Policy::pause();
         hint(home.hint).store_relaxed(home.begin < past && past < home.end ? past : home.begin);
         return at;
+    }
+
+    /// Gives back the second half of the own chunk's part [from, end), if a refuge is about there,
+    /// to whoever turns to this. @return where the own chunk ends now.
+    HEAPWOOD_INLINE std::uint32_t cut(std::uint32_t from, std::uint32_t end) const {
+        const std::uint32_t number = (from + (end - from) / 2) / refuge_size_;
+        const std::uint32_t middle = number * refuge_size_;
+        if (middle <= from || number >> refuge_levels_ != 0) return end;
+        Policy::pause();
+        give(middle, end);
+        Policy::pause();
+        hint(1 + number).store_relaxed(middle);
+        return middle;
     }
 
     /// Makes the own chunk [at, end) free. Release: passes on all that this owner and earlier ones
@@ -471,8 +544,9 @@ private:
     typename Policy::Headers headers_;
     std::uint32_t granules_;
     std::uint32_t shift_;
-    std::uint32_t small_;        // requests of at most so many granules move when they lose a chunk
-    std::uint32_t refuge_mask_;  // single hint only; the rest: shares only
+    std::uint32_t small_;  // requests of at most so many granules move when they lose a chunk
+    std::uint32_t refuge_levels_;  // log2 of the refuges; single hint only
+    std::uint32_t refuge_size_;  // granules of a refuge's part; single hint only; the rest: shares
     std::uint32_t medium_;
     std::uint32_t shares_begin_;
     std::uint32_t shares_;

@@ -33,10 +33,12 @@ struct DefaultPolicy {
     /// Whether it merges with a free predecessor, too. Costs a word for every granule.
     static constexpr bool kBackward = false;
     /// How many steps a request makes, at least, before it gives up a search of which nothing but
-    /// what others are doing kept the outcome open. Some 40 ms on a GPU: a pool of one chunk is cut
-    /// by one warp after the other, in a few microseconds each, and the last of thousands must not
-    /// give up before its turn.
+    /// what others are doing kept the outcome open, while it sees no chunk that is large enough.
+    /// Some 40 ms on a GPU.
     static constexpr std::uint32_t kPatience = 1U << 16;
+    /// How many if it sees one now and again, but others are quicker: seconds on a GPU, and more
+    /// than all that can run there at once may need to take a chunk each.
+    static constexpr std::uint32_t kPersistence = 1U << 24;
 
     /// Called between any two steps that others may come between; does something in tests only,
     /// which stall there.
@@ -51,6 +53,11 @@ struct SingleHint : DefaultPolicy {
     /// At most how many more hints there are for requests that lost a chunk, a power of two; 1024
     /// are enough that two of the about 8000 warps of a large GPU seldom meet.
     static constexpr std::uint32_t kRefuges = 1024;
+    /// A small pool has fewer: one for so many granules, for it would be smaller than its hints.
+    static constexpr std::uint32_t kGranulesPerRefuge = 256;
+    /// A request that wins a chunk at a refuge cuts the rest in half if that is at least so many
+    /// times what it asked for.
+    static constexpr std::uint32_t kCrowd = 64;
 };
 
 /// A share of the pool with hints of its own for every multiprocessor (CMMalloc, CFMMalloc).

@@ -57,6 +57,15 @@ HEAPWOOD_INLINE void back_off(unsigned n) {
 #endif
 }
 
+/// The calling thread's number in its warp; 0 on a CPU.
+HEAPWOOD_INLINE unsigned lane_of_caller() {
+#if defined(__CUDA_ARCH__)
+    return threadIdx.x % 32;
+#else
+    return 0;
+#endif
+}
+
 /// The warp of a CPU build: one thread, width 1, every collective trivial.
 struct SerialWarp {
     static constexpr unsigned width = 1;

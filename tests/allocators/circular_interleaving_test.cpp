@@ -26,6 +26,10 @@ template <class Policy>
 struct Hooked : Policy {
     /// Whoever is stalled here stays so until the caller returns: no patience would be enough.
     static constexpr std::uint32_t kPatience = 100;
+    static constexpr std::uint32_t kPersistence = 100;
+    /// Cuts for others as often as there is room.
+    static constexpr std::uint32_t kCrowd = 1;
+    static constexpr std::uint32_t kGranulesPerRefuge = 16;
     static inline std::function<void()> hook;
     static void pause() {
         if (hook) hook();

@@ -15,11 +15,13 @@ namespace heapwood::tests {
 
 namespace {
 
-/// A policy whose threads now and then yield or sleep where that may hurt, and whose chunks merge
-/// both ways.
+/// A policy whose threads now and then yield or sleep where that may hurt, whose chunks merge both
+/// ways, and are cut for others as often as there is room.
 template <class Policy>
 struct Stalling : Policy {
     static constexpr bool kBackward = true;
+    static constexpr std::uint32_t kCrowd = 1;
+    static constexpr std::uint32_t kGranulesPerRefuge = 16;
     static void pause() {
         static std::atomic<std::uint64_t> threads{0};
         thread_local Dice dice{++threads};

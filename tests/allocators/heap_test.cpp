@@ -75,6 +75,20 @@ TEST(Heap, RefusesRangesOutsideIt) {
     heap.read(92, c, 8);
 }
 
+TEST(Heap, WritesWordsHereAndThere) {
+    Heap heap(Place::host, 40);
+    heap.fill(0, 0xff, 40);
+    const std::vector<Word> words{{9, 4}, {0, 1}, {3, 2}};
+    heap.write_words(words.data(), words.size());
+    std::vector<std::uint32_t> found(10);
+    heap.read(0, found.data(), 40);
+    const std::uint32_t other = ~std::uint32_t{0};
+    EXPECT_EQ(found, (std::vector<std::uint32_t>{1, other, other, 2, other, other, other, other,
+                                                 other, 4}));
+    const Word outside{10, 0};
+    EXPECT_THROW(heap.write_words(&outside, 1), HeapError);
+}
+
 TEST(Heap, TakesNoMemoryBeforeItIsTouched) {
     const std::uint64_t before = resident_bytes();
     if (before == 0) GTEST_SKIP() << "cannot tell how much memory is resident here";

@@ -35,10 +35,29 @@ struct TinyPolicy : Original {
     }
     static constexpr std::uint32_t kRefuges = 1;
     static constexpr std::uint32_t kPatience = 20;
+    static constexpr std::uint32_t kPersistence = 12;
     static constexpr bool kBackward = kMergesBack;
 };
 template <class Original, bool kMergesBack = false>
 using Tiny = allocators::circular::CircularMalloc<TinyPolicy<Original, kMergesBack>>;
+
+/// One whose requests do not give up while there is hope.
+template <class Original, bool kMergesBack>
+struct PersistentPolicy : TinyPolicy<Original, kMergesBack> {
+    static constexpr std::uint32_t kPersistence = 40;
+};
+template <class Original>
+using Persistent = allocators::circular::CircularMalloc<PersistentPolicy<Original, false>>;
+
+/// One that cuts its pool for others, once a request has lost a chunk to another.
+template <class Original, bool kMergesBack>
+struct CrowdedPolicy : PersistentPolicy<Original, kMergesBack> {
+    static constexpr std::uint32_t kRefuges = 2;
+    static constexpr std::uint32_t kGranulesPerRefuge = 1;
+    static constexpr std::uint32_t kCrowd = 1;
+};
+template <class Original, bool kMergesBack = false>
+using Crowded = allocators::circular::CircularMalloc<CrowdedPolicy<Original, kMergesBack>>;
 
 template <class A>
 void expect_sound(const std::vector<Scenario<A>>& scenarios, const Bounds& bounds) {
@@ -74,7 +93,8 @@ TEST(CircularExplorer, FusedHeadersThreeThreads) {
 /// Not so separate headers: a traversal may read the new state of a chunk with its old next, leap
 /// over the rest that was given back, and find the pool full.
 TEST(CircularExplorer, FusedHeadersEnoughForBoth) {
-    expect_sound<Fused>({enough_for_both<Fused>()}, {.stale_reads = 1});
+    using A = Persistent<allocators::CFMallocPolicy>;
+    expect_sound<A>({enough_for_both<A>()}, {.stale_reads = 1});
 }
 TEST(CircularExplorer, HintsPerMultiprocessorTwoThreads) {
     expect_sound(two_threads<Tiny<allocators::CFMMallocPolicy>>(), {.stale_reads = 1});
@@ -96,6 +116,19 @@ TEST(CircularExplorer, SeparateHeadersMergingBackTwoThreads) {
 }
 TEST(CircularExplorer, SeparateHeadersMergingBackThreeThreads) {
     expect_sound(three_threads<SeparateBack>(), {.preemptions = 1, .stale_reads = 1});
+}
+
+TEST(CircularExplorer, CrowdedFusedHeadersEnoughForBoth) {
+    using A = Crowded<allocators::CFMallocPolicy>;
+    expect_sound<A>({enough_for_both<A>()}, {.preemptions = 3, .stale_reads = 1});
+}
+TEST(CircularExplorer, CrowdedFusedHeaders) {
+    expect_sound(all_scenarios<Crowded<allocators::CFMallocPolicy>>(),
+                 {.preemptions = 2, .stale_reads = 1});
+}
+TEST(CircularExplorer, CrowdedSeparateHeadersMergingBack) {
+    expect_sound(all_scenarios<Crowded<allocators::CMallocPolicy, true>>(),
+                 {.preemptions = 1, .stale_reads = 1});
 }
 
 /// CMMalloc with a chunk for large requests of two granules and a share that has a stretch of four,

@@ -53,10 +53,10 @@ public:
         bool to_cuda_;
     };
 
-    /// `shift`: log2 of the bytes of the list's granule.
+    /// `shift`: log2 of the bytes of the list's granule; `unit` as CircularMalloc's.
     /// @throws std::invalid_argument if a part of the pool is too small.
-    FallbackPool(const PoolConfig& config, std::uint32_t shift)
-        : cuda_(cuda_heap(config)), list_(with_bytes(config, list_bytes(config)), shift) {}
+    FallbackPool(const PoolConfig& config, std::uint32_t shift, std::uint64_t unit = 0)
+        : cuda_(cuda_heap(config)), list_(with_bytes(config, list_bytes(config)), shift, unit) {}
 
     Ref ref() const {
         Ref r{};

@@ -12,6 +12,9 @@
 /// algorithm, and why it is sound.
 ///
 /// **Parameters**, as published: blocks of 2^9 to 2^13 bytes, queues of 2^8, superblocks of 16.
+/// So a request of 16 bytes takes 512, and of a pool 3 % can be handed out in pieces of 16 bytes:
+/// the original has no smaller blocks either, and makes up for it by coalescing, that is, by
+/// dividing a block among the lanes of a warp that ask at the same time (see below).
 ///
 /// **Against the original.**
 /// - The memory below is a circular list (circular/core.cuh), of which the blocks of a superblock
@@ -28,7 +31,11 @@
 /// - Thousands who find their queues empty at the same time do not take a superblock each: one
 ///   does, and the others wait for it, for a bounded time.
 /// - In small pools blocks and queues are smaller: the smallest block has at most an 8192nd of the
-///   pool, at least 16 bytes; the queues hold a quarter of the pool at most.
+///   pool, at least 16 bytes; the queues hold a quarter of the pool at most, for which those of
+///   larger blocks are shorter, and then there are fewer. A superblock has no more blocks than its
+///   queue has room for, nor more than a share of the list.
+/// - Callers that lend a cache keep the last two blocks that they freed of each of the smaller
+///   sizes; all callers together at most an 8th of the pool.
 /// - The lanes of a warp do not share requests here, for they call one by one; Coalescing
 ///   (adaptors/), in front of any allocator, lets them.
 #pragma once
@@ -36,6 +43,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <iterator>
 #include <unordered_set>
 #include <vector>
 
@@ -43,6 +51,7 @@
 #include "allocators/circular/policy.cuh"
 #include "allocators/fallback.cuh"
 #include "allocators/heap.h"
+#include "allocators/kept_blocks.cuh"
 #include "allocators/xmalloc/blocks.cuh"
 #include "allocators/xmalloc/fifo.cuh"
 
@@ -51,8 +60,10 @@ namespace heapwood::allocators {
 /// XMalloc's constants, and those of the list below.
 struct XMallocPolicy : circular::HintPerMultiprocessor {
     using Headers = circular::FusedHeaders;
-    static constexpr std::uint32_t kSmallestShare = 16;  // in granules, which are large here
-    static constexpr std::uint32_t kSmallestStretch = 4;
+    static constexpr std::uint32_t kSmallestShare = 8;  // in blocks of the largest size
+    static constexpr std::uint32_t kSmallestStretch = 1;
+    /// Nothing is lost at the end of a chunk, for granules are large.
+    static constexpr std::uint32_t kMaxFragmentation = 1;
 
     static constexpr std::uint32_t kSmallestBlockShift = 9;
     static constexpr std::uint32_t kSlotsShift = 8;
@@ -64,6 +75,8 @@ struct XMallocPolicy : circular::HintPerMultiprocessor {
     static constexpr std::uint32_t kPatience = 32;
     /// How many requests do without a superblock, plus 1, after one has found that there is none.
     static constexpr std::uint32_t kDiscouraged = 65;
+    /// At most one in so many bytes of the pool is kept by callers.
+    static constexpr std::uint64_t kKeptPart = 8;
 
     static constexpr Traits traits() {
         return {.name = "xmalloc",
@@ -90,16 +103,27 @@ public:
 
     explicit BasicXMalloc(const PoolConfig& config)
         : smallest_shift_(block_shift(config)),
-          pool_(config, smallest_shift_),
-          queues_(std::bit_floor(std::clamp(config.multiprocessors, 1U, Policy::kMostQueues))),
-          superblocks_(config.forms.superblocks) {
-        const std::uint64_t level_bytes = ((1U << xmalloc::kLevels) - 1U) << smallest_shift_;
-        while (log2_slots_ > 1 &&
-               (queues_ * level_bytes << log2_slots_) > pool_.list_bytes() / kQueuedPart) {
-            --log2_slots_;
+          pool_(config, smallest_shift_,
+                std::uint64_t{1} << (smallest_shift_ + xmalloc::kLevels - 1)),
+          queues_(std::bit_floor(std::clamp(config.multiprocessors, 1U, Policy::kMostQueues))) {
+        shape_queues();
+        std::uint32_t slots = 0;
+        for (std::uint32_t i = 0; i < xmalloc::kLevels; ++i) {
+            xmalloc::Level& level = levels_[i];
+            level.log2_slots = log2_slots(i);
+            level.first_slot = slots;
+            slots += queues_ << level.log2_slots;
+            // As many as there is room for.
+            const std::uint64_t most = pool_.ref().list().longest_run() >> (smallest_shift_ + i);
+            level.in_superblock = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(
+                std::min(most, (std::uint64_t{1} << level.log2_slots) + 1), 1,
+                config.forms.superblocks ? Policy::kInSuperblock : 1));
         }
+        kept_levels_ = kinds_to_keep(
+            xmalloc::kLevels, config.callers, pool_.list_bytes() / Policy::kKeptPart,
+            [this](std::uint32_t level) { return std::uint64_t{1} << (smallest_shift_ + level); });
         ends_ = Heap(config.place, queue_count() * sizeof(FifoEnds));
-        slots_ = Heap(config.place, (queue_count() << log2_slots_) * sizeof(FifoSlot));
+        slots_ = Heap(config.place, slots * sizeof(FifoSlot));
         ends_.zero();
         slots_.zero();
     }
@@ -110,11 +134,11 @@ public:
         r.memory_ = r.pool_.list().address(0);
         r.ends_ = ends_.template as<FifoEnds>();
         r.slots_ = slots_.template as<FifoSlot>();
-        r.log2_slots_ = log2_slots_;
+        std::copy(std::begin(levels_), std::end(levels_), r.levels_);
         r.queue_mask_ = queues_ - 1;
         r.smallest_shift_ = smallest_shift_;
         r.largest_ = 1U << (smallest_shift_ + xmalloc::kLevels - 1);
-        r.in_superblock_ = superblocks_ ? Policy::kInSuperblock : 1;
+        r.kept_levels_ = kept_levels_;
         return r;
     }
     void reset() {
@@ -148,6 +172,8 @@ private:
     static constexpr std::uint64_t kFewestBlocks = 8192;
     /// At most one in so many bytes of the pool waits in queues.
     static constexpr std::uint64_t kQueuedPart = 4;
+    /// Rather than fewer slots for the smallest blocks there are fewer queues.
+    static constexpr std::uint32_t kFewSlotsShift = 5;
 
     static std::uint32_t block_shift(const PoolConfig& config) {
         const std::uint64_t bytes = FallbackPool<Policy>::list_bytes(config);
@@ -155,13 +181,39 @@ private:
         while (shift > circular::kSmallestShift && bytes >> shift < kFewestBlocks) --shift;
         return shift;
     }
+    /// In a small pool larger blocks have shorter queues, each level the same bytes.
+    std::uint32_t log2_slots(std::uint32_t level) const {
+        return std::max(largest_log2_ - std::min(largest_log2_, shorter_ ? level : 0), 1U);
+    }
+    /// Makes queues shorter, and then fewer, until they hold no more than they may.
+    void shape_queues() {
+        const auto bytes = [this] {
+            std::uint64_t sum = 0;
+            for (std::uint32_t i = 0; i < xmalloc::kLevels; ++i) {
+                sum += std::uint64_t{queues_} << (log2_slots(i) + smallest_shift_ + i);
+            }
+            return sum;
+        };
+        while (bytes() > pool_.list_bytes() / kQueuedPart) {
+            if (!shorter_) {
+                shorter_ = true;
+            } else if (largest_log2_ > kFewSlotsShift || queues_ == 1) {
+                if (largest_log2_ == 1) return;
+                --largest_log2_;
+            } else {
+                queues_ /= 2;
+            }
+        }
+    }
     std::uint64_t queue_count() const { return std::uint64_t{xmalloc::kLevels} * queues_; }
 
     std::uint32_t smallest_shift_;
     FallbackPool<Policy> pool_;
-    std::uint32_t queues_;  // of a level
-    std::uint32_t log2_slots_ = Policy::kSlotsShift;
-    bool superblocks_;
+    std::uint32_t queues_;                              // of a level
+    std::uint32_t largest_log2_ = Policy::kSlotsShift;  // of the smallest blocks' queues' slots
+    bool shorter_ = false;
+    xmalloc::Level levels_[xmalloc::kLevels];
+    std::uint32_t kept_levels_;
     Heap ends_;
     Heap slots_;
 };

@@ -28,8 +28,10 @@ public:
     static constexpr Traits traits() { return Policy::traits(); }
 
     /// `smallest_shift`: log2 of the granule's bytes, at least; more only in pools that would
-    /// otherwise have too many of them.
-    explicit CircularMalloc(const PoolConfig& config, std::uint32_t smallest_shift = kSmallestShift)
+    /// otherwise have too many of them. `unit`: shares and stretches are cut at multiples of so
+    /// many bytes, a power of two; 0: at any granule.
+    explicit CircularMalloc(const PoolConfig& config, std::uint32_t smallest_shift = kSmallestShift,
+                            std::uint64_t unit = 0)
         : shift_(std::max(smallest_shift, granule_shift(config.bytes))),
           granules_(static_cast<std::uint32_t>(config.bytes >> shift_)) {
         if (config.bytes < traits().smallest_pool) {
@@ -39,7 +41,7 @@ public:
         std::uint32_t hints = 0;
         if constexpr (Policy::kShares) {
             shares_ = cut_shares<Policy>(granules_, shift_, config.largest_request,
-                                         config.multiprocessors);
+                                         config.multiprocessors, granules_in(unit));
             starts_ = starts_of(shares_);
             hints = shares_.count * (shares_.stretches + 1) + 1;
         } else {
@@ -126,6 +128,10 @@ public:
 
 private:
     using Cell = typename Policy::Headers::Cell;
+
+    std::uint32_t granules_in(std::uint64_t bytes) const {
+        return static_cast<std::uint32_t>(std::max<std::uint64_t>(bytes >> shift_, 1));
+    }
 
     /// Words that a walk reads at once: the table may have gigabytes.
     static constexpr std::uint64_t kWalkBlock = 1 << 14;

@@ -139,6 +139,18 @@ public:
         return at >= kUnsure ? nullptr : address(at);
     }
 
+    /// A block of `bytes` bytes, a power of two of at least a granule, that starts at a multiple of
+    /// them. `full` as above.
+    HEAPWOOD_FN void* allocate_aligned(const Context& context, std::size_t bytes, bool& full) const
+        requires(Policy::kShares) {
+        full = true;
+        if (bytes > pool_bytes()) return nullptr;
+        const std::uint32_t need = granules_of(bytes);
+        const std::uint32_t at = find<true>(context, need, need);
+        full = at == kNone;
+        return at >= kUnsure ? nullptr : address(at);
+    }
+
     /// Two blocks, each to be freed on its own, for the price of one search: they are next to one
     /// another, if there is a chunk large enough for both. @return false: there is no room for
     /// both, and nothing is allocated.
@@ -164,14 +176,14 @@ public:
         return false;
     }
 
-    /// `count` blocks of `bytes` bytes, side by side, each to be freed on its own, for the price of
-    /// one search. @return the first one, or nullptr: no chunk has room for all.
+    /// `count` blocks of `bytes` bytes, at most longest_run() in all, side by side, each to be
+    /// freed on its own, for the price of one short search. @return the first one, or nullptr: a
+    /// few stretches have no room for all.
     HEAPWOOD_NOINLINE void* allocate_run(Context context, std::size_t bytes,
-                                         std::uint32_t count) const {
-        if (bytes == 0 || bytes > pool_bytes() / count) return nullptr;
+                                         std::uint32_t count) const requires(Policy::kShares) {
         const std::uint32_t each = granules_of(bytes);
-        const std::uint32_t at = find(context, each * count, each * count);
-        if (at >= kUnsure) return nullptr;
+        const std::uint32_t at = find_at_home(context, each * count, each * count);
+        if (at == kNone) return nullptr;
         // From the back: a traversal in between passes over all that is not cut off yet.
         std::uint32_t end = headers_.load(at).next;
         for (std::uint32_t i = count; i-- > 0;) {
@@ -182,6 +194,11 @@ public:
             end = start;
         }
         return address(at);
+    }
+
+    /// Bytes of the longest run.
+    HEAPWOOD_INLINE std::uint64_t longest_run() const requires(Policy::kShares) {
+        return static_cast<std::uint64_t>(medium_) << shift_;
     }
 
     HEAPWOOD_FN void deallocate(const Context& context, void* p, std::size_t) const {
@@ -255,24 +272,40 @@ private:
     }
 
     /// Finds and takes a chunk of `need` granules, and makes it two where `first` is less.
+    /// kAligned: it starts at a multiple of `need`, a power of two.
     /// @return where it starts, or kNone, or kUnsure if the search was inconclusive.
+    template <bool kAligned = false>
     HEAPWOOD_NOINLINE std::uint32_t find(Context context, std::uint32_t need,
                                          std::uint32_t first) const {
         Policy::note(Event::request);
         if constexpr (Policy::kShares) {
-            const std::uint32_t at = find_at_home(context, need, first);
+            const std::uint32_t at = find_at_home<kAligned>(context, need, first);
             if (at != kNone || need > granules_) return at;
             Policy::note(Event::ring);
         }
-        return find_in_ring(context, need, first);
+        return find_in_ring<kAligned>(context, need, first);
+    }
+
+    /// Whether [at, end) has room for `need` granules.
+    template <bool kAligned>
+    HEAPWOOD_INLINE static bool fits(std::uint32_t at, std::uint32_t end, std::uint32_t need) {
+        return start_in<kAligned>(at, need) + need <= end;
+    }
+    /// Where in a chunk at `at` they start.
+    template <bool kAligned>
+    HEAPWOOD_INLINE static std::uint32_t start_in(std::uint32_t at, std::uint32_t need) {
+        return kAligned ? platform::round_up(at, need) : at;
     }
 
     /// find() in a few stretches that others seldom look at.
+    template <bool kAligned = false>
     HEAPWOOD_FN std::uint32_t find_at_home(const Context& context, std::uint32_t need,
                                            std::uint32_t first) const {
-        const bool large = need > medium_;
+        // What is aligned is found where the smaller requests do not go.
+        const std::uint32_t size = kAligned && need <= small_ && small_ < medium_ ? medium_ : need;
+        const bool large = size > medium_;
         for (std::uint32_t move = 0; move < (large ? kMostLooks : kMostMoves); ++move) {
-            const Home home = home_of(context, need, move);
+            const Home home = home_of(context, size, move);
             const std::uint32_t start = hint(home.hint).load_relaxed();
             std::uint32_t at = start;
             std::uint32_t stop = home.end;
@@ -281,8 +314,10 @@ private:
                 Policy::pause();
                 Policy::note(Event::step);
                 Header h = headers_.load(at);
-                if (h.state == kFree && h.next - at >= need) {
-                    if (take(at, h, need)) return grant(home, at, h.next, need, first, false);
+                if (h.state == kFree && fits<kAligned>(at, h.next, need)) {
+                    if (take<kAligned>(at, h, need)) {
+                        return grant<kAligned>(home, at, h.next, need, first, false);
+                    }
                     Policy::note(Event::lost);
                     if (!large) break;
                 }
@@ -301,6 +336,7 @@ private:
     }
 
     /// find() in the whole ring, from a hint on.
+    template <bool kAligned>
     HEAPWOOD_FN std::uint32_t find_in_ring(const Context& context, std::uint32_t need,
                                            std::uint32_t first) const {
         Home home{0, 0, granules_};
@@ -317,10 +353,10 @@ private:
             Header h = headers_.load(at);
             if (h.state == kFree || h.state == kUnsettled) {
                 const bool free = h.state == kFree;
-                if (h.next - at >= need) {
-                    if (free && take(at, h, need)) {
-                        return grant(home, at, h.next, need, first,
-                                     !Policy::kShares && home.hint != 0);
+                if (fits<kAligned>(at, h.next, need)) {
+                    if (free && take<kAligned>(at, h, need)) {
+                        return grant<kAligned>(home, at, h.next, need, first,
+                                               !Policy::kShares && home.hint != 0);
                     }
                     if (free) Policy::note(Event::lost);
                     conclusive = false;
@@ -340,8 +376,11 @@ private:
                     if (headers_.take(at, h, kUnsettled)) {
                         Policy::pause();
                         const std::uint32_t end =
-                            merge(h.next, headers_.load(h.next), at + need, granules_);
-                        if (end - at >= need) return grant(home, at, end, need, first, false);
+                            merge(h.next, headers_.load(h.next),
+                                  start_in<kAligned>(at, need) + need, granules_);
+                        if (fits<kAligned>(at, end, need)) {
+                            return grant<kAligned>(home, at, end, need, first, false);
+                        }
                         give(at, end);
                         at = end;
                         continue;
@@ -403,8 +442,9 @@ private:
         }
         // Multiplicative hashing: the upper bits are the mixed ones.
         const std::uint32_t stretch = ((context.warp * 0x9e3779b1U) >> 16) & stretch_mask_;
-        return {share * (stretch_mask_ + 1) + stretch, begin + stretch * stretch_size_,
-                begin + (stretch + 1) * stretch_size_};
+        const std::uint32_t first = stretch - stretch % Policy::kStretchesTogether;
+        return {share * (stretch_mask_ + 1) + stretch, begin + first * stretch_size_,
+                begin + (first + Policy::kStretchesTogether) * stretch_size_};
     }
     HEAPWOOD_INLINE void remember(const Home& home, std::uint32_t at) const {
         if (home.begin <= at && at < home.end) hint(home.hint).store_relaxed(at);
@@ -420,8 +460,9 @@ private:
             if (share == shares_) return granules_;
             const std::uint32_t begin = shares_begin_ + share * share_size_;
             const std::uint32_t stretch = (at - begin) / stretch_size_;
-            return stretch <= stretch_mask_ ? begin + (stretch + 1) * stretch_size_
-                                            : begin + share_size_;
+            const std::uint32_t next =
+                stretch - stretch % Policy::kStretchesTogether + Policy::kStretchesTogether;
+            return stretch <= stretch_mask_ ? begin + next * stretch_size_ : begin + share_size_;
         }
     }
     /// The first of the hints for chunks of medium size; behind them comes that for large ones.
@@ -441,22 +482,32 @@ private:
 
     /// Takes the free chunk that h was read of, if it has `need` granules. @return false if it is
     /// somebody else's or too small; h is then what the header says now.
+    template <bool kAligned>
     HEAPWOOD_INLINE bool take(std::uint32_t at, Header& h, std::uint32_t need) const {
         Policy::pause();
         // Not USED yet, even if it looks as if nothing will be given back: the size may be an old
         // one.
         if (!headers_.take(at, h, kUnsettled)) return false;
-        if (h.next - at >= need) return true;
+        if (fits<kAligned>(at, h.next, need)) return true;
         // Separate words, read at different times.
         give(at, h.next);
         return false;
     }
 
     /// Of the own chunk [at, end) gives back what is not needed, in two pieces if it was `crowded`,
-    /// makes it two if `first` is less than `need`, and sends the hint past it. @return at
+    /// makes it two if `first` is less than `need`, and sends the hint past it. @return where it
+    /// starts
+    template <bool kAligned>
     HEAPWOOD_INLINE std::uint32_t grant(const Home& home, std::uint32_t at, std::uint32_t end,
                                         std::uint32_t need, std::uint32_t first,
                                         bool crowded) const {
+        if (const std::uint32_t start = start_in<kAligned>(at, need); start != at) {
+            // The part behind is cut off first, and is this owner's; then that in front is free.
+            headers_.settle(start, {kUnsettled, end});
+            Policy::pause();
+            give(at, start);
+            at = start;
+        }
         std::uint32_t tail = end;
         if (splits(end - at, need)) {
             Policy::note(Event::split);

@@ -83,23 +83,29 @@ inline constexpr std::uint64_t kSmallPart = 2;
 /// Cuts a pool into a share for each of `multiprocessors` with at most so many stretches, fewer in
 /// a small pool: Policy (policy.cuh) says how small they may be. Large requests get kLargeChunk
 /// times `largest_bytes`, but at most half of the pool, and a quarter where that is not known (0).
+/// All cuts are at multiples of `unit` granules, in which Policy then reckons, but for those
+/// between stretches that are one for merging; `unit` is a multiple of how many these are.
 template <class Policy>
 Shares cut_shares(std::uint64_t granules, std::uint32_t shift, std::uint64_t largest_bytes,
-                  std::uint32_t multiprocessors) {
-    const std::uint64_t large =
-        largest_bytes == 0 ? granules / 4
-                           : std::min(granules / 2, ((largest_bytes >> shift) + 1) * kLargeChunk);
-    const std::uint64_t rest = granules - large;
+                  std::uint32_t multiprocessors, std::uint32_t unit = 1) {
+    const std::uint64_t units = granules / unit;
+    const std::uint64_t wanted =
+        ((largest_bytes >> shift) + 1) * kLargeChunk / unit + (unit > 1 ? 1 : 0);
+    const std::uint64_t large = largest_bytes == 0 ? units / 4 : std::min(units / 2, wanted);
+    const std::uint64_t rest = units - large;
     const auto count = std::clamp<std::uint64_t>(rest / Policy::kSmallestShare, 1, multiprocessors);
     const std::uint64_t size = rest / count;
-    const auto stretches = std::bit_floor(std::clamp<std::uint64_t>(
-        size / kSmallPart / Policy::kSmallestStretch, 1, Policy::kStretches));
-    return {.begin = static_cast<std::uint32_t>(large),
+    const std::uint32_t together = Policy::kStretchesTogether;
+    const auto groups = std::bit_floor(std::clamp<std::uint64_t>(
+        size / kSmallPart / Policy::kSmallestStretch, 1, Policy::kStretches / together));
+    // Units of a group; each stretch has whole ones, if there are enough.
+    const std::uint64_t each = std::max<std::uint64_t>(size / kSmallPart / groups, 1);
+    const std::uint64_t whole = each < together ? each : each - each % together;
+    return {.begin = static_cast<std::uint32_t>(large * unit),
             .count = static_cast<std::uint32_t>(count),
-            .size = static_cast<std::uint32_t>(size),
-            .stretches = static_cast<std::uint32_t>(stretches),
-            .stretch_size = static_cast<std::uint32_t>(
-                std::max<std::uint64_t>(size / kSmallPart / stretches, 1))};
+            .size = static_cast<std::uint32_t>(size * unit),
+            .stretches = static_cast<std::uint32_t>(groups * together),
+            .stretch_size = static_cast<std::uint32_t>(whole * unit / together)};
 }
 
 /// The granules at which the chunks of such a pool start, ascending from 0.

@@ -70,6 +70,9 @@ struct HintPerMultiprocessor : DefaultPolicy {
     /// At most so many stretches for small chunks has a share, a power of two (published: 1): as
     /// many as a multiprocessor has warps, so that they seldom meet.
     static constexpr std::uint32_t kStretches = 32;
+    /// Over how many stretches next to one another, a power of two, freed blocks merge and searches
+    /// go, each from a hint of its own.
+    static constexpr std::uint32_t kStretchesTogether = 1;
     /// No share has fewer granules, nor any stretch.
     static constexpr std::uint32_t kSmallestShare = 512;
     static constexpr std::uint32_t kSmallestStretch = 8;

@@ -2,20 +2,21 @@
 /// The part of Halloc that runs in kernels: slabs of pieces of one size, a bitmap for each, and
 /// head slabs from which requests draw. halloc.cuh says what it is made of and after whom.
 ///
-/// **A slab's life.** Its cell (the slab-sized stretch of the pool in which it starts; no two
-/// start in the same) has a state: none; open, while it is a head slab; closed. And it has a
-/// count: pieces in use, and while it is open, tickets of its head that nobody has drawn.
+/// **A slab's life.** Slabs start at multiples of their size, so that a piece's address tells its
+/// slab. A slab has a state: none; open, while it is a head slab; closed. And it has a count:
+/// pieces in use, and while it is open, tickets of its head that nobody has drawn.
 /// - Whoever takes the slab's memory from the list makes it open, with a ticket for every piece.
 /// - A head is {slab, counter}, and a request adds 1 to it: so it learns the slab and draws a
-///   ticket at once, and is counted before it touches the slab. When the tickets are used up, an
-///   exchange takes the slab off; whoever has done so is alone in closing it, which takes the rest
-///   of the tickets from the count, or in giving it tickets anew.
+///   ticket at once, and is counted before it touches the slab. Where more than a few lanes of a
+///   warp are there together (platform/lanes.cuh), one of them adds for all of the same head.
+///   When the tickets are used up, an exchange takes the slab off; whoever has done so is alone in
+///   closing it, which takes the rest of the tickets from the count, or in giving it tickets anew.
 /// - A closed slab is opened again by a compare-and-swap of its whole state that counts the new
 ///   tickets.
-/// - A free marks the piece as free, and then counts. Whoever brings the count of a closed slab to
-///   0, by a free or by closing, tries to take it by a compare-and-swap {closed, 0} -> none, which
-///   one thread wins, unless it has been opened in between. It is then alone with the slab and
-///   returns it to the list.
+/// - A free marks the piece as free, and then counts, or one lane does for those of the same slab.
+///   Whoever brings the count of a closed slab to 0, by a free or by closing, tries to take it by a
+///   compare-and-swap {closed, 0} -> none, which one thread wins, unless it has been opened in
+///   between. It is then alone with the slab and returns it to the list.
 /// So a slab stays what it is as long as anybody holds a ticket or a piece of it, and a state that
 /// is what it was when it was read is true now, whatever happened in between: there is no ABA.
 ///
@@ -35,8 +36,8 @@
 ///   on it, and all that change it are read-modify-writes, so that taking it acquires them all; and
 ///   so the bits that were set before each of them;
 /// - from the one who returns a slab to whoever next gets the memory, by the list.
-/// A freeing thread finds the cell by `start`, relaxed: what it must see there was written before
-/// the piece was handed out. A later slab of the next cell starts behind the piece.
+/// Where one lane acts for others, a sync of the group passes on to them what it has acquired, and
+/// to it what they have done before.
 ///
 /// **The counter does not overflow.** It goes on above the last ticket as long as requests find the
 /// head used up. But each of these replaces the slab, which sets it back, or has found the lock
@@ -44,9 +45,12 @@
 ///
 /// **Progress.** Nobody waits for long. Of those who find a head used up, one replaces it, under a
 /// lock that is a hint only; the others try the class's other heads meanwhile, and after kPatience
-/// pauses go on without the lock. All searches are bounded. When the list has nothing left, any
-/// closed slab of the class with a free piece will do; else idle heads, of which no piece is in
-/// use, are closed and returned, for a new slab or a large request.
+/// pauses go on without the lock, each with a slab of its own: so many that they might use up the
+/// list, wherefore that takes milliseconds, as only a thread that does not run makes them. All
+/// searches are bounded. When the list has nothing left, any closed slab of the class with a free
+/// piece will do; else idle heads, of which no piece is in use, are closed and returned, for a new
+/// slab or a large request. A request is refused when all that has yielded nothing while no other
+/// thread held a slab of the class that it was about to publish or to close; or after kRounds.
 #pragma once
 
 #include <cstddef>
@@ -57,6 +61,7 @@
 #include "allocators/halloc/classes.cuh"
 #include "allocators/platform/atomic.cuh"
 #include "allocators/platform/bits.cuh"
+#include "allocators/platform/lanes.cuh"
 #include "allocators/platform/warp.cuh"
 
 namespace heapwood::allocators {
@@ -66,8 +71,8 @@ class BasicHalloc;
 
 namespace heapwood::allocators::halloc {
 
-/// {granule at which the slab starts, counter}. The counter is below the class's capacity (a ticket
-/// of a slab that was empty), or kSearched + that (of one that was not), or above either.
+/// {slab, counter}. The counter is below the class's capacity (a ticket of a slab that was empty),
+/// or kSearched + that (of one that was not), or above either.
 using HeadWord = std::uint64_t;
 
 inline constexpr std::uint32_t kSearched = std::uint32_t{1} << 31;
@@ -75,10 +80,10 @@ inline constexpr std::uint32_t kNowhere = ~std::uint32_t{0};
 /// No slab, and no ticket either.
 inline constexpr HeadWord kNoSlab = HeadWord{kNowhere} << 32 | 3U << 30;
 
-HEAPWOOD_INLINE HeadWord make_head(std::uint32_t start, std::uint32_t counter) {
-    return HeadWord{start} << 32 | counter;
+HEAPWOOD_INLINE HeadWord make_head(std::uint32_t slab, std::uint32_t counter) {
+    return HeadWord{slab} << 32 | counter;
 }
-HEAPWOOD_INLINE std::uint32_t start_of(HeadWord w) {
+HEAPWOOD_INLINE std::uint32_t slab_of(HeadWord w) {
     return static_cast<std::uint32_t>(w >> 32);
 }
 /// Tickets of a head that nobody has drawn.
@@ -93,12 +98,7 @@ struct alignas(32) Head {
     std::uint32_t locked;  ///< 1 while somebody replaces its slab
 };
 
-/// What is known of the slab that starts in a stretch of the pool.
-struct Cell {
-    std::uint32_t state;  ///< kSlab, kOpen, class << kClassShift, and the count; 0: no slab
-    std::uint32_t start;  ///< granule; kNowhere: no slab
-};
-
+/// A slab's state: kSlab, kOpen, class << kClassShift, and the count; 0: there is no slab.
 inline constexpr std::uint32_t kOpen = std::uint32_t{1} << 31;
 inline constexpr std::uint32_t kSlab = std::uint32_t{1} << 30;
 inline constexpr std::uint32_t kClassShift = 24;
@@ -119,32 +119,19 @@ public:
         HeadWord drawn = kNoSlab;
         if (bytes - 1 < small_) {
             const SizeClass k = SizeClass::of(static_cast<std::uint32_t>(bytes));
-            drawn = word(head(context.multiprocessor, k)).add_acquire(1);
+            if (Policy::is_crowded()) return allocate_together(context, bytes);
+            drawn = word(heads_[head_of(context.multiprocessor, k)]).add_acquire(1);
             const auto ticket = static_cast<std::uint32_t>(drawn);
-            if (ticket < capacity_[k.number()]) return piece(start_of(drawn), ticket, k);
+            if (ticket < capacity_[k.number()]) return piece(slab_of(drawn), ticket, k);
         }
         return allocate_slowly(context, bytes, drawn);
     }
     HEAPWOOD_FN void deallocate(const Context& context, void* p, std::size_t bytes) const {
         if (p == nullptr) return;
         if (bytes > small_) return deallocate_large(context, p, bytes);
-        const auto offset = static_cast<std::uint64_t>(static_cast<char*>(p) - memory_);
         const SizeClass k = SizeClass::of(static_cast<std::uint32_t>(bytes));
-        // The slab starts in this stretch of the pool, or in the one before.
-        auto at = static_cast<std::uint32_t>(offset >> slab_shift_);
-        std::uint32_t start = start_word(at).load_relaxed();
-        const std::uint32_t before = start_word(at - 1).load_relaxed();
-        if (start > static_cast<std::uint32_t>(offset >> granule_shift_)) {
-            start = before;
-            --at;
-        }
-        const std::uint64_t first = std::uint64_t{start} << granule_shift_;
-        const std::uint32_t piece = k.piece_at(static_cast<std::uint32_t>(offset - first));
-        Policy::pause();
-        // Release: what was done to the piece, to whoever clears its bit.
-        bits(at, piece / 32).or_release(1U << piece % 32);
-        Policy::pause();
-        give_back(context, at);
+        if (Policy::is_crowded()) return free_together(context, p, k);
+        give_back(context, mark_free(p, k), 1);
     }
     HEAPWOOD_FN std::uint64_t granted_bytes(const void* p, std::size_t bytes) const {
         if (p == nullptr) return 0;
@@ -160,23 +147,15 @@ private:
     HEAPWOOD_INLINE static platform::AtomicRef<HeadWord> word(Head& head) {
         return platform::AtomicRef<HeadWord>(head.word);
     }
-    HEAPWOOD_INLINE Head& head(std::uint32_t number, SizeClass k) const {
-        return heads_[k.number() * (head_mask_ + 1) + (number & head_mask_)];
+    HEAPWOOD_INLINE std::uint32_t head_of(std::uint32_t number, SizeClass k) const {
+        return k.number() * (head_mask_ + 1) + (number & head_mask_);
     }
-    HEAPWOOD_INLINE State state(std::uint32_t at) const { return State(cells_[at].state); }
-    /// Also of cell -1, where no slab starts.
-    HEAPWOOD_INLINE State start_word(std::uint32_t at) const {
-        return State(cells_[static_cast<std::int32_t>(at)].start);
+    HEAPWOOD_INLINE State state(std::uint32_t slab) const { return State(states_[slab]); }
+    HEAPWOOD_INLINE State bits(std::uint32_t slab, std::uint32_t i) const {
+        return State(bitmaps_[std::uint64_t{slab} * bitmap_words(slab_shift_) + i]);
     }
-    HEAPWOOD_INLINE State bits(std::uint32_t at, std::uint32_t i) const {
-        return State(bitmaps_[std::uint64_t{at} * bitmap_words(slab_shift_) + i]);
-    }
-    /// The cell of a slab that starts at that granule.
-    HEAPWOOD_INLINE std::uint32_t cell_of(std::uint32_t start) const {
-        return start >> (slab_shift_ - granule_shift_);
-    }
-    HEAPWOOD_INLINE char* piece(std::uint32_t start, std::uint32_t number, SizeClass k) const {
-        return memory_ + (std::uint64_t{start} << granule_shift_) + number * k.bytes();
+    HEAPWOOD_INLINE char* piece(std::uint32_t slab, std::uint32_t number, SizeClass k) const {
+        return memory_ + (std::uint64_t{slab} << slab_shift_) + number * k.bytes();
     }
     HEAPWOOD_INLINE static std::uint32_t closed(SizeClass k) {
         return kSlab | k.number() << kClassShift;
@@ -189,11 +168,39 @@ private:
         return platform::ceil_div(capacity_[k.number()], 32U);
     }
 
-    /// Counts a piece, or a ticket, of which the caller has no more use.
-    HEAPWOOD_INLINE void give_back(const Context& context, std::uint32_t at) const {
-        // Release: the set bit, and all that went before, to whoever opens or returns the slab.
-        const std::uint32_t seen = state(at).sub_release(1);
-        if ((seen & (kOpen | kCount)) == 1) retire(context, at, seen - 1);
+    /// What the leader of a group passes, with all that it has acquired.
+    HEAPWOOD_INLINE static HeadWord of_leader(const platform::Lanes& lanes, HeadWord w) {
+        w = lanes.of_leader(w);
+        lanes.sync();
+        return w;
+    }
+
+    /// deallocate(); one of the lanes that are here with pieces of the same slab counts them all.
+    HEAPWOOD_NOINLINE void free_together(Context context, void* p, SizeClass k) const {
+        const std::uint32_t slab = mark_free(p, k);
+        const platform::Lanes lanes(slab);
+        lanes.sync();
+        if (lanes.rank() == 0) give_back(context, slab, lanes.count());
+    }
+    /// Sets the piece's bit. @return its slab
+    HEAPWOOD_INLINE std::uint32_t mark_free(void* p, SizeClass k) const {
+        const auto offset = static_cast<std::uint64_t>(static_cast<char*>(p) - memory_);
+        const auto slab = static_cast<std::uint32_t>(offset >> slab_shift_);
+        const std::uint32_t piece =
+            k.piece_at(static_cast<std::uint32_t>(offset) & ((1U << slab_shift_) - 1));
+        Policy::pause();
+        // Release: what was done to the piece, to whoever clears its bit.
+        bits(slab, piece / 32).set_release(1U << piece % 32);
+        Policy::pause();
+        return slab;
+    }
+    /// Counts pieces, or a ticket, of which the caller has no more use.
+    HEAPWOOD_INLINE void give_back(const Context& context, std::uint32_t slab,
+                                   std::uint32_t n) const {
+        // Release: the bits that were set, and all that went before, to whoever opens or returns
+        // the slab.
+        const std::uint32_t seen = state(slab).sub_release(n);
+        if ((seen & (kOpen | kCount)) == n) retire(context, slab, seen - n);
     }
 
     // What is rare is out of line, so that it costs callers no registers, and takes contexts by
@@ -204,39 +211,42 @@ private:
     }
 
     /// Returns a closed slab of which nothing is in use; nothing, if another has taken it.
-    HEAPWOOD_NOINLINE void retire(Context context, std::uint32_t at, std::uint32_t seen) const {
+    HEAPWOOD_NOINLINE void retire(Context context, std::uint32_t slab, std::uint32_t seen) const {
         Policy::pause();
         // Acquire: all that was done to the slab, to the list.
-        if (!state(at).cas_acquire(seen, 0)) return;
-        clear_bits(at, SizeClass((seen & ~kSlab) >> kClassShift));
-        const State start = start_word(at);
-        char* memory = piece(start.load_relaxed(), 0, SizeClass(0));
-        start.store_relaxed(kNowhere);
-        pool_.list().deallocate(context, memory, 0);
+        if (!state(slab).cas_acquire(seen, 0)) return;
+        clear_bits(slab, SizeClass((seen & ~kSlab) >> kClassShift));
+        pool_.list().deallocate(context, piece(slab, 0, SizeClass(0)), 0);
     }
 
+    /// allocate(); one of the lanes that are here with the same head draws for them all.
+    HEAPWOOD_NOINLINE void* allocate_together(Context context, std::size_t bytes) const {
+        const SizeClass k = SizeClass::of(static_cast<std::uint32_t>(bytes));
+        const std::uint32_t own = head_of(context.multiprocessor, k);
+        const platform::Lanes lanes(own);
+        HeadWord drawn = kNoSlab;
+        if (lanes.rank() == 0) drawn = word(heads_[own]).add_acquire(lanes.count());
+        drawn = of_leader(lanes, drawn) + lanes.rank();
+        const auto ticket = static_cast<std::uint32_t>(drawn);
+        if (ticket < capacity_[k.number()]) return piece(slab_of(drawn), ticket, k);
+        return allocate_slowly(context, bytes, drawn);
+    }
     /// `drawn`: the head when a ticket was drawn, which has not been used yet.
     HEAPWOOD_NOINLINE void* allocate_slowly(Context context, std::size_t bytes,
                                             HeadWord drawn) const {
         if (bytes == 0) return nullptr;
         if (bytes > small_) return allocate_large(context, bytes);
         const SizeClass k = SizeClass::of(static_cast<std::uint32_t>(bytes));
-        if (void* p = use(context, drawn, k)) return p;
-        for (std::uint32_t attempt = 0;; ++attempt) {
-            Head& own = head(context.multiprocessor, k);
-            const State lock(own.locked);
-            std::uint32_t open = 0;
-            const bool locked = lock.load_relaxed() == 0 && lock.cas_relaxed(open, 1);
-            if (locked || attempt == Policy::kPatience) {
-                void* p = replace(context, own, k);
-                if (locked) lock.store_relaxed(0);
-                return p != nullptr ? p : allocate_from_rest(context, own, k);
-            }
-            // From the other heads of the class, and the own one when they have all been tried.
-            Head& other = head(context.multiprocessor + 1 + attempt, k);
-            if (void* p = draw(context, other, k)) return p;
-            platform::back_off(attempt);
+        const std::uint32_t own = head_of(context.multiprocessor, k);
+        for (std::uint32_t round = 0; round < Policy::kRounds; ++round) {
+            if (void* p = use(context, drawn, k)) return p;
+            const platform::Lanes lanes(own);
+            if (lanes.rank() == 0) drawn = supply(context, heads_[own], k, lanes.count());
+            drawn = of_leader(lanes, drawn);
+            if (drawn == kNoSlab) break;
+            drawn += lanes.rank();
         }
+        return allocate_from_rest(context, k);
     }
     HEAPWOOD_FN void* allocate_large(const Context& context, std::size_t bytes) const {
         for (bool again = false;; again = true) {
@@ -249,28 +259,51 @@ private:
     HEAPWOOD_FN void* use(const Context& context, HeadWord drawn, SizeClass k) const {
         if (tickets_left(drawn, capacity_[k.number()]) == 0) return nullptr;
         const auto ticket = static_cast<std::uint32_t>(drawn);
-        if (ticket < kSearched) return piece(start_of(drawn), ticket, k);
-        return search(context, start_of(drawn), ticket - kSearched, k);
+        if (ticket < kSearched) return piece(slab_of(drawn), ticket, k);
+        return search(context, slab_of(drawn), ticket - kSearched, k);
     }
-    /// Draws a ticket, if there seems to be one, and uses it.
-    HEAPWOOD_FN void* draw(const Context& context, Head& from, SizeClass k) const {
-        if (tickets_left(word(from).load_relaxed(), capacity_[k.number()]) == 0) return nullptr;
+    /// Draws n tickets, of which the first is one, or none. @return the head, or kNoSlab.
+    HEAPWOOD_FN HeadWord draw(Head& from, SizeClass k, std::uint32_t n) const {
+        const std::uint32_t capacity = capacity_[k.number()];
+        if (tickets_left(word(from).load_relaxed(), capacity) == 0) return kNoSlab;
         Policy::pause();
-        return use(context, word(from).add_acquire(1), k);
+        const HeadWord drawn = word(from).add_acquire(n);
+        return tickets_left(drawn, capacity) > 0 ? drawn : kNoSlab;
+    }
+
+    /// Draws n tickets, of which the first is one, and sees to it that there are some. kNoSlab:
+    /// there is no slab to be had.
+    HEAPWOOD_NOINLINE HeadWord supply(Context context, Head& own, SizeClass k,
+                                      std::uint32_t n) const {
+        const State lock(own.locked);
+        for (std::uint32_t attempt = 0;; ++attempt) {
+            // Of the own head, and another one.
+            HeadWord drawn = draw(own, k, n);
+            if (drawn != kNoSlab) return drawn;
+            std::uint32_t open = 0;
+            const bool locked = lock.load_relaxed() == 0 && lock.cas_relaxed(open, 1);
+            if (locked || attempt == Policy::kPatience) {
+                drawn = replace(context, own, k, n);
+                if (locked) lock.store_relaxed(0);
+                return drawn;
+            }
+            drawn = draw(heads_[head_of(context.multiprocessor + 1 + attempt, k)], k, n);
+            if (drawn != kNoSlab) return drawn;
+            platform::back_off(attempt);
+        }
     }
 
     /// Finds a piece whose bit is set for the holder of a ticket. There are as many as tickets; but
     /// others may take all that it looks at and free those that it has passed. Then the ticket is
     /// given back.
-    HEAPWOOD_NOINLINE void* search(Context context, std::uint32_t start, std::uint32_t ticket,
+    HEAPWOOD_NOINLINE void* search(Context context, std::uint32_t slab, std::uint32_t ticket,
                                    SizeClass k) const {
-        const std::uint32_t at = cell_of(start);
         const std::uint32_t pieces = capacity_[k.number()];
         const std::uint32_t words = words_of(k);
         std::uint32_t probe = ticket * Policy::kHashFactor % pieces;
         for (std::uint32_t i = 0; i < Policy::kTries + words; ++i) {
             const std::uint32_t w = i < Policy::kTries ? probe / 32 : i - Policy::kTries;
-            const State word = bits(at, w);
+            const State word = bits(slab, w);
             // The first probe is of one bit, which is likely to be set; then of any of its word.
             std::uint32_t free = i == 0 ? 1U << probe % 32 : word.load_relaxed();
             for (std::uint32_t n = 0; n < 32 && free != 0; ++n) {
@@ -278,66 +311,86 @@ private:
                 Policy::pause();
                 // Acquire: what was done to the piece before its bit was set.
                 free = word.and_acquire(~(1U << bit));
-                if ((free >> bit & 1U) != 0) return piece(start, w * 32 + bit, k);
+                if ((free >> bit & 1U) != 0) return piece(slab, w * 32 + bit, k);
             }
             probe = (probe + Policy::kHashStride) % pieces;
         }
-        give_back(context, at);
+        give_back(context, slab, 1);
         return nullptr;
     }
     /// Of an empty slab that is the caller's alone.
-    HEAPWOOD_FN void clear_bits(std::uint32_t at, SizeClass k) const {
-        for (std::uint32_t i = 0; i < words_of(k); ++i) bits(at, i).store_relaxed(0);
+    HEAPWOOD_FN void clear_bits(std::uint32_t slab, SizeClass k) const {
+        for (std::uint32_t i = 0; i < words_of(k); ++i) bits(slab, i).store_relaxed(0);
     }
 
-    /// Gives a head a slab with tickets, and draws the first one. nullptr: there was none.
-    HEAPWOOD_FN void* replace(const Context& context, Head& own, SizeClass k) const {
-        if (void* p = draw(context, own, k)) return p;
+    /// Gives a head a slab with tickets, and draws the first n. kNoSlab: there was none.
+    HEAPWOOD_FN HeadWord replace(const Context& context, Head& own, SizeClass k,
+                                 std::uint32_t n) const {
+        const HeadWord drawn = draw(own, k, n);
+        if (drawn != kNoSlab) return drawn;
         const HeadWord old = word(own).exchange_acq_rel(kNoSlab);
         Policy::pause();
         HeadWord next = renewed(context, old, k);
+        bool full;
         if (Policy::kRoomyFirst && next == kNoSlab) next = reopened(k);
-        if (next == kNoSlab) next = fresh(context, k);
+        if (next == kNoSlab) next = fresh(context, k, full);
         if (!Policy::kRoomyFirst && next == kNoSlab) next = reopened(k);
-        return publish(context, own, next, k);
+        return publish(context, own, next, k, n);
     }
     /// When the list has no slab left. nullptr: the class is full, and the pool as well.
-    HEAPWOOD_NOINLINE void* allocate_from_rest(Context context, Head& own, SizeClass k) const {
-        for (bool again = false;; again = true) {
+    ///
+    /// All tickets that there are are drawn, all slabs whose tickets have been used up are closed,
+    /// and all closed slabs of the class are looked at. If that yields nothing while others hold a
+    /// slab that they are about to open or to close, it says nothing, and is done again.
+    HEAPWOOD_NOINLINE void* allocate_from_rest(Context context, SizeClass k) const {
+        const std::uint32_t full = capacity_[k.number()];
+        for (std::uint32_t round = 0; round < Policy::kRounds; ++round) {
             for (std::uint32_t i = 0; i <= head_mask_; ++i) {
-                if (void* p = draw(context, head(context.multiprocessor + i, k), k)) return p;
+                Head& other = heads_[head_of(context.multiprocessor + i, k)];
+                if (void* p = use(context, draw(other, k, 1), k)) return p;
+                const HeadWord w = word(other).load_relaxed();
+                if (slab_of(w) == kNowhere || tickets_left(w, full) > 0) continue;
+                Policy::pause();
+                const HeadWord old = word(other).exchange_acq_rel(kNoSlab);
+                if (slab_of(old) != kNowhere) close(context, old, k);
             }
-            const std::uint32_t full = capacity_[k.number()];
-            HeadWord next = opened_among(k, 0, cell_count_, full - 1, full);
-            if (again && next == kNoSlab) next = fresh(context, k);
-            if (void* p = publish(context, own, next, k)) return p;
-            if (again || !close_idle(context)) return nullptr;
+            bool certain = true;
+            HeadWord next = opened_among(k, 0, cell_count_, full - 1, full, certain);
+            bool no_chunk = false;
+            if (next == kNoSlab && round > 0) next = fresh(context, k, no_chunk);
+            Head& own = heads_[head_of(context.multiprocessor, k)];
+            if (void* p = use(context, publish(context, own, next, k, 1), k)) return p;
+            if (close_idle(context)) continue;
+            if (next == kNoSlab && certain && no_chunk) return nullptr;
+            platform::back_off(round);
         }
+        return nullptr;
     }
-    /// Draws the first ticket of an own slab and leaves the others to all.
-    HEAPWOOD_FN void* publish(const Context& context, Head& own, HeadWord next, SizeClass k) const {
-        if (next == kNoSlab) return nullptr;
+    /// Draws the first n tickets of an own slab and leaves the others to all.
+    HEAPWOOD_FN HeadWord publish(const Context& context, Head& own, HeadWord next, SizeClass k,
+                                 std::uint32_t n) const {
+        if (next == kNoSlab) return kNoSlab;
         Policy::pause();
         // Release: the slab, with all that its former users did to it.
-        const HeadWord old = word(own).exchange_acq_rel(next + 1);
-        if (start_of(old) != kNowhere) close(context, old, k);
-        return use(context, next, k);
+        const HeadWord old = word(own).exchange_acq_rel(next + n);
+        if (slab_of(old) != kNowhere) close(context, old, k);
+        return next;
     }
 
     /// A slab that was taken off its head keeps its tickets, if any are left, or gets new ones, if
     /// it has become roomy; else it is closed.
     HEAPWOOD_FN HeadWord renewed(const Context& context, HeadWord old, SizeClass k) const {
-        if (start_of(old) == kNowhere) return kNoSlab;
+        const std::uint32_t slab = slab_of(old);
+        if (slab == kNowhere) return kNoSlab;
         if (tickets_left(old, capacity_[k.number()]) > 0) return old;
-        const std::uint32_t at = cell_of(start_of(old));
         // Acquire: the bits that were set, and what was done to the pieces before.
-        const std::uint32_t used = state(at).load_acquire() & kCount;
-        if (!Policy::kRoomyFirst || used > part(k, Policy::kRoomy)) {
+        const std::uint32_t used = state(slab).load_acquire() & kCount;
+        if (used > (Policy::kRoomyFirst ? part(k, Policy::kRoomy) : 0)) {
             close(context, old, k);
             return kNoSlab;
         }
-        state(at).add_relaxed(tickets_for(used, part(k, Policy::kBusy), k));
-        return with_tickets(at, used, part(k, Policy::kBusy), k);
+        state(slab).add_relaxed(tickets_for(used, part(k, Policy::kBusy), k));
+        return with_tickets(slab, used, part(k, Policy::kBusy), k);
     }
     /// One of the closed slabs that are roomy, or else of the sparse ones. Looks at a few only, at
     /// others each time.
@@ -346,12 +399,16 @@ private:
         const std::uint32_t begin = cursor.load_relaxed();
         const std::uint32_t most = Policy::kLooks < cell_count_ ? Policy::kLooks : cell_count_;
         cursor.store_relaxed(begin + most < cell_count_ ? begin + most : 0);
-        return opened_among(k, begin, most, part(k, Policy::kRoomy), part(k, Policy::kBusy));
+        bool certain;
+        return opened_among(k, begin, most, part(k, Policy::kRoomy), part(k, Policy::kBusy),
+                            certain);
     }
     /// One of so many cells' closed slabs of that class with at most `roomy` pieces in use, with
-    /// tickets for `busy` in all; one with more than the sparse have, if possible.
-    HEAPWOOD_FN HeadWord opened_among(SizeClass k, std::uint32_t begin, std::uint32_t looks,
-                                      std::uint32_t roomy, std::uint32_t busy) const {
+    /// tickets for `busy` in all; one with more than the sparse have, if possible. `certain`
+    /// becomes false if there was one that is open, or that another was quicker to open.
+    HEAPWOOD_NOINLINE HeadWord opened_among(SizeClass k, std::uint32_t begin, std::uint32_t looks,
+                                            std::uint32_t roomy, std::uint32_t busy,
+                                            bool& certain) const {
         std::uint32_t sparse = kNowhere;
         for (std::uint32_t i = 0; i < looks; i += kBatch) {
             std::uint32_t seen[kBatch];
@@ -361,17 +418,21 @@ private:
             }
             HEAPWOOD_UNROLL_ALL
             for (std::uint32_t j = 0; j < kBatch; ++j) {
-                if ((seen[j] & ~kCount) != closed(k) || (seen[j] & kCount) > roomy) continue;
-                const std::uint32_t at = wrapped(begin + i + j);
+                if ((seen[j] & ~(kCount | kOpen)) != closed(k)) continue;
+                if ((seen[j] & kOpen) != 0) certain = false;
+                if ((seen[j] & kOpen) != 0 || (seen[j] & kCount) > roomy) continue;
+                const std::uint32_t slab = wrapped(begin + i + j);
                 if ((seen[j] & kCount) <= part(k, Policy::kSparse)) {
-                    sparse = at;
+                    sparse = slab;
                     continue;
                 }
-                const HeadWord w = opened(at, seen[j], busy, k);
+                const HeadWord w = opened(slab, seen[j], busy, k);
                 if (w != kNoSlab) return w;
+                certain = false;
             }
         }
         if (sparse == kNowhere) return kNoSlab;
+        certain = false;
         const std::uint32_t seen = state(sparse).load_relaxed();
         const bool same = (seen & ~kCount) == closed(k) && (seen & kCount) <= roomy;
         return same ? opened(sparse, seen, busy, k) : kNoSlab;
@@ -380,15 +441,15 @@ private:
         return at < cell_count_ ? at : at - cell_count_;
     }
     /// Opens a closed slab, if its state is what was seen.
-    HEAPWOOD_FN HeadWord opened(std::uint32_t at, std::uint32_t seen, std::uint32_t busy,
+    HEAPWOOD_FN HeadWord opened(std::uint32_t slab, std::uint32_t seen, std::uint32_t busy,
                                 SizeClass k) const {
         const std::uint32_t used = seen & kCount;
         Policy::pause();
-        // Acquire: its start, its clear bits, and what was done to the pieces before.
-        if (!state(at).cas_acquire(seen, (seen | kOpen) + tickets_for(used, busy, k))) {
+        // Acquire: its clear bits, and what was done to the pieces before.
+        if (!state(slab).cas_acquire(seen, (seen | kOpen) + tickets_for(used, busy, k))) {
             return kNoSlab;
         }
-        return with_tickets(at, used, busy, k);
+        return with_tickets(slab, used, busy, k);
     }
     /// How many tickets a slab gets when `used` of its pieces are in use: all if none, else so many
     /// that not more than `busy` will be.
@@ -397,42 +458,40 @@ private:
         return used == 0 ? capacity_[k.number()] : busy - used;
     }
     /// The head of an open slab to which so many tickets have been given.
-    HEAPWOOD_FN HeadWord with_tickets(std::uint32_t at, std::uint32_t used, std::uint32_t busy,
+    HEAPWOOD_FN HeadWord with_tickets(std::uint32_t slab, std::uint32_t used, std::uint32_t busy,
                                       SizeClass k) const {
-        const std::uint32_t start = start_word(at).load_relaxed();
-        if (used > 0) return make_head(start, kSearched + capacity_[k.number()] - (busy - used));
-        clear_bits(at, k);
-        return make_head(start, 0);
+        if (used > 0) return make_head(slab, kSearched + capacity_[k.number()] - (busy - used));
+        clear_bits(slab, k);
+        return make_head(slab, 0);
     }
-    /// A slab of new memory.
-    HEAPWOOD_FN HeadWord fresh(const Context& context, SizeClass k) const {
-        void* p = pool_.list().allocate(context, std::size_t{1} << slab_shift_);
+    /// A slab of new memory. `full` as the list says.
+    HEAPWOOD_FN HeadWord fresh(const Context& context, SizeClass k, bool& full) const {
+        void* p = pool_.list().allocate_aligned(context, std::size_t{1} << slab_shift_, full);
         if (p == nullptr) return kNoSlab;
-        const auto start = static_cast<std::uint32_t>(
-            static_cast<std::uint64_t>(static_cast<char*>(p) - memory_) >> granule_shift_);
-        start_word(cell_of(start)).store_relaxed(start);
-        // Release: its start, to whoever opens it again.
-        state(cell_of(start)).store_release(closed(k) | kOpen | capacity_[k.number()]);
-        return make_head(start, 0);
+        const auto slab = static_cast<std::uint32_t>(
+            static_cast<std::uint64_t>(static_cast<char*>(p) - memory_) >> slab_shift_);
+        // Relaxed: what the list has passed on goes on to others by the head.
+        state(slab).store_relaxed(closed(k) | kOpen | capacity_[k.number()]);
+        return make_head(slab, 0);
     }
 
     /// Closes a slab that the caller has taken off its head.
     HEAPWOOD_FN void close(const Context& context, HeadWord old, SizeClass k) const {
-        const std::uint32_t at = cell_of(start_of(old));
+        const std::uint32_t slab = slab_of(old);
         const std::uint32_t left = tickets_left(old, capacity_[k.number()]);
         // Relaxed: whoever searches it has its ticket from one who has acquired the state. Where
         // nothing is in use, nobody will search.
-        if (left > 0 && (old & kSearched) == 0 && (state(at).load_relaxed() & kCount) != left) {
+        if (left > 0 && (old & kSearched) == 0 && (state(slab).load_relaxed() & kCount) != left) {
             for (std::uint32_t n = capacity_[k.number()] - left; n < capacity_[k.number()];) {
                 const std::uint32_t end = platform::round_up(n + 1, 32U);
-                bits(at, n / 32).set_relaxed(~0U << n % 32 & past_bits(end, k));
+                bits(slab, n / 32).set_relaxed(~0U << n % 32 & past_bits(end, k));
                 n = end;
             }
         }
         Policy::pause();
         // Release: the bits, to whoever opens it.
-        const std::uint32_t now = state(at).sub_release(kOpen + left) - (kOpen + left);
-        if ((now & kCount) == 0) retire(context, at, now);
+        const std::uint32_t now = state(slab).sub_release(kOpen + left) - (kOpen + left);
+        if ((now & kCount) == 0) retire(context, slab, now);
     }
     /// The bits below piece `end`'s in the word before it, of pieces that there are.
     HEAPWOOD_INLINE std::uint32_t past_bits(std::uint32_t end, SizeClass k) const {
@@ -445,12 +504,12 @@ private:
         for (std::uint32_t i = 0; i < kClasses * (head_mask_ + 1); ++i) {
             const SizeClass k(i / (head_mask_ + 1));
             const HeadWord w = word(heads_[i]).load_relaxed();
-            if (start_of(w) == kNowhere) continue;
+            if (slab_of(w) == kNowhere) continue;
             const std::uint32_t left = tickets_left(w, capacity_[k.number()]);
-            if ((state(cell_of(start_of(w))).load_relaxed() & kCount) != left) continue;
+            if ((state(slab_of(w)).load_relaxed() & kCount) != left) continue;
             Policy::pause();
             const HeadWord old = word(heads_[i]).exchange_acq_rel(kNoSlab);
-            if (start_of(old) == kNowhere) continue;
+            if (slab_of(old) == kNowhere) continue;
             close(context, old, k);
             any = true;
         }
@@ -463,7 +522,7 @@ private:
     Pool pool_;
     char* memory_;
     Head* heads_;
-    Cell* cells_;
+    std::uint32_t* states_;
     std::uint32_t* bitmaps_;
     std::uint32_t* cursors_;
     std::uint32_t capacity_[kClasses];  // pieces of a slab
@@ -471,7 +530,6 @@ private:
     std::uint32_t head_mask_;
     std::uint32_t cell_count_;
     std::uint32_t slab_shift_;
-    std::uint32_t granule_shift_;
 };
 
 }  // namespace heapwood::allocators::halloc

@@ -160,6 +160,19 @@ public:
         ref().fetch_or(v, detail::memory_order_relaxed);
 #endif
     }
+    /// As set_relaxed, and a release.
+    HEAPWOOD_INLINE void set_release(T v) const {
+#if defined(__CUDA_ARCH__)
+        if constexpr (sizeof(T) == 4 && kScope == Scope::device) {
+            asm volatile(
+                "red.release.gpu.global.or.b32 [%0], %1;" ::"l"(__cvta_generic_to_global(&object_)),
+                "r"(static_cast<std::uint32_t>(v))
+                : "memory");
+            return;
+        }
+#endif
+        ref().fetch_or(v, detail::memory_order_release);
+    }
     /// Lowers the object to v if v is smaller; orders nothing.
     HEAPWOOD_INLINE void min_relaxed(T v) const {
 #if defined(__CUDACC__)

@@ -27,6 +27,15 @@ HEAPWOOD_INLINE unsigned floor_log2(std::uint64_t v) {
 #endif
 }
 
+/// The same of a word, in half the instructions of a GPU.
+HEAPWOOD_INLINE unsigned floor_log2(std::uint32_t v) {
+#if defined(__CUDA_ARCH__)
+    return 31U - static_cast<unsigned>(__clz(static_cast<int>(v)));
+#else
+    return 31U - static_cast<unsigned>(std::countl_zero(v));
+#endif
+}
+
 /// Smallest multiple of `multiple` (a power of two) that is not below v.
 template <class T>
 HEAPWOOD_INLINE constexpr T round_up(T v, T multiple) {

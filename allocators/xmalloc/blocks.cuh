@@ -19,6 +19,7 @@
 
 #include "allocators/allocator.cuh"
 #include "allocators/fallback.cuh"
+#include "allocators/kept_blocks.cuh"
 #include "allocators/platform/atomic.cuh"
 #include "allocators/platform/bits.cuh"
 #include "allocators/platform/warp.cuh"
@@ -34,6 +35,13 @@ namespace heapwood::allocators::xmalloc {
 /// Sizes of basic blocks, each twice the one before.
 inline constexpr std::uint32_t kLevels = 5;
 
+/// What is common to the queues of a level.
+struct Level {
+    std::uint32_t log2_slots;     ///< of each
+    std::uint32_t first_slot;     ///< of the first one
+    std::uint32_t in_superblock;  ///< blocks; 1: there are no superblocks
+};
+
 /// The handle that kernels use.
 template <class Policy>
 class Core {
@@ -43,12 +51,32 @@ public:
     HEAPWOOD_FN void* allocate(const Context& context, std::size_t bytes) const {
         if (bytes - 1 < largest_) {
             const std::uint32_t level = level_of(static_cast<std::uint32_t>(bytes));
+            if (keeps(context, level)) {
+                const std::uint32_t kept = KeptBlocks(*context.cache).take(level);
+                if (kept != 0) return address(kept);
+            }
             return allocate_block(context, level);
         }
         return bytes == 0 ? nullptr : allocate_large(context, bytes);
     }
     HEAPWOOD_FN void deallocate(const Context& context, void* p, std::size_t bytes) const {
-        if (p != nullptr) free(context, p, bytes);
+        if (p == nullptr) return;
+        if (bytes <= largest_) {
+            const std::uint32_t level = level_of(static_cast<std::uint32_t>(bytes));
+            if (keeps(context, level) && KeptBlocks(*context.cache).keep(level, number_of(p))) {
+                return;
+            }
+        }
+        free(context, p, bytes);
+    }
+    /// Returns the blocks that the caller keeps.
+    HEAPWOOD_FN void flush(const Context& context) const {
+        for (std::uint32_t level = 0; keeps(context, level); ++level) {
+            const KeptBlocks blocks(*context.cache);
+            while (const std::uint32_t kept = blocks.take(level)) {
+                free(context, address(kept), std::size_t{1} << (smallest_shift_ + level));
+            }
+        }
     }
     HEAPWOOD_FN std::uint64_t granted_bytes(const void* p, std::size_t bytes) const {
         return bytes > largest_ ? pool_.granted_bytes(p, bytes)
@@ -66,8 +94,14 @@ private:
     HEAPWOOD_INLINE std::uint32_t queue_of(std::uint32_t number, std::uint32_t level) const {
         return level * (queue_mask_ + 1) + (number & queue_mask_);
     }
-    HEAPWOOD_INLINE Fifo<Policy> queue(std::uint32_t i) const {
-        return Fifo<Policy>(ends_[i], slots_ + (std::uint64_t{i} << log2_slots_), log2_slots_);
+    HEAPWOOD_INLINE Fifo<Policy> queue(std::uint32_t i, std::uint32_t level) const {
+        const std::uint32_t log2_slots = levels_[level].log2_slots;
+        const std::uint64_t before = std::uint64_t{i & queue_mask_} << log2_slots;
+        return Fifo<Policy>(ends_[i], slots_ + levels_[level].first_slot + before, log2_slots);
+    }
+    /// Whether the caller keeps blocks of that level.
+    HEAPWOOD_INLINE bool keeps(const Context& context, std::uint32_t level) const {
+        return level < kept_levels_ && context.cache != nullptr;
     }
     /// Blocks are known to queues by their granule, plus 1.
     HEAPWOOD_INLINE char* address(std::uint32_t number) const {
@@ -83,13 +117,13 @@ private:
 
     HEAPWOOD_NOINLINE void* allocate_block(Context context, std::uint32_t level) const {
         const std::uint32_t own = queue_of(context.multiprocessor, level);
-        const std::uint32_t found = queue(own).pop();
+        const std::uint32_t found = queue(own, level).pop();
         return found != 0 ? address(found) : allocate_slowly(context, level);
     }
     HEAPWOOD_NOINLINE void free(Context context, void* p, std::size_t bytes) const {
         if (bytes > largest_) return pool_.deallocate(context, p, bytes);
         const std::uint32_t level = level_of(static_cast<std::uint32_t>(bytes));
-        if (queue(queue_of(context.multiprocessor, level)).push(number_of(p))) return;
+        if (queue(queue_of(context.multiprocessor, level), level).push(number_of(p))) return;
         pool_.list().deallocate(context, p, bytes);
     }
     HEAPWOOD_NOINLINE void* allocate_large(Context context, std::size_t bytes) const {
@@ -104,10 +138,11 @@ private:
         const std::uint32_t own = queue_of(context.multiprocessor, level);
         // A block that another multiprocessor has to spare.
         for (std::uint32_t i = 1; i <= Policy::kOthers && i <= queue_mask_; ++i) {
-            const std::uint32_t found = queue(queue_of(context.multiprocessor + i, level)).pop();
+            const std::uint32_t other = queue_of(context.multiprocessor + i, level);
+            const std::uint32_t found = queue(other, level).pop();
             if (found != 0) return address(found);
         }
-        if (in_superblock_ > 1) {
+        if (levels_[level].in_superblock > 1) {
             // 0: open; 1: taken; above: so many more requests are to do without a superblock, for
             // there was none, and to find that out takes long.
             const platform::AtomicRef lock(ends_[own].spare);
@@ -124,7 +159,7 @@ private:
                     break;
                 }
                 platform::back_off(attempt);
-                if (const std::uint32_t found = queue(own).pop()) return address(found);
+                if (const std::uint32_t found = queue(own, level).pop()) return address(found);
             }
         }
         const std::size_t bytes = std::size_t{1} << (smallest_shift_ + level);
@@ -137,11 +172,12 @@ private:
     HEAPWOOD_FN char* take_superblock(const Context& context, std::uint32_t to,
                                       std::uint32_t level) const {
         const std::size_t bytes = std::size_t{1} << (smallest_shift_ + level);
-        auto* first = static_cast<char*>(pool_.list().allocate_run(context, bytes, in_superblock_));
+        const std::uint32_t count = levels_[level].in_superblock;
+        auto* first = static_cast<char*>(pool_.list().allocate_run(context, bytes, count));
         if (first == nullptr) return nullptr;
-        for (std::uint32_t i = 1; i < in_superblock_; ++i) {
+        for (std::uint32_t i = 1; i < count; ++i) {
             char* p = first + i * bytes;
-            if (!queue(to).push(number_of(p))) pool_.list().deallocate(context, p, bytes);
+            if (!queue(to, level).push(number_of(p))) pool_.list().deallocate(context, p, bytes);
         }
         return first;
     }
@@ -150,10 +186,10 @@ private:
     HEAPWOOD_NOINLINE bool empty_queues(Context context) const {
         bool any = false;
         for (std::uint32_t i = 0; i < kLevels * (queue_mask_ + 1); ++i) {
-            const Fifo<Policy> from =
-                queue(queue_of(context.multiprocessor + i, i / (queue_mask_ + 1)));
+            const std::uint32_t level = i / (queue_mask_ + 1);
+            const Fifo<Policy> from = queue(queue_of(context.multiprocessor + i, level), level);
             // No more than it holds, even if others go on filling it.
-            for (std::uint32_t n = 0; n < 1U << log2_slots_; ++n) {
+            for (std::uint32_t n = 0; n < 1U << levels_[level].log2_slots; ++n) {
                 const std::uint32_t found = from.pop();
                 if (found == 0) break;
                 pool_.list().deallocate(context, address(found), 0);
@@ -167,11 +203,11 @@ private:
     char* memory_;
     FifoEnds* ends_;
     FifoSlot* slots_;
-    std::uint32_t log2_slots_;
+    Level levels_[kLevels];
     std::uint32_t queue_mask_;      // of a level
     std::uint32_t smallest_shift_;  // log2 of the bytes of the smallest block, and of a granule
     std::uint32_t largest_;         // bytes of the largest block
-    std::uint32_t in_superblock_;   // blocks; 1: there are no superblocks
+    std::uint32_t kept_levels_;     // of which callers keep blocks
 };
 
 }  // namespace heapwood::allocators::xmalloc

@@ -8,9 +8,12 @@
 #include <optional>
 #include <vector>
 
+#include "allocators/cfmmalloc.cuh"
 #include "allocators/circular/layout.h"
 #include "allocators/cmalloc.cuh"
 #include "allocators/heap.h"
+#include "tests/allocators/bodies.h"
+#include "tests/seed.h"
 
 namespace heapwood::allocators {
 
@@ -80,6 +83,74 @@ TEST(CircularLayout, UniformChunksOrNone) {
     EXPECT_EQ(presplit(1024, 4, 4100, Presplit::uniform),
               (std::vector<std::uint32_t>{0, 257, 514, 771}));
     EXPECT_EQ(presplit(1024, 4, 4100, Presplit::none), std::vector<std::uint32_t>{0});
+}
+
+struct ByUnits {
+    static constexpr std::uint32_t kSmallestShare = 8;
+    static constexpr std::uint32_t kSmallestStretch = 1;
+    static constexpr std::uint32_t kStretches = 32;
+    static constexpr std::uint32_t kStretchesTogether = 4;
+};
+
+TEST(CircularLayout, CutsSharesAtMultiplesOfAUnit) {
+    // 1000 granules are 62 units of 16. Six times 9 granules need 4 of them; of 3 shares of 19
+    // half are 8 groups of 1 unit, of 4 stretches each.
+    const circular::Shares s = circular::cut_shares<ByUnits>(1000, 4, 128, 3, 16);
+    EXPECT_EQ(s.begin, 4 * 16U);
+    EXPECT_EQ(s.count, 3U);
+    EXPECT_EQ(s.size, 19 * 16U);
+    EXPECT_EQ(s.stretches, 32U);
+    EXPECT_EQ(s.stretch_size, 4U);
+}
+
+/// Blocks at multiples of their size among others, taken and freed at random.
+TEST(Circular, AlignsBlocksIfAsked) {
+    constexpr std::uint64_t kPool = 256 * 1024;
+    constexpr std::uint64_t kAligned = 2048;
+    tests::Dice dice{tests::test_seed()};
+    const CFMMalloc pool({.bytes = kPool, .multiprocessors = 2});
+    const auto ref = pool.ref();
+    const char* begin = nullptr;
+    struct Block {
+        char* p;
+        std::uint64_t bytes;
+    };
+    std::vector<Block> blocks;
+    std::uint64_t aligned = 0;
+    std::uint64_t in_front = 0;
+    for (unsigned i = 0; i < 20000; ++i) {
+        const auto who = static_cast<std::uint32_t>(dice.below(4));
+        if (blocks.size() > dice.below(200)) {
+            std::swap(blocks[dice.below(blocks.size())], blocks.back());
+            ref.deallocate({who, who}, blocks.back().p, blocks.back().bytes);
+            blocks.pop_back();
+            continue;
+        }
+        const bool align = dice.below(2) == 0;
+        const std::uint64_t bytes = align ? kAligned : dice.size(kAligned);
+        bool full;
+        auto* p = static_cast<char*>(align ? ref.allocate_aligned({who, who}, bytes, full)
+                                           : ref.allocate({who, who}, bytes));
+        if (begin == nullptr) begin = ref.address(0);
+        if (p == nullptr) continue;
+        if (align) {
+            ASSERT_EQ((p - begin) % static_cast<std::ptrdiff_t>(kAligned), 0);
+            ASSERT_GE(ref.granted_bytes(p, bytes), bytes);
+            ++aligned;
+        }
+        for (const Block& b : blocks) {
+            ASSERT_TRUE(p + bytes <= b.p || b.p + b.bytes <= p) << "overlap";
+            in_front += align && b.p + b.bytes + 16 <= p && p - b.p < 2048 ? 1 : 0;
+        }
+        blocks.push_back({p, bytes});
+    }
+    EXPECT_GT(aligned, 2000U);
+    EXPECT_GT(in_front, 100U) << "hardly ever was a chunk cut in front";
+    std::uint64_t used = 0;
+    pool.for_each_region([&](const Region& r) { used += r.allocated ? 1 : 0; });
+    EXPECT_EQ(used, blocks.size());
+    for (const Block& b : blocks) ref.deallocate({}, b.p, b.bytes);
+    EXPECT_NE(ref.allocate({}, kPool), nullptr) << "the pool is not whole";
 }
 
 TEST(Circular, FreshPoolIsSplitBeforehand) {

@@ -4,9 +4,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <cstdint>
+#include <functional>
 #include <random>
 #include <set>
+#include <thread>
 #include <vector>
 
 #include "allocators/halloc.cuh"
@@ -25,6 +29,12 @@ using allocators::HallocPolicy;
 using allocators::PoolConfig;
 using allocators::Region;
 using allocators::halloc::SizeClass;
+
+/// Any warp of a GPU with 132 multiprocessors.
+Context caller_of(Dice& dice) {
+    return {static_cast<std::uint32_t>(dice.below(132)),
+            static_cast<std::uint32_t>(dice.below(10000))};
+}
 
 // ---------------------------------------------------------------- classes
 
@@ -49,6 +59,12 @@ TEST(HallocClasses, AreThePublishedOnesAtMultiplesOf16) {
 }
 
 // ---------------------------------------------------------------- slabs, by one thread
+
+/// As published: rather than an empty slab one with pieces in use is opened.
+struct RoomyFirstPolicy : HallocPolicy {
+    static constexpr bool kRoomyFirst = true;
+};
+using RoomyFirst = allocators::BasicHalloc<RoomyFirstPolicy>;
 
 /// A pool of 256 slabs of 1 KiB, with pieces of up to 64 bytes and two heads for each class.
 class HallocTest : public ::testing::Test {
@@ -87,8 +103,8 @@ protected:
         ref_.deallocate(caller(0), all, kPool);
     }
 
-    Halloc pool_{PoolConfig{.bytes = kPool, .multiprocessors = 2}};
-    Halloc::Ref ref_ = pool_.ref();
+    RoomyFirst pool_{PoolConfig{.bytes = kPool, .multiprocessors = 2}};
+    RoomyFirst::Ref ref_ = pool_.ref();
 };
 
 TEST_F(HallocTest, HandsAnEmptySlabOutToTheLastPiece) {
@@ -136,7 +152,7 @@ TEST_F(HallocTest, ReplacesAHeadThatIsNotRoomy) {
 
 TEST_F(HallocTest, OpensARoomySlabAgain) {
     // Of so few slabs all are looked at.
-    const Halloc pool(PoolConfig{.bytes = 32 * kSlab});
+    const RoomyFirst pool(PoolConfig{.bytes = 32 * kSlab});
     ref_ = pool.ref();
     const auto first = take(kPieces);
     const auto second = take(kPieces);
@@ -155,7 +171,7 @@ TEST_F(HallocTest, OpensARoomySlabAgain) {
 TEST_F(HallocTest, LeavesSparseSlabsAloneIfItCan) {
     // Of 64 pieces one is 2 %. Whichever of the two slabs is sparse, the other one is opened.
     for (const bool first_is_sparse : {true, false}) {
-        const Halloc pool(PoolConfig{.bytes = 32 * kSlab});
+        const RoomyFirst pool(PoolConfig{.bytes = 32 * kSlab});
         ref_ = pool.ref();
         std::vector<void*> pieces;
         for (unsigned i = 0; i < 3 * 64; ++i) pieces.push_back(ref_.allocate(caller(0), 16));
@@ -223,6 +239,25 @@ TEST_F(HallocTest, ReturnsIdleHeadsToWhoeverNeedsThem) {
     expect_whole();
 }
 
+TEST(Halloc, PrefersAnEmptySlab) {
+    const Halloc pool(PoolConfig{.bytes = 65536});
+    const auto ref = pool.ref();
+    std::vector<char*> pieces;
+    for (unsigned i = 0; i < 16; ++i) pieces.push_back(static_cast<char*>(ref.allocate({}, 64)));
+    for (unsigned i = 0; i < 15; ++i) ref.deallocate({}, pieces[i], 64);
+    char* p = static_cast<char*>(ref.allocate({}, 64));
+    EXPECT_TRUE(p < pieces[0] || p >= pieces[0] + 1024);
+    // An empty head is as good as another slab.
+    for (unsigned i = 0; i < 15; ++i) ref.allocate({}, 64);
+    ref.deallocate({}, pieces[15], 64);
+    const Halloc other(PoolConfig{.bytes = 65536});
+    const auto r = other.ref();
+    pieces.clear();
+    for (unsigned i = 0; i < 16; ++i) pieces.push_back(static_cast<char*>(r.allocate({}, 64)));
+    for (char* q : pieces) r.deallocate({}, q, 64);
+    EXPECT_EQ(r.allocate({}, 64), pieces[0]);
+}
+
 TEST(Halloc, SizesSlabsByThePool) {
     const auto slab = [](std::uint64_t pool, std::uint32_t multiprocessors) {
         const Halloc h(PoolConfig{.bytes = pool, .multiprocessors = multiprocessors});
@@ -235,6 +270,20 @@ TEST(Halloc, SizesSlabsByThePool) {
     EXPECT_EQ(slab(std::uint64_t{4} << 30, 132), 1U << 20) << "16 for each multiprocessor";
     EXPECT_EQ(slab(64 << 20, 1), 1U << 16) << "1024 slabs";
     EXPECT_EQ(slab(16384, 1), 1024U) << "no smaller than that";
+}
+
+/// With as many multiprocessors as a GPU has, of which each has a share of the list.
+TEST(Halloc, HandsThePoolOutToTheLastSlab) {
+    constexpr std::uint64_t kPool = 4 << 20;
+    for (const std::size_t bytes : {16U, 64U, 128U, 256U}) {
+        const Halloc pool(
+            PoolConfig{.bytes = kPool, .largest_request = bytes, .multiprocessors = 132});
+        const auto ref = pool.ref();
+        std::uint64_t given = 0;
+        Dice dice{bytes};
+        while (ref.allocate(caller_of(dice), bytes) != nullptr) given += bytes;
+        EXPECT_GE(given, kPool * 99 / 100) << bytes;
+    }
 }
 
 TEST(Halloc, HandsLargeRequestsToCudaIfAsked) {
@@ -333,7 +382,49 @@ TEST(HallocInterleaving, AHeadIsClosedWithTicketsLeft) {
 }
 
 using StallingHalloc = allocators::BasicHalloc<Stalling<HallocPolicy>>;
-[[maybe_unused]] const bool kEnlisted = enlist<StallingHalloc, SerialMachine>("stalling_halloc");
+/// Lanes always act for one another, in groups of one.
+struct CrowdedPolicy : HallocPolicy {
+    static bool is_crowded() { return true; }
+};
+using CrowdedHalloc = allocators::BasicHalloc<CrowdedPolicy>;
+
+[[maybe_unused]] const bool kEnlisted = enlist<StallingHalloc, SerialMachine>("stalling_halloc") &&
+                                        enlist<CrowdedHalloc, SerialMachine>("crowded_halloc") &&
+                                        enlist<RoomyFirst, SerialMachine>("roomy_first_halloc");
+
+/// Sleeps where slabs are taken off their heads, opened and closed.
+struct SleepyPolicy : HallocPolicy {
+    static void pause() {
+        thread_local Dice dice{std::hash<std::thread::id>()(std::this_thread::get_id())};
+        if (dice.below(16) == 0) std::this_thread::sleep_for(std::chrono::microseconds(20));
+    }
+};
+
+/// Threads that need a sixteenth of the pool together, all of one class, and stall again and again
+/// while they hold a slab, or the lock of a head.
+TEST(HallocHerd, IsServedWhileThereIsRoom) {
+    constexpr std::uint64_t kSlabs = 256;
+    constexpr std::uint64_t kThreads = 16;
+    const allocators::BasicHalloc<SleepyPolicy> pool(PoolConfig{.bytes = kSlabs * 1024});
+    const auto ref = pool.ref();
+    for (unsigned round = 0; round < 3; ++round) {
+        std::atomic<std::uint64_t> refused{0};
+        std::vector<std::thread> threads;
+        for (std::uint32_t t = 0; t < kThreads; ++t) {
+            threads.emplace_back([&, t] {
+                std::vector<void*> pieces;
+                for (std::uint64_t i = 0; i < kSlabs / kThreads; ++i) {
+                    pieces.push_back(ref.allocate({t, t}, 64));
+                    if (pieces.back() == nullptr) refused.fetch_add(1);
+                }
+                for (void* p : pieces) ref.deallocate({t, t}, p, 64);
+            });
+        }
+        for (std::thread& t : threads) t.join();
+        EXPECT_EQ(refused.load(), 0U);
+    }
+    EXPECT_NE(ref.allocate({}, kSlabs * 1024), nullptr);
+}
 
 }  // namespace
 

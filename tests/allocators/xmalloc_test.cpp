@@ -15,6 +15,7 @@
 
 #include "allocators/adaptors/adaptor.h"
 #include "allocators/xmalloc.cuh"
+#include "tests/allocators/cached.h"
 #include "tests/allocators/fixture.h"
 #include "tests/allocators/interleaving.h"
 #include "tests/allocators/published_stress.h"
@@ -270,6 +271,24 @@ TEST(XMalloc, EmptiesItsQueuesWhenThePoolIsFull) {
     ref.deallocate({}, all, pool.pool_bytes());
 }
 
+/// With as many multiprocessors as a GPU has, of which each has a share of the list.
+TEST(XMalloc, HandsThePoolOutToTheLastBlock) {
+    constexpr std::uint64_t kPool = 16 << 20;
+    for (const std::size_t bytes : {512U, 1024U, 2048U, 4096U, 8192U}) {
+        const XMalloc pool(
+            PoolConfig{.bytes = kPool, .largest_request = bytes, .multiprocessors = 132});
+        const auto ref = pool.ref();
+        std::uint64_t given = 0;
+        Dice dice{bytes};
+        while (ref.allocate({static_cast<std::uint32_t>(dice.below(132)),
+                             static_cast<std::uint32_t>(dice.below(10000))},
+                            bytes) != nullptr) {
+            given += bytes;
+        }
+        EXPECT_GE(given, kPool * 99 / 100) << bytes;
+    }
+}
+
 TEST(XMalloc, ReturnsABlockWhoseQueueIsFull) {
     const XMalloc pool(PoolConfig{.bytes = 64 << 20});
     const auto ref = pool.ref();
@@ -283,6 +302,45 @@ TEST(XMalloc, ReturnsABlockWhoseQueueIsFull) {
     });
     EXPECT_LE(blocks_free, 256U) << "those in the queue; the others have become one";
     EXPECT_GE(blocks_free, 250U);
+}
+
+TEST(XMalloc, KeepsForItsCallerWhatItHasFreedLast) {
+    const XMalloc pool(PoolConfig{.bytes = 64 << 20});
+    const auto ref = pool.ref();
+    allocators::CallerCache cache{};
+    const allocators::Context caller{0, 0, &cache};
+    std::vector<void*> blocks;
+    for (unsigned i = 0; i < 3; ++i) blocks.push_back(ref.allocate(caller, 8192));
+    for (void* p : blocks) ref.deallocate(caller, p, 8192);
+    EXPECT_EQ(ref.allocate(caller, 4097), blocks[1]);
+    EXPECT_EQ(ref.allocate(caller, 8192), blocks[0]);
+    ref.deallocate(caller, blocks[0], 8192);
+    EXPECT_EQ(allocated(pool), 2U * 8192);
+    ref.deallocate(caller, blocks[1], 8192);
+    flush(ref, caller);
+    EXPECT_EQ(allocated(pool), 0U);
+}
+
+/// Of a small pool the queues have so little that a superblock of 16 would not fit.
+TEST(XMalloc, TakesNoMoreBlocksThanTheQueueHolds) {
+    const XMalloc pool(PoolConfig{.bytes = 1 << 20, .multiprocessors = 16});
+    const auto ref = pool.ref();
+    const auto regions = [&pool] {
+        std::uint64_t count = 0;
+        pool.for_each_region([&](const Region& r) { count += r.size == 2048 ? 1 : 0; });
+        return count;
+    };
+    const std::uint64_t before = regions();
+    void* p = ref.allocate({}, 2048);
+    const std::uint64_t blocks = regions() - before;
+    EXPECT_GT(blocks, 1U);
+    EXPECT_LT(blocks, 16U);
+    std::set<void*> queued;
+    for (std::uint64_t i = 1; i < blocks; ++i) queued.insert(ref.allocate({}, 2048));
+    EXPECT_EQ(regions() - before, blocks) << "what was taken beyond the request is in the queue";
+    EXPECT_EQ(allocated(pool), blocks * 2048);
+    for (void* q : queued) ref.deallocate({}, q, 2048);
+    ref.deallocate({}, p, 2048);
 }
 
 TEST(XMalloc, HandsLargeRequestsToCudaIfAsked) {
@@ -329,6 +387,8 @@ public:
 using StallingXMalloc = allocators::BasicXMalloc<Stalling<XMallocPolicy>>;
 [[maybe_unused]] const bool kEnlisted =
     enlist<Buffers<XMallocPolicy>, SerialMachine>("xmalloc_buffers") &&
+    enlist<Cached<XMalloc>, SerialMachine>("cached_xmalloc") &&
+    enlist<Cached<XMalloc>, LockstepMachine>("cached_xmalloc") &&
     enlist<StallingXMalloc, SerialMachine>("stalling_xmalloc");
 
 }  // namespace

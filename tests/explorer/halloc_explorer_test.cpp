@@ -29,9 +29,12 @@ namespace {
 /// Less patience, and fewer tries, than would be good for anything but a short exploration.
 struct ShortPolicy : allocators::HallocPolicy {
     static constexpr std::uint32_t kPatience = 1;
+    static constexpr std::uint32_t kRounds = 4;
     static constexpr std::uint32_t kTries = 1;
     static constexpr std::uint32_t kLooks = 8;
     static constexpr std::uint32_t kStretches = 1;
+    static constexpr std::uint32_t kStretchesTogether = 1;
+    static constexpr bool kRoomyFirst = true;
 };
 constexpr std::size_t kPoolBytes = 16384;
 constexpr std::size_t kPieceBytes = 64;

@@ -134,6 +134,8 @@ struct AloneBody {
         require(a.or_acq_rel(5) == 42 && a.and_acq_rel(~T{8}) == 47 && a.load_relaxed() == 39);
         require(a.and_acquire(~T{4}) == 39 && a.load_relaxed() == 35);
         require(a.or_release(12) == 35 && a.and_acq_rel(~T{8}) == 47 && a.load_relaxed() == 39);
+        a.set_release(8);
+        require(a.and_acq_rel(~T{8}) == 47 && a.load_relaxed() == 39);
         a.set_relaxed(8);
         require(a.add_acquire(-T{4}) == 47 && a.load_relaxed() == 43);
         require(a.add_acquire(5) == 43 && a.sub_release(5) == 48 && a.load_relaxed() == 43);

@@ -27,8 +27,11 @@ TEST(Bits, PopcountAndLog) {
         unsigned log = 0;
         for (std::uint64_t rest = v; rest > 1; rest /= 2) ++log;
         EXPECT_EQ(floor_log2(v), log) << v;
+        if (log < 32) {
+            EXPECT_EQ(floor_log2(static_cast<std::uint32_t>(v)), log) << v;
+        }
     }
-    EXPECT_EQ(floor_log2(1), 0U);
+    EXPECT_EQ(floor_log2(std::uint64_t{1}), 0U);
     EXPECT_EQ(floor_log2(~std::uint64_t{0}), 63U);
     EXPECT_EQ(popcount(0), 0U);
     EXPECT_EQ(popcount(~0U), 32U);

@@ -64,6 +64,7 @@ public:
     }
     void count_relaxed(T v, Site s = Site::current()) const { update(add, v, Order::relaxed, s); }
     void set_relaxed(T v, Site s = Site::current()) const { update(set, v, Order::relaxed, s); }
+    void set_release(T v, Site s = Site::current()) const { update(set, v, Order::release, s); }
     void min_relaxed(T v, Site s = Site::current()) const { update(least, v, Order::relaxed, s); }
     void max_relaxed(T v, Site s = Site::current()) const { update(most, v, Order::relaxed, s); }
 

@@ -49,6 +49,7 @@ struct Traits {
 struct CallerCache {
     std::uint64_t open;
     std::uint32_t spare;
+    std::uint64_t pages[14];
 };
 
 /// Who calls: hints for spreading the load, never needed for correctness.

@@ -3,15 +3,16 @@
 /// 2020 ("Ouroboros: virtualized queues for dynamic memory management on GPUs").
 ///
 /// A queue holds pages: an allocation takes one, a free puts it back. A class that finds its queue
-/// empty gives the pages of its open chunk one by one, and opens another chunk when that is used
-/// up. Pages do not return to their chunk, nor chunks to the pool, until memory runs out. The queue
-/// is an array used as a ring (ouroboros/standard_queue.cuh), beside the pool: 4 bytes for each
-/// page that the pool can have, of each class, at most kMostEntries a class: half of a pool below
-/// 512 MiB, in all.
+/// empty gives the pages of its open chunks one by one, and opens others when these are used up.
+/// Pages do not return to their chunk, nor chunks to the pool, until memory runs out. The queue is
+/// an array used as a ring (ouroboros/standard_queue.cuh), beside the pool: 4 bytes for each page
+/// that the pool can have, of each class, at most kMostEntries a class: half of a pool of up to 128
+/// MiB, in all.
 ///
 /// Published: chunks of 8 KiB, pages of 16 bytes to 8 KiB, 8 Mi entries a queue (kMostEntries).
 /// Concurrency: ouroboros/core.cuh and the queue's file. An allocation takes three atomic
-/// operations one after the other (semaphore, ticket, entry), a free as many.
+/// operations one after the other (semaphore, ticket, entry), a free two (ticket, entry), or three
+/// where a queue has not a place for all pages; once for all lanes that call together.
 ///
 /// **Against the original**, beside what all six do otherwise (ouroboros/pool.cuh):
 /// - A queue that is full, which is a trap in the original: the page becomes free in its chunk's

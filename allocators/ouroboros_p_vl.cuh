@@ -4,15 +4,16 @@
 /// GPUs").
 ///
 /// A queue holds pages: an allocation takes one, a free puts it back. A class that finds its queue
-/// empty gives the pages of its open chunk one by one, and opens another chunk when that is used
-/// up. Pages do not return to their chunk, nor chunks to the pool, until memory runs out. The queue
+/// empty gives the pages of its open chunks one by one, and opens others when these are used up.
+/// Pages do not return to their chunk, nor chunks to the pool, until memory runs out. The queue
 /// lies in chunks of the pool itself, which are linked to a list (ouroboros/virtual_queue.cuh,
 /// ListMap in virtual_maps.cuh). It takes a chunk for every 2048 entries that it holds, and gives
 /// it back once they are taken.
 ///
 /// Published: chunks of 8 KiB, pages of 16 bytes to 8 KiB, queues of any length. Concurrency:
 /// ouroboros/core.cuh and the queue's file. An allocation takes three atomic operations one after
-/// the other (semaphore, ticket, entry; and a look at the list), a free as many.
+/// the other (semaphore, ticket, count in the chunk; and looks at the list and at the entry), a
+/// free two (semaphore, ticket; and a look at the list); once for all lanes that call together.
 ///
 /// **Against the original**, beside what all six do otherwise (ouroboros/pool.cuh):
 /// - A queue that cannot have another chunk, which is a trap in the original: the page becomes free

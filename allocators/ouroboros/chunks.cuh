@@ -60,9 +60,19 @@ private:
     std::uint64_t word_;
 };
 
+/// What is known of the list behind the chunks. Zero at first.
+struct alignas(64) ListWords {
+    std::uint64_t changes;  ///< how often it has given a block, or got one back
+    std::uint64_t empty;    ///< `changes` before a search that found no chunk, plus 1
+    std::uint32_t taken;    ///< chunks that it has given and not got back
+    std::uint32_t no_runs;  ///< 1: there were no chunks side by side
+};
+
 /// The list behind the chunks; a granule of it is a chunk.
 struct ListPolicy : circular::HintPerMultiprocessor {
     using Headers = circular::FusedHeaders;
+    /// Always split: what is left of a run of chunks would be no chunk, and lost.
+    static constexpr std::uint32_t kMaxFragmentation = 1;
     static constexpr std::uint32_t kSmallestShare = 16;
     static constexpr std::uint32_t kSmallestStretch = 4;
     static constexpr Traits traits() {
@@ -85,15 +95,15 @@ public:
 
     Chunks() = default;
     /// `states` and `masks` have room for all chunks (Geometry::mask_words() each); `states` and
-    /// `taken` are zero.
+    /// `words` are zero.
     Chunks(const List& list, const Geometry& geometry, std::uint64_t* states, std::uint32_t* masks,
-           std::uint32_t* taken)
+           ListWords* words)
         : list_(list.ref()),
           geometry_(geometry),
           pool_(list_.address(0)),
           states_(states),
           masks_(masks),
-          taken_(taken) {}
+          words_(words) {}
 
     HEAPWOOD_INLINE const Geometry& geometry() const { return geometry_; }
     HEAPWOOD_INLINE const typename List::Ref& list() const { return list_; }
@@ -114,19 +124,73 @@ public:
     }
     /// How many chunks have been taken and not been returned.
     HEAPWOOD_INLINE std::uint32_t taken() const {
-        return platform::AtomicRef<std::uint32_t>(*taken_).load_relaxed();
+        return platform::AtomicRef<std::uint32_t>(words_->taken).load_relaxed();
+    }
+    /// A number that grows whenever a block is taken from the list or returned. Acquire: what had
+    /// been returned.
+    HEAPWOOD_INLINE std::uint64_t changes() const {
+        return platform::AtomicRef<std::uint64_t>(words_->changes).load_acquire();
+    }
+    /// Whether a search of the whole list has found no chunk, and nothing has changed since. Such a
+    /// search takes milliseconds, so that one thread's outcome serves all.
+    HEAPWOOD_INLINE bool are_exhausted() const {
+        const std::uint64_t empty =
+            platform::AtomicRef<std::uint64_t>(words_->empty).load_relaxed();
+        return changes() + 1 == empty;
     }
 
     /// A chunk for the caller alone, or kNone.
     HEAPWOOD_NOINLINE std::uint32_t take_chunk(Context context) const {
-        void* p = list_.allocate(context, std::size_t{1} << geometry_.chunk_shift);
+        void* p = take_block(context, std::size_t{1} << geometry_.chunk_shift);
         if (p == nullptr) return kNone;
-        platform::AtomicRef<std::uint32_t>(*taken_).count_relaxed(1);
+        platform::AtomicRef<std::uint32_t>(words_->taken).count_relaxed(1);
         return geometry_.chunk_of(unit(p));
     }
+    /// The first of `count` chunks side by side, or kNone. Tried until there are none.
+    HEAPWOOD_NOINLINE std::uint32_t take_run(Context context, std::uint32_t count) const {
+        const platform::AtomicRef<std::uint32_t> no_runs(words_->no_runs);
+        if (no_runs.load_relaxed() != 0) return kNone;
+        void* p = list_.allocate_run(context, std::size_t{1} << geometry_.chunk_shift, count);
+        if (p == nullptr) {
+            no_runs.store_relaxed(1);
+            return kNone;
+        }
+        platform::AtomicRef<std::uint64_t>(words_->changes).count_relaxed(1);
+        platform::AtomicRef<std::uint32_t>(words_->taken).count_relaxed(count);
+        return geometry_.chunk_of(unit(p));
+    }
+    /// Chunks side by side may have been returned.
+    HEAPWOOD_INLINE void allow_runs() const {
+        platform::AtomicRef<std::uint32_t>(words_->no_runs).store_relaxed(0);
+    }
     HEAPWOOD_NOINLINE void return_chunk(Context context, std::uint32_t chunk) const {
-        platform::AtomicRef<std::uint32_t>(*taken_).count_relaxed(0U - 1U);
-        list_.deallocate(context, words(chunk), 0);
+        platform::AtomicRef<std::uint32_t>(words_->taken).count_relaxed(0U - 1U);
+        return_block(context, words(chunk));
+    }
+    /// A block of the list, of at least a chunk's size, or nullptr.
+    HEAPWOOD_FN void* take_block(const Context& context, std::size_t bytes) const {
+        const platform::AtomicRef<std::uint64_t> empty(words_->empty);
+        const std::uint64_t known = empty.load_relaxed();
+        const std::uint64_t before = changes();
+        if (known == before + 1) return nullptr;
+        bool full = false;
+        void* p = list_.allocate(context, bytes, full);
+        if (p != nullptr) {
+            platform::AtomicRef<std::uint64_t>(words_->changes).count_relaxed(1);
+        } else if (full && bytes <= std::size_t{1} << geometry_.chunk_shift) {
+            // If others have changed something meanwhile, this says nothing about now, nor does the
+            // word.
+            empty.store_relaxed(before + 1);
+        }
+        return p;
+    }
+    HEAPWOOD_FN void return_block(const Context& context, void* p) const {
+        list_.deallocate(context, p, 0);
+        count_change();
+    }
+    /// Release: what has been returned, to whoever searches again.
+    HEAPWOOD_INLINE void count_change() const {
+        platform::AtomicRef<std::uint64_t>(words_->changes).add_release(1);
     }
 
     /// Makes an own chunk one of class k. Its pages from `first` on are free, the others the
@@ -144,20 +208,34 @@ public:
         state(chunk).add_release(State::make(pages - first, k + 1));
     }
 
-    /// Takes a page of a chunk if it has class k and a free one. `lost`: what to do about a permit
-    /// that had to be given back, as after free_page().
-    template <class Lost>
+    /// Takes a page of a chunk for each lane of a group, if it has class k and so many free ones.
+    /// `lost`: what to do about permits that had to be given back, as after free_page().
+    /// @return this lane's, or kNone.
+    template <class Group, class Lost>
     HEAPWOOD_INLINE std::uint32_t take_page(std::uint32_t chunk, std::uint32_t k,
-                                            Lost&& lost) const {
-        const State old(state(chunk).sub_acquire(State::kPage));
-        if (old.class_field() != k + 1 || old.free() <= 0) {
+                                            const Group& group, Lost&& lost) const {
+        const std::uint32_t all = group.count();
+        std::uint32_t got = 0;
+        std::uint32_t free = 0;
+        if (group.rank() == 0) {
+            const State old(state(chunk).sub_acquire(State::kPage * all));
+            if (old.class_field() == k + 1 && old.free() > 0) {
+                free = static_cast<std::uint32_t>(old.free());
+                got = free < all ? free : all;
+            }
             Policy::pause();
-            lost(State(state(chunk).add_relaxed(State::kPage)));
-            return kNone;
+            if (got < all) {
+                lost(State(state(chunk).add_relaxed(State::kPage * (all - got))), all - got);
+            }
+            Policy::pause();
         }
-        Policy::pause();
+        got = group.of_leader(got);
+        if (got == 0) return kNone;
+        free = group.of_leader(free);
+        group.sync();  // what the leader has acquired, to all
+        if (group.rank() >= got) return kNone;
         // Of a chunk that is used for the first time, this is a free page.
-        const auto guess = static_cast<std::uint32_t>(old.free() - 1);
+        const std::uint32_t guess = free - 1 - group.rank();
         const std::uint32_t bit = 1U << (guess % 32);
         const std::uint32_t found = mask(chunk, guess / 32).and_acquire(~bit);
         if ((found & bit) != 0) return guess;
@@ -221,7 +299,7 @@ private:
     char* pool_;
     std::uint64_t* states_;
     std::uint32_t* masks_;
-    std::uint32_t* taken_;
+    ListWords* words_;
 };
 
 }  // namespace heapwood::allocators::ouroboros

@@ -26,6 +26,11 @@ inline constexpr std::uint64_t kMostUnits = 0xfffffff0U;
 inline constexpr std::uint32_t kMostShards = 64;
 inline constexpr std::uint32_t kFewestChunksOfShard = 128;
 
+/// Chunks that are opened together: so many that they have 2^kFewestPagesShift pages, but at most
+/// 2^kMostStretchShift, and a 128th of a shard.
+inline constexpr std::uint32_t kFewestPagesShift = 5;
+inline constexpr std::uint32_t kMostStretchShift = 3;
+
 /// A pool is `chunks` chunks of equal size. One in use by class k is divided into pages of 2^k
 /// units; a unit is the smallest page. Neighbouring chunks form a shard, which has a queue of its
 /// own for every class: the pages of a chunk, or the chunk, always go to the queue of its shard,
@@ -37,8 +42,9 @@ struct Geometry {
     std::uint32_t classes;
     std::uint32_t shard_shift;  ///< log2 of a shard's chunks; the last one may have fewer
     std::uint32_t shards;
-    std::uint32_t home;         ///< about where multiprocessor 0 gets its chunks from the list,
-    std::uint32_t home_stride;  ///< and how many chunks further on the next one
+    std::uint32_t stretch_shift;  ///< log2 of the most chunks that are opened at once
+    std::uint32_t home;           ///< about where multiprocessor 0 gets its chunks from the list,
+    std::uint32_t home_stride;    ///< and how many chunks further on the next one
 
     /// @param bytes of the pool, at least a chunk
     /// @param fewest_pages that a chunk of any class has: 1 or 2
@@ -53,6 +59,7 @@ struct Geometry {
             std::clamp(g.chunks / kFewestChunksOfShard, 1U,
                        std::clamp(config.multiprocessors, 1U, kMostShards));
         while ((std::uint64_t{shards} << g.shard_shift) < g.chunks) ++g.shard_shift;
+        g.stretch_shift = std::clamp(g.shard_shift, 7U, 7U + kMostStretchShift) - 7U;
         g.shards = platform::ceil_div(g.chunks, 1U << g.shard_shift);
         return g;
     }
@@ -66,6 +73,21 @@ struct Geometry {
     /// Log2 of the pages of a chunk of class k.
     HEAPWOOD_INLINE std::uint32_t pages_shift(std::uint32_t k) const { return units_shift() - k; }
     HEAPWOOD_INLINE std::uint32_t pages(std::uint32_t k) const { return 1U << pages_shift(k); }
+    /// Log2 of the chunks that class k opens together if it can: a stretch.
+    HEAPWOOD_INLINE std::uint32_t stretch_of(std::uint32_t k) const {
+        const std::uint32_t few =
+            pages_shift(k) < kFewestPagesShift ? kFewestPagesShift - pages_shift(k) : 0;
+        return few < stretch_shift ? few : stretch_shift;
+    }
+    /// Pages of a stretch of class k.
+    HEAPWOOD_INLINE std::uint32_t stretch_pages(std::uint32_t k) const {
+        return 1U << (pages_shift(k) + stretch_of(k));
+    }
+    /// The first unit of a page of the stretch that ends with chunk `last`.
+    HEAPWOOD_INLINE std::uint32_t unit_of_stretch(std::uint32_t last, std::uint32_t page,
+                                                  std::uint32_t k) const {
+        return unit_of(last + 1 - (1U << stretch_of(k)), page, k);
+    }
     HEAPWOOD_INLINE std::uint32_t chunk_of(std::uint32_t unit) const {
         return unit >> units_shift();
     }
@@ -101,18 +123,22 @@ struct Geometry {
     }
 };
 
-/// The words of a queue that threads meet at, and the chunk that is open beside it. Zero at first,
-/// but for what the queue sets.
+/// The words of a queue that threads meet at, and the chunk that is open beside it; in the second
+/// half those that are seldom needed. Zero at first, but for what the queue sets.
 struct alignas(64) Control {
     std::uint32_t filled;  ///< entries that nobody has been promised; signed, may be below 0
     std::uint32_t room;    ///< places for entries, likewise
     std::uint64_t front;   ///< place of the next entry to be taken
     std::uint64_t back;    ///< place of the next entry to come
     std::uint64_t open;    ///< see core.cuh
-    std::uint64_t head;    ///< what VirtualListMap needs
+    std::uint64_t head;    ///< what ListMap needs
     std::uint64_t tail;
+    std::uint64_t unused;
     std::uint32_t next_part;  ///< what virtual queues need
     std::uint32_t lock;
+    std::uint32_t extending;  ///< 1 while a thread makes room for more entries
+    std::uint32_t strays;     ///< how often a page or chunk found no room in the queue
+    std::uint32_t searched;   ///< `strays` when a search of all chunks last found none
 };
 
 }  // namespace heapwood::allocators::ouroboros

@@ -9,12 +9,13 @@
 ///   ouroboros/chunks.cuh), and larger requests are blocks of it as well. The original has a fixed
 ///   heap of chunks, and hands these requests to CUDA's malloc.
 /// - A shard of the pool has queues of its own (ouroboros/geometry.h), of which a multiprocessor
-///   asks those near its own share of the list first. The original has one for each class, and lets
-///   the lanes of a warp that ask for the same class do so together.
+///   asks those near its own share of the list first. The original has one for each class.
+/// - A class opens several chunks at once if they have few pages each (geometry.h).
 /// - A thread that takes from a queue waits only for one that is putting its entry there: entries
 ///   are counted when they are there, not before.
-/// - The few pages that a caller frees last stay in the cache that it lends (Context::cache;
-///   ouroboros/cache.cuh), three of at most 1 KiB.
+/// - The last pages that a caller frees stay in the cache that it lends (Context::cache;
+///   ouroboros/cache.cuh): four of each of the smallest seven classes, or fewer classes in small
+///   pools.
 /// - Chunks shrink in small pools, to 512 bytes; and in pools of 64 GiB and more the smallest page
 ///   has 32 bytes.
 #pragma once
@@ -85,19 +86,20 @@ public:
                  std::uint64_t{geometry_.chunks} * geometry_.mask_words() * sizeof(std::uint32_t)),
           flags_(config.place, geometry_.chunks * sizeof(std::uint32_t)),
           controls_(config.place, geometry_.shards * geometry_.classes * sizeof(Control)),
-          counts_(config.place, 2 * kCountStride * sizeof(std::uint32_t)) {
+          list_words_(config.place, sizeof(ListWords)),
+          collections_(config.place, sizeof(Collections)) {
         reset();
     }
 
     Ref ref() const {
         Ref r;
-        auto* counts = counts_.template as<std::uint32_t>();
         r.chunks_ = Chunks<Policy>(list_, geometry_, states_.template as<std::uint64_t>(),
-                                   masks_.template as<std::uint32_t>(), counts);
+                                   masks_.template as<std::uint32_t>(),
+                                   list_words_.template as<ListWords>());
         r.queue_ = queues_.queue();
         r.controls_ = controls_.template as<Control>();
         r.flags_ = flags_.template as<std::uint32_t>();
-        r.collections_ = counts + kCountStride;
+        r.collections_ = collections_.template as<Collections>();
         r.largest_cached_ = largest_cached_;
         return r;
     }
@@ -106,7 +108,8 @@ public:
         queues_.reset();
         states_.zero();
         flags_.zero();
-        counts_.zero();
+        list_words_.zero();
+        collections_.zero();
         std::vector<Control> controls(geometry_.shards * geometry_.classes);
         for (std::size_t i = 0; i < controls.size(); ++i) {
             controls[i] = {};
@@ -117,7 +120,7 @@ public:
     std::uint64_t pool_bytes() const { return list_.pool_bytes(); }
     std::uint64_t overhead_bytes() const {
         return list_.overhead_bytes() + queues_.bytes() + states_.size() + masks_.size() +
-               flags_.size() + controls_.size() + counts_.size();
+               flags_.size() + controls_.size() + list_words_.size() + collections_.size();
     }
 
     /// Allocated regions are pages in use, or blocks of the list. Free pages next to one another in
@@ -142,8 +145,6 @@ public:
     }
 
 private:
-    static constexpr std::uint32_t kCountStride = 8;
-
     static Geometry geometry_of(const PoolConfig& config) {
         if (config.bytes < traits().smallest_pool) {
             throw std::invalid_argument(std::string(traits().name) + " needs a pool of at least " +
@@ -157,14 +158,15 @@ private:
         return g;
     }
 
-    /// The largest page that caches keep, or 0: of at most 1 KiB, and so that all of them together
-    /// have at most a sixteenth of the pool.
+    /// The largest page that caches keep, or 0: so that all of them together have at most a
+    /// quarter of the pool.
     static std::uint32_t largest_cached(const Geometry& g, const PoolConfig& config) {
-        constexpr std::uint64_t kPagesOfCache = 3;
-        constexpr std::uint64_t kLargest = 1024;
+        // Those of all classes together have less than twice the bytes of the largest one's.
         const std::uint64_t each =
-            config.bytes / 16 / (kPagesOfCache * std::max(config.callers, 1U));
-        const std::uint64_t most = std::min({each, kLargest, std::uint64_t{g.largest_page()}});
+            config.bytes / 4 / (2 * PageCache::kPages * std::max(config.callers, 1U));
+        const std::uint32_t classes = std::min(PageCache::kClasses, g.classes);
+        const std::uint64_t most =
+            std::min(each, std::uint64_t{1} << (classes - 1) << g.unit_shift);
         return most >> g.unit_shift == 0 ? 0 : static_cast<std::uint32_t>(std::bit_floor(most));
     }
 
@@ -193,9 +195,9 @@ private:
                                            [&](std::uint32_t unit) { free[unit] = true; });
                     if (c.open >> 32 == 0) continue;
                     const auto chunk = static_cast<std::uint32_t>(c.open >> 32) - 1;
-                    for (auto page = static_cast<std::uint32_t>(c.open); page < g.pages(k);
+                    for (auto page = static_cast<std::uint32_t>(c.open); page < g.stretch_pages(k);
                          ++page) {
-                        free[g.unit_of(chunk, page, k)] = true;
+                        free[g.unit_of_stretch(chunk, page, k)] = true;
                     }
                 }
             }
@@ -227,7 +229,8 @@ private:
     Heap masks_;
     Heap flags_;
     Heap controls_;
-    Heap counts_;
+    Heap list_words_;
+    Heap collections_;
 };
 
 }  // namespace heapwood::allocators::ouroboros

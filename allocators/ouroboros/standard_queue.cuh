@@ -4,15 +4,18 @@
 /// **Protocol.** `room` and `filled` are semaphores: how many entries may still come, and how many
 /// may be taken. A thread first gets one of these, or gives up; then a ticket, its place in the
 /// ring, from `back` or `front`; then it writes its entry where there is none, or exchanges one for
-/// kEmpty; then it raises the other semaphore.
+/// kEmpty; then it raises the other semaphore. A ring that has a place for each entry that there
+/// can be is never full, and does without `room`. Lanes that are together (core.cuh) get n of a
+/// semaphore and n tickets at once.
 ///
 /// **Who waits for whom.** `filled` is raised when the entry is there, so more tickets have been
-/// given to those who put than to those who take; and `room` when the place is empty, so they are
-/// at most a ring apart. Whoever takes place p waits at most for the one who puts there, and has
-/// his ticket already; whoever puts, for the one who took the place one ring before, and has his
-/// ticket already as well. Between its ticket and its entry a thread does nothing but that one
-/// access; the chain of waits goes back to ever older places, and ends. Of several threads at one
-/// place, whichever comes first is served: there are as many entries as takers.
+/// given to those who put than to those who take; and no more entries are put than the ring has
+/// places, so that they are at most a ring apart. Whoever takes place p waits at most for the one
+/// who puts there, and has his ticket already; whoever puts, for the one who took the place one
+/// ring before, and has his ticket already as well. Between its ticket and its entry a thread does
+/// nothing but that one access; the chain of waits goes back to ever older places, and ends. Of
+/// several threads at one place, whichever comes first is served: there are as many entries as
+/// takers.
 ///
 /// **Memory order.** An entry is put with a release and taken with an acquire. The semaphores and
 /// tickets only count.
@@ -26,6 +29,7 @@
 #include "allocators/heap.h"
 #include "allocators/ouroboros/chunks.cuh"
 #include "allocators/ouroboros/geometry.h"
+#include "allocators/ouroboros/semaphore.cuh"
 #include "allocators/platform/atomic.cuh"
 #include "allocators/platform/bits.cuh"
 #include "allocators/platform/warp.cuh"
@@ -39,50 +43,55 @@ class StandardQueue {
 public:
     class Host;
 
-    /// @return false: there is no room.
+    /// Puts an entry for each lane of a group. @return false: there is no room for this one.
+    template <class Group>
     HEAPWOOD_INLINE bool put(const Chunks<Policy>& chunks, const Context&, Control& c,
-                             std::uint32_t k, std::uint32_t shard, std::uint32_t entry) const {
-        const platform::AtomicRef<std::uint32_t> room(c.room);
-        if (static_cast<std::int32_t>(room.sub_relaxed(1)) <= 0) {
-            room.add_relaxed(1);
-            return false;
+                             std::uint32_t k, std::uint32_t shard, const Group& group,
+                             std::uint32_t entry) const {
+        const Geometry& g = chunks.geometry();
+        std::uint32_t got = group.count();
+        std::uint64_t place = 0;
+        if (group.rank() == 0) {
+            if (is_cut(g, k)) got = lower(platform::AtomicRef<std::uint32_t>(c.room), got);
+            Policy::pause();
+            if (got != 0) place = platform::AtomicRef<std::uint64_t>(c.back).add_relaxed(got);
+            Policy::pause();
         }
+        got = group.of_leader(got);
+        if (got == 0) return false;
+        place = group.of_leader(place) + group.rank();
+        const bool mine = group.rank() < got;
+        if (mine) fill(slot_of(g, k, shard, place), entry);
         Policy::pause();
-        const std::uint64_t place = platform::AtomicRef<std::uint64_t>(c.back).add_relaxed(1);
-        Policy::pause();
-        const auto slot = slot_of(chunks.geometry(), k, shard, place);
-        std::uint32_t none = kEmpty;
-        HEAPWOOD_UNROLL(1)
-        for (unsigned n = 0; !slot.cas_release(none, entry + 1); ++n) {
-            platform::back_off(n);
-            none = kEmpty;
-        }
-        Policy::pause();
-        platform::AtomicRef<std::uint32_t>(c.filled).count_relaxed(1);
-        return true;
+        group.sync();
+        if (group.rank() == 0) platform::AtomicRef<std::uint32_t>(c.filled).count_relaxed(got);
+        return mine;
     }
 
-    /// @return an entry, or kNone.
+    /// Takes an entry for each lane of a group. @return this one's, or kNone.
+    template <class Group>
     HEAPWOOD_INLINE std::uint32_t take(const Chunks<Policy>& chunks, const Context&, Control& c,
-                                       std::uint32_t k, std::uint32_t shard) const {
-        const platform::AtomicRef<std::uint32_t> filled(c.filled);
-        if (static_cast<std::int32_t>(filled.sub_relaxed(1)) <= 0) {
-            filled.add_relaxed(1);
-            return kNone;
+                                       std::uint32_t k, std::uint32_t shard,
+                                       const Group& group) const {
+        const Geometry& g = chunks.geometry();
+        std::uint32_t got = 0;
+        std::uint64_t place = 0;
+        if (group.rank() == 0) {
+            got = lower(platform::AtomicRef<std::uint32_t>(c.filled), group.count());
+            Policy::pause();
+            if (got != 0) place = platform::AtomicRef<std::uint64_t>(c.front).add_relaxed(got);
+            Policy::pause();
         }
-        Policy::pause();
-        const std::uint64_t place = platform::AtomicRef<std::uint64_t>(c.front).add_relaxed(1);
-        Policy::pause();
-        const auto slot = slot_of(chunks.geometry(), k, shard, place);
-        std::uint32_t found = slot.exchange_acquire(kEmpty);
-        HEAPWOOD_UNROLL(1)
-        for (unsigned n = 0; found == kEmpty; ++n) {
-            platform::back_off(n);
-            found = slot.exchange_acquire(kEmpty);
+        got = group.of_leader(got);
+        if (got == 0) return kNone;
+        place = group.of_leader(place) + group.rank();
+        const std::uint32_t entry = group.rank() < got ? empty(slot_of(g, k, shard, place)) : kNone;
+        if (is_cut(g, k)) {
+            Policy::pause();
+            group.sync();
+            if (group.rank() == 0) platform::AtomicRef<std::uint32_t>(c.room).count_relaxed(got);
         }
-        Policy::pause();
-        platform::AtomicRef<std::uint32_t>(c.room).count_relaxed(1);
-        return found - 1;
+        return entry;
     }
 
     /// Returns memory of the pool that no entry is in: a ring of its own has none.
@@ -92,18 +101,43 @@ public:
 private:
     static constexpr std::uint32_t kEmpty = 0;
 
-    HEAPWOOD_INLINE platform::AtomicRef<std::uint32_t> slot_of(const Geometry& g, std::uint32_t k,
-                                                               std::uint32_t shard,
-                                                               std::uint64_t place) const {
+    using Slot = platform::AtomicRef<std::uint32_t>;
+
+    HEAPWOOD_INLINE static void fill(Slot slot, std::uint32_t entry) {
+        std::uint32_t none = kEmpty;
+        HEAPWOOD_UNROLL(1)
+        for (unsigned n = 0; !slot.cas_release(none, entry + 1); ++n) {
+            platform::back_off(n);
+            none = kEmpty;
+        }
+    }
+    HEAPWOOD_INLINE static std::uint32_t empty(Slot slot) {
+        std::uint32_t found = slot.exchange_acquire(kEmpty);
+        HEAPWOOD_UNROLL(1)
+        for (unsigned n = 0; found == kEmpty; ++n) {
+            platform::back_off(n);
+            found = slot.exchange_acquire(kEmpty);
+        }
+        return found - 1;
+    }
+    HEAPWOOD_INLINE Slot slot_of(const Geometry& g, std::uint32_t k, std::uint32_t shard,
+                                 std::uint64_t place) const {
         const std::uint64_t ring = std::uint64_t{shard} * shard_slots_ + first_slots_[k];
         const std::uint32_t mask = (1U << entries_shift(g, k)) - 1;
-        return platform::AtomicRef<std::uint32_t>(
-            slots_[ring + (static_cast<std::uint32_t>(place) & mask)]);
+        return Slot(slots_[ring + (static_cast<std::uint32_t>(place) & mask)]);
     }
-    /// Log2 of the entries of a ring: for all chunks of a shard, or all their pages.
+    /// Log2 of all that a queue may have to hold: all chunks of a shard, or all their pages.
+    HEAPWOOD_INLINE static std::uint32_t all_shift(const Geometry& g, std::uint32_t k) {
+        return g.shard_shift + (Policy::kQueuesChunks ? 0 : g.pages_shift(k));
+    }
+    /// Log2 of the entries of a ring.
     HEAPWOOD_INLINE std::uint32_t entries_shift(const Geometry& g, std::uint32_t k) const {
-        const std::uint32_t all = g.shard_shift + (Policy::kQueuesChunks ? 0 : g.pages_shift(k));
+        const std::uint32_t all = all_shift(g, k);
         return all < most_shift_ ? all : most_shift_;
+    }
+    /// Whether there may be more entries than places.
+    HEAPWOOD_INLINE bool is_cut(const Geometry& g, std::uint32_t k) const {
+        return all_shift(g, k) > most_shift_;
     }
 
     static constexpr std::uint32_t kMostClasses = 16;

@@ -6,7 +6,8 @@
 ///
 /// **Protocol.** As the standard queue's: a semaphore, a ticket, the access, the other semaphore.
 /// But every place is used once. `room` counts the places that parts have been installed for; when
-/// there is none, whoever puts takes a chunk for the next part, or gives up. A place is empty until
+/// there is none, whoever puts takes a chunk for the next part, or gives up: one thread at a time,
+/// for which the others wait, but not for ever. A place is empty until
 /// its entry is put; who takes it counts that in the part's `used`, and the last one to do so
 /// returns the part to the pool.
 ///
@@ -26,6 +27,7 @@
 #include "allocators/heap.h"
 #include "allocators/ouroboros/chunks.cuh"
 #include "allocators/ouroboros/geometry.h"
+#include "allocators/ouroboros/semaphore.cuh"
 #include "allocators/platform/atomic.cuh"
 #include "allocators/platform/bits.cuh"
 #include "allocators/platform/warp.cuh"
@@ -42,49 +44,59 @@ class VirtualQueue {
 public:
     class Host;
 
-    /// @return false: there is no room, and no chunk for more.
+    /// Puts an entry for each lane of a group. @return false: there is no room for this one, and no
+    /// chunk for more.
+    template <class Group>
     HEAPWOOD_INLINE bool put(const Chunks<Policy>& chunks, const Context& context, Control& c,
-                             std::uint32_t k, std::uint32_t shard, std::uint32_t entry) const {
-        const platform::AtomicRef<std::uint32_t> room(c.room);
-        HEAPWOOD_UNROLL(1)
-        while (static_cast<std::int32_t>(room.sub_relaxed(1)) <= 0) {
-            room.add_relaxed(1);
-            if (!extend(chunks, context, c, chunks.geometry().queue(k, shard))) return false;
+                             std::uint32_t k, std::uint32_t shard, const Group& group,
+                             std::uint32_t entry) const {
+        const std::uint32_t queue = chunks.geometry().queue(k, shard);
+        std::uint32_t got = 0;
+        std::uint64_t place = 0;
+        if (group.rank() == 0) {
+            got = lower_or_extend(chunks, context, c, queue, group.count());
+            Policy::pause();
+            if (got != 0) place = platform::AtomicRef<std::uint64_t>(c.back).add_relaxed(got);
+            Policy::pause();
         }
+        got = group.of_leader(got);
+        if (got == 0) return false;
+        place = group.of_leader(place) + group.rank();
+        const bool mine = group.rank() < got;
+        if (mine) fill(chunks, c, queue, place, entry);
         Policy::pause();
-        const std::uint64_t place = platform::AtomicRef<std::uint64_t>(c.back).add_relaxed(1);
-        Policy::pause();
-        fill(chunks, c, chunks.geometry().queue(k, shard), place, entry);
-        Policy::pause();
-        platform::AtomicRef<std::uint32_t>(c.filled).count_relaxed(1);
-        return true;
+        group.sync();
+        if (group.rank() == 0) platform::AtomicRef<std::uint32_t>(c.filled).count_relaxed(got);
+        return mine;
     }
 
-    /// @return an entry, or kNone.
+    /// Takes an entry for each lane of a group. @return this one's, or kNone.
+    template <class Group>
     HEAPWOOD_INLINE std::uint32_t take(const Chunks<Policy>& chunks, const Context& context,
-                                       Control& c, std::uint32_t k, std::uint32_t shard) const {
+                                       Control& c, std::uint32_t k, std::uint32_t shard,
+                                       const Group& group) const {
         const std::uint32_t queue = chunks.geometry().queue(k, shard);
-        const platform::AtomicRef<std::uint32_t> filled(c.filled);
-        HEAPWOOD_UNROLL(1)
-        for (;;) {
-            if (static_cast<std::int32_t>(filled.sub_relaxed(1)) <= 0) {
-                filled.add_relaxed(1);
-                return kNone;
-            }
+        std::uint32_t got = 0;
+        std::uint64_t place = 0;
+        if (group.rank() == 0) {
+            got = lower(platform::AtomicRef<std::uint32_t>(c.filled), group.count());
             Policy::pause();
-            const std::uint64_t place = platform::AtomicRef<std::uint64_t>(c.front).add_relaxed(1);
+            if (got != 0) place = platform::AtomicRef<std::uint64_t>(c.front).add_relaxed(got);
             Policy::pause();
-            const std::uint32_t part = map_.find(c, queue, place >> part_shift(chunks), End::front);
-            const auto slot = slot_of(chunks, part, place);
-            std::uint32_t found = slot.load_acquire();
-            HEAPWOOD_UNROLL(1)
-            for (unsigned n = 0; found == kEmpty; ++n) {
-                platform::back_off(n);
-                found = slot.load_acquire();
-            }
-            use_up(chunks, context, c, queue, place >> part_shift(chunks), part, 1);
-            if (found - 1 != kHole) return found - 1;
         }
+        got = group.of_leader(got);
+        if (got == 0) return kNone;
+        place = group.of_leader(place) + group.rank();
+        std::uint32_t part = kNone;
+        std::uint32_t entry = kNone;
+        if (group.rank() < got) {
+            part = part_of(chunks, c, queue, place);
+            entry = look(chunks, part, place);
+        }
+        // All lanes have read what they came for: the leader counts that.
+        group.sync();
+        if (group.rank() == 0) use_up(chunks, context, c, queue, place, part, got);
+        return entry == kHole ? take_one(chunks, context, c, k, shard) : entry;
     }
 
     /// Returns a part that no entry is in.
@@ -113,15 +125,7 @@ public:
             platform::AtomicRef<std::uint32_t>(c.filled).count_relaxed(rest);
             return;
         }
-        HEAPWOOD_UNROLL(1)
-        for (std::uint64_t place = begin; place < end;) {
-            const std::uint64_t number = place >> part_shift(chunks);
-            const std::uint64_t next = (number + 1) << part_shift(chunks);
-            const auto count = static_cast<std::uint32_t>((next < end ? next : end) - place);
-            const std::uint32_t part = map_.find(c, queue, number, End::front);
-            use_up(chunks, context, c, queue, number, part, count);
-            place += count;
-        }
+        use_up(chunks, context, c, queue, begin, part_of(chunks, c, queue, begin), rest);
     }
 
 private:
@@ -145,14 +149,59 @@ private:
         slot_of(chunks, part, place).store_release(entry + 1);
     }
 
-    /// Counts `count` places of a part as taken, and returns the part if they were the last ones.
+    /// The part of a place that the caller is to take from.
+    HEAPWOOD_INLINE std::uint32_t part_of(const Chunks<Policy>& chunks, Control& c,
+                                          std::uint32_t queue, std::uint64_t place) const {
+        return map_.find(c, queue, place >> part_shift(chunks), End::front);
+    }
+    /// The entry of a place, once it is there.
+    HEAPWOOD_INLINE static std::uint32_t look(const Chunks<Policy>& chunks, std::uint32_t part,
+                                              std::uint64_t place) {
+        const auto slot = slot_of(chunks, part, place);
+        std::uint32_t found = slot.load_acquire();
+        HEAPWOOD_UNROLL(1)
+        for (unsigned n = 0; found == kEmpty; ++n) {
+            platform::back_off(n);
+            found = slot.load_acquire();
+        }
+        return found - 1;
+    }
+    /// An entry in place of a hole, or kNone.
+    HEAPWOOD_NOINLINE std::uint32_t take_one(const Chunks<Policy>& chunks, Context context,
+                                             Control& c, std::uint32_t k,
+                                             std::uint32_t shard) const {
+        const std::uint32_t queue = chunks.geometry().queue(k, shard);
+        HEAPWOOD_UNROLL(1)
+        while (lower(platform::AtomicRef<std::uint32_t>(c.filled), 1) != 0) {
+            Policy::pause();
+            const std::uint64_t place = platform::AtomicRef<std::uint64_t>(c.front).add_relaxed(1);
+            Policy::pause();
+            const std::uint32_t part = part_of(chunks, c, queue, place);
+            const std::uint32_t found = look(chunks, part, place);
+            use_up(chunks, context, c, queue, place, part, 1);
+            if (found != kHole) return found;
+        }
+        return kNone;
+    }
+
+    /// Counts the `count` places from one on, which is in `part`, as taken, and returns the parts
+    /// of which these were the last ones.
     HEAPWOOD_INLINE void use_up(const Chunks<Policy>& chunks, const Context& context, Control& c,
-                                std::uint32_t queue, std::uint64_t number, std::uint32_t part,
+                                std::uint32_t queue, std::uint64_t place, std::uint32_t part,
                                 std::uint32_t count) const {
-        Policy::pause();
         const std::uint32_t all = 1U << part_shift(chunks);
-        if (map_.used(part).add_acq_rel(count) + count == all) {
-            remove(chunks, context, c, queue, number);
+        HEAPWOOD_UNROLL(1)
+        for (;;) {
+            Policy::pause();
+            const std::uint32_t rest = all - (static_cast<std::uint32_t>(place) & (all - 1));
+            const std::uint32_t here = count < rest ? count : rest;
+            if (map_.used(part).add_acq_rel(here) + here == all) {
+                remove(chunks, context, c, queue, place >> part_shift(chunks));
+            }
+            count -= here;
+            if (count == 0) return;
+            place += here;
+            part = part_of(chunks, c, queue, place);
         }
     }
     HEAPWOOD_NOINLINE void remove(const Chunks<Policy>& chunks, Context context, Control& c,
@@ -163,17 +212,50 @@ private:
         });
     }
 
-    /// Makes room for a part's entries.
+    /// Gets up to n places for entries; makes some if there are too few.
+    HEAPWOOD_INLINE std::uint32_t lower_or_extend(const Chunks<Policy>& chunks,
+                                                  const Context& context, Control& c,
+                                                  std::uint32_t queue, std::uint32_t n) const {
+        const platform::AtomicRef<std::uint32_t> room(c.room);
+        std::uint32_t got = lower(room, n);
+        HEAPWOOD_UNROLL(1)
+        while (got < n && extend(chunks, context, c, queue)) got += lower(room, n - got);
+        return got;
+    }
+    /// Makes room for more entries, or sees somebody else do so: if all that find none took a
+    /// chunk, thousands would. @return false: there is no chunk.
     HEAPWOOD_NOINLINE bool extend(const Chunks<Policy>& chunks, Context context, Control& c,
                                   std::uint32_t queue) const {
+        const platform::AtomicRef<std::uint32_t> room(c.room);
+        const platform::AtomicRef<std::uint32_t> extending(c.extending);
+        HEAPWOOD_UNROLL(1)
+        for (unsigned turn = 0; turn < Policy::kPatience; ++turn) {
+            std::uint32_t idle = 0;
+            if (extending.cas_relaxed(idle, 1)) {
+                const bool done = static_cast<std::int32_t>(room.load_relaxed()) > 0 ||
+                                  add_part(chunks, context, c, queue);
+                extending.store_relaxed(0);
+                return done;
+            }
+            platform::back_off(turn);
+            if (static_cast<std::int32_t>(room.load_relaxed()) > 0) return true;
+            if (chunks.are_exhausted()) return false;
+        }
+        return add_part(chunks, context, c, queue);
+    }
+    HEAPWOOD_NOINLINE bool add_part(const Chunks<Policy>& chunks, Context context, Control& c,
+                                    std::uint32_t queue) const {
         if (map_.is_full(c, queue)) return false;
         const std::uint32_t part = chunks.take_chunk(context);
         if (part == kNone) return false;
+        // Nobody else knows it yet: four words at a time.
+        struct alignas(16) Four {
+            std::uint32_t words[4];
+        };
         const std::uint32_t entries = 1U << part_shift(chunks);
-        HEAPWOOD_UNROLL(1)
-        for (std::uint32_t i = 0; i < entries; ++i) {
-            platform::AtomicRef<std::uint32_t>(chunks.words(part)[i]).store_relaxed(kEmpty);
-        }
+        auto* const fours = reinterpret_cast<Four*>(chunks.words(part));
+        HEAPWOOD_UNROLL(4)
+        for (std::uint32_t i = 0; i < entries / 4; ++i) fours[i] = {};
         map_.used(part).store_relaxed(0);
         chunks.state(part).add_relaxed(kQueueMemory);
         Policy::pause();

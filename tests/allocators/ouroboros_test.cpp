@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <random>
 #include <set>
+#include <string_view>
 #include <vector>
 
 #include "allocators/ouroboros_c_s.cuh"
@@ -94,6 +95,27 @@ TYPED_TEST(OuroborosTest, UsesThePoolInFullForAnyClass) {
     this->expect_whole();
 }
 
+TYPED_TEST(OuroborosTest, UsesALargerPoolInFull) {
+    // Shards of 512 chunks: where chunks have few pages, several are opened at once.
+    constexpr std::uint64_t kBytes = 4 << 20;
+    TypeParam pool(PoolConfig{.bytes = kBytes});
+    const auto ref = pool.ref();
+    for (const std::size_t bytes : {2048U, 64U, 1024U, 4096U}) {
+        std::vector<void*> all;
+        for (void* p = ref.allocate({}, bytes); p != nullptr; p = ref.allocate({}, bytes)) {
+            all.push_back(p);
+            if (all.size() % 1000 == 1) {
+                EXPECT_EQ(measure_pool(pool).allocated_bytes, all.size() * bytes);
+            }
+        }
+        EXPECT_EQ(all.size(), kBytes / bytes);
+        EXPECT_EQ((std::set<void*>(all.begin(), all.end()).size()), all.size());
+        for (void* p : all) ref.deallocate({}, p, bytes);
+        EXPECT_EQ(measure_pool(pool).allocated_bytes, 0U);
+    }
+    EXPECT_NE(ref.allocate({}, kBytes), nullptr);
+}
+
 TYPED_TEST(OuroborosTest, FindsMemoryOfOtherClasses) {
     // All but one page of every chunk is freed: no chunk for pages of another size, until the last
     // one of some chunk is.
@@ -170,6 +192,57 @@ TEST(OuroborosCollection, PutsBackWhatItCannotUse) {
     expect_no_second_collection<OuroborosCSPolicy>();
 }
 
+/// Steps of ten requests that are refused.
+template <class Counting, class Ref>
+unsigned steps_of_refusals(const Ref& ref, std::size_t bytes) {
+    Counting::steps = 0;
+    for (int i = 0; i < 10; ++i) EXPECT_EQ(ref.allocate({}, bytes), nullptr) << bytes;
+    return Counting::steps;
+}
+
+template <class Policy>
+void expect_refusals_without_collections() {
+    using Counting = CountingSteps<Policy>;
+    ouroboros::Pool<Counting> pool(PoolConfig{.bytes = 65536});
+    const auto ref = pool.ref();
+    std::vector<void*> all;
+    for (void* p = ref.allocate({}, 64); p != nullptr; p = ref.allocate({}, 64)) all.push_back(p);
+    std::ranges::sort(all);
+    for (const std::size_t bytes : {64U, 128U, 1000U}) {
+        EXPECT_LT(steps_of_refusals<Counting>(ref, bytes), 200U) << "of a full pool";
+    }
+    // Half of every chunk is free, which is of use for one class only.
+    for (std::size_t i = 0; i < all.size(); i += 2) ref.deallocate({}, all[i], 64);
+    EXPECT_EQ(ref.allocate({}, 128), nullptr);
+    EXPECT_LT(steps_of_refusals<Counting>(ref, 128), 200U);
+    EXPECT_LT(steps_of_refusals<Counting>(ref, 1000), 200U);
+    // Whatever makes a chunk whole puts an end to that: a page or a block that is freed.
+    for (std::size_t i = 1; i < 8; i += 2) ref.deallocate({}, all[i], 64);
+    void* p = ref.allocate({}, 128);
+    EXPECT_NE(p, nullptr);
+    for (int i = 0; i < 3; ++i) EXPECT_NE(ref.allocate({}, 128), nullptr);
+    EXPECT_EQ(ref.allocate({}, 128), nullptr);
+    // The queue of chunks that are free in part, where it lies in the pool, has use for another.
+    if (std::string_view(Policy::traits().name).starts_with("ouroboros-c-v")) return;
+    for (std::size_t i = 9; i < 24; i += 2) ref.deallocate({}, all[i], 64);
+    EXPECT_EQ(ref.allocate({}, 1500), nullptr) << "there are but two chunks";
+    void* large = ref.allocate({}, 1000);
+    EXPECT_NE(large, nullptr);
+    EXPECT_EQ(ref.allocate({}, 1000), nullptr);
+    EXPECT_EQ(ref.allocate({}, 256), nullptr);
+    ref.deallocate({}, large, 1000);
+    EXPECT_NE(ref.allocate({}, 256), nullptr);
+}
+
+TEST(OuroborosCollection, IsNotRepeatedInVain) {
+    expect_refusals_without_collections<OuroborosPSPolicy>();
+    expect_refusals_without_collections<OuroborosPVAPolicy>();
+    expect_refusals_without_collections<OuroborosPVLPolicy>();
+    expect_refusals_without_collections<OuroborosCSPolicy>();
+    expect_refusals_without_collections<OuroborosCVAPolicy>();
+    expect_refusals_without_collections<OuroborosCVLPolicy>();
+}
+
 /// An allocator whose queues are far too small.
 template <class Base>
 struct Narrow : Base {
@@ -240,34 +313,33 @@ TEST(OuroborosGeometry, DescribesPools) {
                 const std::uint32_t unit = g.unit_of(g.chunks - 1, g.pages(k) - 1, k);
                 EXPECT_EQ(g.chunk_of(unit), g.chunks - 1);
                 EXPECT_EQ(g.page_of(unit, k), g.pages(k) - 1);
+                // A stretch ends with the last page of its last chunk, and begins in the pool or,
+                // if it has fewer chunks than it might, before it.
+                EXPECT_EQ(g.unit_of_stretch(g.chunks - 1, g.stretch_pages(k) - 1, k), unit);
+                EXPECT_EQ(g.unit_of_stretch(0, g.stretch_pages(k) - g.pages(k), k), 0U);
+                EXPECT_LE(g.stretch_pages(k), std::max(32U, g.pages(k)));
+                EXPECT_LE(g.stretch_of(k), 3U);
             }
             for (std::uint32_t m = 0; m < 200; ++m) EXPECT_LT(g.home_of(m), g.shards);
         }
     }
 }
 
-TEST(OuroborosCache, KeepsTheLastThreePages) {
+TEST(OuroborosCache, KeepsTheLastPagesOfEachClass) {
     CallerCache words{};
     const ouroboros::PageCache cache(words);
-    using ouroboros::CachedPage;
-    EXPECT_FALSE(cache.put(CachedPage(0, 7)).is_page());
-    EXPECT_FALSE(cache.put(CachedPage(3, 8 * 8)).is_page());
-    EXPECT_FALSE(cache.put(CachedPage(0, 0)).is_page());
-    const CachedPage out = cache.put(CachedPage(6, 64 * 5));
-    EXPECT_TRUE(out.has_class(0));
-    EXPECT_EQ(out.unit(), 7U);
-    EXPECT_EQ(cache.take(1), ouroboros::kNone);
-    EXPECT_EQ(cache.take(3), 64U);
-    EXPECT_EQ(cache.take(3), ouroboros::kNone);
-    EXPECT_EQ(cache.take(0), 0U);
-    EXPECT_EQ(cache.take_any().unit(), 320U);
-    EXPECT_FALSE(cache.take_any().is_page());
-    EXPECT_EQ(words.open | words.spare, 0U);
-    EXPECT_EQ(CachedPage(0, (1U << 31) - 1).unit(), (1U << 31) - 1);
-    EXPECT_EQ(CachedPage(9, 1U << 30).unit(), 1U << 30);
-    EXPECT_EQ(CachedPage(9, 1U << 30).page_class(), 9U);
-    EXPECT_TRUE(CachedPage::fits((1U << 31) - 1));
-    EXPECT_FALSE(CachedPage::fits(1U << 31));
+    constexpr std::uint32_t kNone = ouroboros::kNone;
+    constexpr std::uint32_t kLast = 0xffffffefU;  // of units
+    EXPECT_EQ(cache.take(0), kNone);
+    for (const std::uint32_t unit : {7U, 0U, kLast, 9U}) EXPECT_EQ(cache.put(0, unit), kNone);
+    EXPECT_EQ(cache.put(6, 64), kNone);
+    // The oldest leaves, the newest is given again first.
+    EXPECT_EQ(cache.put(0, 11), 7U);
+    EXPECT_EQ(cache.put(0, 12), 0U);
+    EXPECT_EQ(cache.take(6), 64U);
+    EXPECT_EQ(cache.take(6), kNone);
+    for (const std::uint32_t unit : {12U, 11U, 9U, kLast, kNone}) EXPECT_EQ(cache.take(0), unit);
+    EXPECT_TRUE(std::ranges::all_of(words.pages, [](std::uint64_t w) { return w == 0; }));
 }
 
 TYPED_TEST(OuroborosTest, GivesPagesAgainFromTheCache) {
@@ -275,18 +347,21 @@ TYPED_TEST(OuroborosTest, GivesPagesAgainFromTheCache) {
     const auto ref = pool.ref();
     CallerCache cache{};
     const Context context{0, 0, &cache};
+    const auto allocated = [&] { return measure_pool(pool).allocated_bytes; };
     void* p = ref.allocate(context, 100);
     void* q = ref.allocate(context, 100);
     EXPECT_NE(p, q);
     ref.deallocate(context, p, 120);
-    EXPECT_EQ(measure_pool(pool).allocated_bytes, 256U) << "it is the caller's";
+    EXPECT_EQ(allocated(), 256U) << "it is the caller's";
     EXPECT_EQ(ref.allocate(context, 70), p);
-    ref.deallocate(context, q, 100);
-    ref.deallocate(context, p, 70);
+    std::vector<void*> more{p, q};
+    while (more.size() < 20) more.push_back(ref.allocate(context, 128));
+    for (void* m : more) ref.deallocate(context, m, 128);
+    EXPECT_EQ(allocated(), 4 * 128U) << "the others have left";
     ref.deallocate(context, ref.allocate(context, 4000), 4000);
     ref.flush(context);
-    EXPECT_EQ(measure_pool(pool).allocated_bytes, 0U);
-    EXPECT_EQ(cache.open | cache.spare, 0U);
+    EXPECT_EQ(allocated(), 0U);
+    EXPECT_TRUE(std::ranges::all_of(cache.pages, [](std::uint64_t w) { return w == 0; }));
     // A request for all of the pool has its own cache flushed.
     ref.deallocate(context, ref.allocate(context, 100), 100);
     EXPECT_NE(ref.allocate(context, 4 << 20), nullptr);

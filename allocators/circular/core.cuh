@@ -64,9 +64,9 @@
 /// **Progress.** No loop waits for another thread. A step either goes forward or follows a chunk
 /// that somebody else has won, and the number of steps is bounded. A full pool costs one traversal
 /// to the sentinel and two from chunk 0 (four with separate words). An inconclusive search ends
-/// after Policy::kPatience steps if in its last traversal nothing was large enough; but if a chunk
-/// was that another was quicker to take, or has not given the rest of back yet, only after
-/// Policy::kPersistence: then others make progress, and its turn comes.
+/// after Policy::kPatience steps; with a single hint, if in its last traversal there was a chunk
+/// that was large enough, but that another was quicker to take, or has not given the rest of back
+/// yet, only after Policy::kPersistence: then others make progress, and its turn comes.
 ///
 /// **Crowds.** A pool of one chunk is cut by one thread after the other, and thousands may want it
 /// at once. So the single hint has refuges: as many hints more, evenly spread over the pool, for
@@ -418,10 +418,11 @@ private:
             }
             confirmations = conclusive && traversals >= 2 ? confirmations + 1 : 0;
             if (confirmations == Policy::Headers::kConfirmations) return kNone;
-            if (traversals >= kMostTraversals &&
-                steps >= (hopeful ? Policy::kPersistence : Policy::kPatience)) {
-                return kUnsure;
+            std::uint32_t limit = Policy::kPatience;
+            if constexpr (!Policy::kShares) {
+                if (hopeful) limit = Policy::kPersistence;
             }
+            if (traversals >= kMostTraversals && steps >= limit) return kUnsure;
             if (traversals > 0 && !conclusive) platform::back_off(traversals);
             ++traversals;
             conclusive = true;

@@ -33,12 +33,8 @@ struct DefaultPolicy {
     /// Whether it merges with a free predecessor, too. Costs a word for every granule.
     static constexpr bool kBackward = false;
     /// How many steps a request makes, at least, before it gives up a search of which nothing but
-    /// what others are doing kept the outcome open, while it sees no chunk that is large enough.
-    /// Some 40 ms on a GPU.
+    /// what others are doing kept the outcome open. Some 40 ms on a GPU.
     static constexpr std::uint32_t kPatience = 1U << 16;
-    /// How many if it sees one now and again, but others are quicker: seconds on a GPU, and more
-    /// than all that can run there at once may need to take a chunk each.
-    static constexpr std::uint32_t kPersistence = 1U << 24;
 
     /// Called between any two steps that others may come between; does something in tests only,
     /// which stall there.
@@ -50,6 +46,9 @@ struct DefaultPolicy {
 /// One hint for all (CMalloc, CFMalloc).
 struct SingleHint : DefaultPolicy {
     static constexpr bool kShares = false;
+    /// kPatience of a request that sees large enough chunks, but others are quicker: seconds on a
+    /// GPU, and more steps than all that can run there at once need to take a chunk each.
+    static constexpr std::uint32_t kPersistence = 1U << 24;
     /// At most how many more hints there are for requests that lost a chunk, a power of two; 1024
     /// are enough that two of the about 8000 warps of a large GPU seldom meet.
     static constexpr std::uint32_t kRefuges = 1024;

@@ -423,7 +423,7 @@ TEST(HallocHerd, IsServedWhileThereIsRoom) {
         for (std::thread& t : threads) t.join();
         EXPECT_EQ(refused.load(), 0U);
     }
-    EXPECT_NE(ref.allocate({}, kSlabs * 1024), nullptr);
+    EXPECT_NE(ref.allocate({}, pool.pool_bytes()), nullptr);
 }
 
 }  // namespace

@@ -38,10 +38,12 @@ inline unsigned blocks_for(std::uint64_t threads) {
 }
 
 /// One workload. Its callers do not wait for one another, so there may be more blocks than are
-/// resident.
+/// resident. Of these there are at least two a multiprocessor: 128 registers are enough for all
+/// allocators, and a few more would halve the number of callers at work.
 template <class Ref>
-__global__ void workload_kernel(const __grid_constant__ allocators::Workload workload,
-                                const __grid_constant__ Ref ref, std::uint32_t multiprocessors) {
+__global__ void __launch_bounds__(kCallersPerBlock, 2)
+    workload_kernel(const __grid_constant__ allocators::Workload workload,
+                    const __grid_constant__ Ref ref, std::uint32_t multiprocessors) {
     const std::uint32_t thread = blockIdx.x * blockDim.x + threadIdx.x;
     const std::uint32_t caller = workload.by_warp ? thread / 32 : thread;
     if (caller >= workload.callers || (workload.by_warp && thread % 32 != 0)) return;

@@ -41,7 +41,7 @@ def read(paths):
         results = [Result(path) for path in paths]
     except ResultError as error:
         fail(error)
-    stems = [result.path.stem for result in results]
+    stems = [result.stem for result in results]
     for stem in stems:
         if stems.count(stem) > 1:
             fail(f"two results are called {stem}, and so would be their figures: rename one")
@@ -54,7 +54,7 @@ def draw(results):
         module = compare_figures if result.kind == "compare" else bench_figures
         try:
             for name, figure in module.figures(result):
-                yield f"{result.path.stem}-{name}", figure
+                yield f"{result.stem}-{name}", figure
         except (KeyError, TypeError, ValueError) as error:
             fail(f"{result.path}: is damaged: {type(error).__name__}: {error}; measure again")
 

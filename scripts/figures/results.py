@@ -3,6 +3,7 @@
 import json
 import lzma
 import pathlib
+import re
 
 import pandas as pd
 
@@ -23,7 +24,8 @@ class ResultError(Exception):
 
 
 class Result:
-    """A result file: `kind` is "compare" or "bench", `document` the JSON, `cells` a table.
+    """A result file: `kind` is "compare" or "bench", `stem` the file's name without endings,
+    `document` the JSON, `cells` a table.
 
     Columns of `cells` for compare: scene, pool, allocator, multiple (NaN: needs no pool), outcome,
     slowdown, baseline (the pool of its reference), fastest;
@@ -33,6 +35,7 @@ class Result:
 
     def __init__(self, path):
         self.path = pathlib.Path(path)
+        self.stem = re.sub(r"(\.json)?(\.xz)?$", "", self.path.name)
         self.document = _read(self.path)
         self.kind = _kind(self.path, self.document)
         try:

@@ -259,6 +259,7 @@ class CallsTest(unittest.TestCase):
         cut.write_bytes(lzma.compress(text)[:-40])
         not_xz.write_bytes(text)
         self.assertEqual(results.Result(whole).document, json.loads(text))
+        self.assertEqual(results.Result(whole).stem, "whole")
         for path in (cut, not_xz):
             with self.assertRaisesRegex(results.ResultError, "is no whole .xz file"):
                 results.Result(path)

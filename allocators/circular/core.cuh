@@ -176,27 +176,27 @@ public:
         return false;
     }
 
-    /// `count` blocks of `bytes` bytes, at most longest_run() in all, side by side, each to be
-    /// freed on its own, for the price of one short search. @return the first one, or nullptr: a
-    /// few stretches have no room for all.
+    /// `count` blocks of `bytes` bytes, side by side, each to be freed on its own, for the price of
+    /// one search. @return the first one, or nullptr: no chunk has room for all.
     HEAPWOOD_NOINLINE void* allocate_run(Context context, std::size_t bytes,
-                                         std::uint32_t count) const requires(Policy::kShares) {
+                                         std::uint32_t count) const {
+        if (bytes == 0 || bytes > pool_bytes() / count) return nullptr;
         const std::uint32_t each = granules_of(bytes);
-        const std::uint32_t at = find_at_home(context, each * count, each * count);
-        if (at == kNone) return nullptr;
-        // From the back: a traversal in between passes over all that is not cut off yet.
-        std::uint32_t end = headers_.load(at).next;
-        for (std::uint32_t i = count; i-- > 0;) {
-            const std::uint32_t start = at + i * each;
-            Policy::pause();
-            if constexpr (Policy::kBackward) before(end).store_relaxed(start);
-            headers_.settle(start, {kUsed, end});
-            end = start;
-        }
-        return address(at);
+        const std::uint32_t at = find(context, each * count, each * count);
+        return at >= kUnsure ? nullptr : cut_run(at, each, count);
     }
 
-    /// Bytes of the longest run.
+    /// The same after a short search, for at most longest_run() bytes in all. @return the first
+    /// one, or nullptr: a few stretches have no room for all.
+    HEAPWOOD_NOINLINE void* allocate_run_nearby(Context context, std::size_t bytes,
+                                                std::uint32_t count) const
+        requires(Policy::kShares) {
+        const std::uint32_t each = granules_of(bytes);
+        const std::uint32_t at = find_at_home(context, each * count, each * count);
+        return at == kNone ? nullptr : cut_run(at, each, count);
+    }
+
+    /// Bytes of the longest run that is found nearby.
     HEAPWOOD_INLINE std::uint64_t longest_run() const requires(Policy::kShares) {
         return static_cast<std::uint64_t>(medium_) << shift_;
     }
@@ -269,6 +269,20 @@ private:
         } else {
             hint(0).store_relaxed(at);
         }
+    }
+
+    /// Makes the own chunk at `at` a run of chunks of `each` granules, the last one with the rest.
+    HEAPWOOD_INLINE char* cut_run(std::uint32_t at, std::uint32_t each, std::uint32_t count) const {
+        // From the back: a traversal in between passes over all that is not cut off yet.
+        std::uint32_t end = headers_.load(at).next;
+        for (std::uint32_t i = count; i-- > 0;) {
+            const std::uint32_t start = at + i * each;
+            Policy::pause();
+            if constexpr (Policy::kBackward) before(end).store_relaxed(start);
+            headers_.settle(start, {kUsed, end});
+            end = start;
+        }
+        return address(at);
     }
 
     /// Finds and takes a chunk of `need` granules, and makes it two where `first` is less.

@@ -173,7 +173,7 @@ private:
                                       std::uint32_t level) const {
         const std::size_t bytes = std::size_t{1} << (smallest_shift_ + level);
         const std::uint32_t count = levels_[level].in_superblock;
-        auto* first = static_cast<char*>(pool_.list().allocate_run(context, bytes, count));
+        auto* first = static_cast<char*>(pool_.list().allocate_run_nearby(context, bytes, count));
         if (first == nullptr) return nullptr;
         for (std::uint32_t i = 1; i < count; ++i) {
             char* p = first + i * bytes;

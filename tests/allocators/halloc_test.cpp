@@ -38,11 +38,12 @@ Context caller_of(Dice& dice) {
 
 // ---------------------------------------------------------------- classes
 
-TEST(HallocClasses, AreThePublishedOnesAtMultiplesOf16) {
-    const std::vector<std::uint32_t> sizes{16,  32,  48,  64,   96,   128,  192, 256,
-                                           384, 512, 768, 1024, 1536, 2048, 3072};
+TEST(HallocClasses, AreThePublishedOnesAtMultiplesOf16AndLarger) {
+    const std::vector<std::uint32_t> sizes{16,   32,   48,    64,    96,    128,   192,   256,
+                                           384,  512,  768,   1024,  1536,  2048,  3072,  4096,
+                                           6144, 8192, 12288, 16384, 24576, 32768, 49152, 65536};
     std::set<std::uint32_t> numbers;
-    for (std::uint32_t bytes = 1; bytes <= allocators::halloc::kLargestPiece; ++bytes) {
+    for (std::uint32_t bytes = 1; bytes <= HallocPolicy::kLargestPiece; ++bytes) {
         const SizeClass k = SizeClass::of(bytes);
         ASSERT_EQ(k.bytes(), *std::ranges::lower_bound(sizes, bytes)) << bytes;
         ASSERT_LT(k.number(), allocators::halloc::kClasses);
@@ -258,6 +259,25 @@ TEST(Halloc, PrefersAnEmptySlab) {
     EXPECT_EQ(r.allocate({}, 64), pieces[0]);
 }
 
+TEST(Halloc, HasPiecesOfAnEighthOfASlab) {
+    constexpr std::uint64_t kSlab = 1U << 16;
+    const Halloc pool(PoolConfig{.bytes = 1024 * kSlab});
+    const auto ref = pool.ref();
+    const auto allocated = [&pool] {
+        std::uint64_t bytes = 0;
+        pool.for_each_region([&](const Region& r) { bytes += r.allocated ? r.size : 0; });
+        return bytes;
+    };
+    void* pieces[8];
+    for (void*& p : pieces) p = ref.allocate({}, kSlab / 8);
+    EXPECT_EQ(allocated(), kSlab) << "one slab";
+    void* large = ref.allocate({}, kSlab / 8 + 1);
+    EXPECT_EQ(allocated(), kSlab + kSlab / 8 + 512) << "one granule more than an eighth";
+    ref.deallocate({}, large, kSlab / 8 + 1);
+    for (void* p : pieces) ref.deallocate({}, p, kSlab / 8);
+    EXPECT_EQ(allocated(), 0U);
+}
+
 TEST(Halloc, SizesSlabsByThePool) {
     const auto slab = [](std::uint64_t pool, std::uint32_t multiprocessors) {
         const Halloc h(PoolConfig{.bytes = pool, .multiprocessors = multiprocessors});
@@ -303,6 +323,10 @@ TEST(Halloc, HandsLargeRequestsToCudaIfAsked) {
     EXPECT_NE(large, nullptr);
     ref.deallocate({}, large, 3 << 20);
     ref.deallocate({}, piece, 64);
+    // What is above the largest published piece is CUDA's; so it is none of the list's.
+    void* medium = ref.allocate({}, HallocPolicy::kPublishedLargestPiece + 1);
+    EXPECT_EQ(ref.granted_bytes(medium, HallocPolicy::kPublishedLargestPiece + 1), 0U);
+    ref.deallocate({}, medium, HallocPolicy::kPublishedLargestPiece + 1);
     unsigned regions = 0;
     h.for_each_region([&](const Region&) { ++regions; });
     EXPECT_EQ(regions, 0U) << "unknown, for CUDA's part cannot be walked";

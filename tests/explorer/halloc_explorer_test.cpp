@@ -286,9 +286,9 @@ TEST(HallocExplorer, FindsFaults) {
     // Freeing: the bit and the count; publishing a head. What closing a slab or taking it off its
     // head passes on, these have passed on already.
     EXPECT_EQ(found["no release"], 3U);
-    // All but the lock, which is a hint; a second place of drawing; and setting bits: if one is
-    // lost, the piece is not found again before its slab is empty.
-    EXPECT_EQ(found["torn"], 10U);
+    // All but the lock, which is a hint; the third of the places of drawing; and setting bits: if
+    // one is lost, the piece is not found again before its slab is empty.
+    EXPECT_EQ(found["torn"], 11U);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -11,6 +12,7 @@
 #include <random>
 #include <set>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "allocators/halloc.cuh"
@@ -24,6 +26,7 @@ namespace heapwood::tests {
 namespace {
 
 using allocators::Context;
+using allocators::Fallback;
 using allocators::Halloc;
 using allocators::HallocPolicy;
 using allocators::PoolConfig;
@@ -307,7 +310,6 @@ TEST(Halloc, HandsThePoolOutToTheLastSlab) {
 }
 
 TEST(Halloc, HandsLargeRequestsToCudaIfAsked) {
-    using allocators::Fallback;
     constexpr std::uint64_t kPool = 16 << 20;
     Halloc h(PoolConfig{.bytes = kPool, .forms = {.fallback = Fallback::cudamalloc}});
     const auto ref = h.ref();
@@ -323,15 +325,26 @@ TEST(Halloc, HandsLargeRequestsToCudaIfAsked) {
     EXPECT_NE(large, nullptr);
     ref.deallocate({}, large, 3 << 20);
     ref.deallocate({}, piece, 64);
-    // What is above the largest published piece is CUDA's; so it is none of the list's.
-    void* medium = ref.allocate({}, HallocPolicy::kPublishedLargestPiece + 1);
-    EXPECT_EQ(ref.granted_bytes(medium, HallocPolicy::kPublishedLargestPiece + 1), 0U);
-    ref.deallocate({}, medium, HallocPolicy::kPublishedLargestPiece + 1);
     unsigned regions = 0;
     h.for_each_region([&](const Region&) { ++regions; });
     EXPECT_EQ(regions, 0U) << "unknown, for CUDA's part cannot be walked";
     EXPECT_THROW(Halloc(PoolConfig{.bytes = 1 << 20, .forms = {.fallback = Fallback::cudamalloc}}),
                  std::invalid_argument);
+}
+
+/// As the original, so that the two can be compared: what is above its largest piece is CUDA's.
+TEST(Halloc, HasPublishedPiecesBesideCudasHeap) {
+    const Halloc h(PoolConfig{.bytes = 64 << 20, .forms = {.fallback = Fallback::cudamalloc}});
+    const Halloc other(PoolConfig{.bytes = 64 << 20});
+    for (const auto& [bytes, beside, alone] :
+         {std::array<std::uint64_t, 3>{3072, 3072, 3072}, {3073, 0, 4096}}) {
+        for (const auto& [pool, granted] : {std::pair{&h, beside}, {&other, alone}}) {
+            void* p = pool->ref().allocate({}, bytes);
+            ASSERT_NE(p, nullptr);
+            EXPECT_EQ(pool->ref().granted_bytes(p, bytes), granted) << bytes;
+            pool->ref().deallocate({}, p, bytes);
+        }
+    }
 }
 
 // ---------------------------------------------------------------- stalled calls

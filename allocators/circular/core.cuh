@@ -28,6 +28,7 @@
 /// - Merging backward (Policy::kBackward), by the owner of [a, n): `before[a]`, a word that anybody
 ///   may have written long ago, tells where the chunk before may start. Only if H[p] is FREE with
 ///   next = a, and is taken, the two are neighbours; then H[a] = DEAD, and [p, n) is the own chunk.
+///   Not where a stretch of the pool begins, see below.
 /// - So a header dies by the hand of the owner of the chunk right before it, who then owns both;
 ///   hence an owner may always trust its own `next`. Chunk 0 has none before it and never dies.
 ///
@@ -252,13 +253,16 @@ private:
 
     HEAPWOOD_NOINLINE void free(Context context, std::uint32_t at) const {
         // All loads at once, as far as they can: each takes a GPU the better part of a microsecond.
+        const Home home = home_at(at);
         std::uint32_t start = at;
-        if constexpr (Policy::kBackward) start = before(at).load_relaxed();
+        if constexpr (Policy::kBackward) {
+            if (at != home.begin) start = before(at).load_relaxed();
+        }
         const std::uint32_t next = headers_.load(at).next;
         const Header ahead = headers_.load(next);
         Header behind{};
         if (start < at) behind = headers_.load(start);
-        const std::uint32_t end = merge(next, ahead, end_of_home(next - 1), Policy::kMergesPerFree);
+        const std::uint32_t end = merge(next, ahead, home.end, Policy::kMergesPerFree);
         if (start < at) at = join_predecessor(start, behind, at, end);
         Policy::pause();
         give(at, end);
@@ -464,20 +468,23 @@ private:
     HEAPWOOD_INLINE void remember(const Home& home, std::uint32_t at) const {
         if (home.begin <= at && at < home.end) hint(home.hint).store_relaxed(at);
     }
-    /// Where the stretch ends in which a granule lies. When blocks are freed they merge no further,
-    /// so that a stretch's first header stays one.
-    HEAPWOOD_INLINE std::uint32_t end_of_home(std::uint32_t at) const {
+    /// The stretch in which a granule lies. Freed blocks merge over neither of its ends, so that
+    /// its first header stays one.
+    HEAPWOOD_INLINE Home home_at(std::uint32_t at) const {
         if constexpr (!Policy::kShares) {
-            return granules_;
+            return {0, 0, granules_};
         } else {
-            if (at < shares_begin_) return shares_begin_;
+            if (at < shares_begin_) return {0, 0, shares_begin_};
             const std::uint32_t share = (at - shares_begin_) / share_size_;
-            if (share == shares_) return granules_;
             const std::uint32_t begin = shares_begin_ + share * share_size_;
+            if (share == shares_) return {0, begin, granules_};
             const std::uint32_t stretch = (at - begin) / stretch_size_;
-            const std::uint32_t next =
-                stretch - stretch % Policy::kStretchesTogether + Policy::kStretchesTogether;
-            return stretch <= stretch_mask_ ? begin + next * stretch_size_ : begin + share_size_;
+            if (stretch > stretch_mask_) {
+                return {0, begin + (stretch_mask_ + 1) * stretch_size_, begin + share_size_};
+            }
+            const std::uint32_t first = stretch - stretch % Policy::kStretchesTogether;
+            const std::uint32_t start = begin + first * stretch_size_;
+            return {0, start, start + Policy::kStretchesTogether * stretch_size_};
         }
     }
     /// The first of the hints for chunks of medium size; behind them comes that for large ones.

@@ -49,17 +49,10 @@ public:
                              std::uint32_t k, std::uint32_t shard, const Group& group,
                              std::uint32_t entry) const {
         const Geometry& g = chunks.geometry();
-        std::uint32_t got = group.count();
-        std::uint64_t place = 0;
-        if (group.rank() == 0) {
-            if (is_cut(g, k)) got = lower(platform::AtomicRef<std::uint32_t>(c.room), got);
-            Policy::pause();
-            if (got != 0) place = platform::AtomicRef<std::uint64_t>(c.back).add_relaxed(got);
-            Policy::pause();
-        }
-        got = group.of_leader(got);
+        const auto [got, place] = draw<Policy>(group, c.back, [&](std::uint32_t n) {
+            return is_cut(g, k) ? lower(platform::AtomicRef<std::uint32_t>(c.room), n) : n;
+        });
         if (got == 0) return false;
-        place = group.of_leader(place) + group.rank();
         const bool mine = group.rank() < got;
         if (mine) fill(slot_of(g, k, shard, place), entry);
         Policy::pause();
@@ -74,17 +67,10 @@ public:
                                        std::uint32_t k, std::uint32_t shard,
                                        const Group& group) const {
         const Geometry& g = chunks.geometry();
-        std::uint32_t got = 0;
-        std::uint64_t place = 0;
-        if (group.rank() == 0) {
-            got = lower(platform::AtomicRef<std::uint32_t>(c.filled), group.count());
-            Policy::pause();
-            if (got != 0) place = platform::AtomicRef<std::uint64_t>(c.front).add_relaxed(got);
-            Policy::pause();
-        }
-        got = group.of_leader(got);
+        const auto [got, place] = draw<Policy>(group, c.front, [&](std::uint32_t n) {
+            return lower(platform::AtomicRef<std::uint32_t>(c.filled), n);
+        });
         if (got == 0) return kNone;
-        place = group.of_leader(place) + group.rank();
         const std::uint32_t entry = group.rank() < got ? empty(slot_of(g, k, shard, place)) : kNone;
         if (is_cut(g, k)) {
             Policy::pause();

@@ -30,6 +30,7 @@
 #include "allocators/ouroboros/semaphore.cuh"
 #include "allocators/platform/atomic.cuh"
 #include "allocators/platform/bits.cuh"
+#include "allocators/platform/lanes.cuh"
 #include "allocators/platform/warp.cuh"
 
 namespace heapwood::allocators::ouroboros {
@@ -51,17 +52,10 @@ public:
                              std::uint32_t k, std::uint32_t shard, const Group& group,
                              std::uint32_t entry) const {
         const std::uint32_t queue = chunks.geometry().queue(k, shard);
-        std::uint32_t got = 0;
-        std::uint64_t place = 0;
-        if (group.rank() == 0) {
-            got = lower_or_extend(chunks, context, c, queue, group.count());
-            Policy::pause();
-            if (got != 0) place = platform::AtomicRef<std::uint64_t>(c.back).add_relaxed(got);
-            Policy::pause();
-        }
-        got = group.of_leader(got);
+        const auto [got, place] = draw<Policy>(group, c.back, [&](std::uint32_t n) {
+            return lower_or_extend(chunks, context, c, queue, n);
+        });
         if (got == 0) return false;
-        place = group.of_leader(place) + group.rank();
         const bool mine = group.rank() < got;
         if (mine) fill(chunks, c, queue, place, entry);
         Policy::pause();
@@ -76,17 +70,10 @@ public:
                                        Control& c, std::uint32_t k, std::uint32_t shard,
                                        const Group& group) const {
         const std::uint32_t queue = chunks.geometry().queue(k, shard);
-        std::uint32_t got = 0;
-        std::uint64_t place = 0;
-        if (group.rank() == 0) {
-            got = lower(platform::AtomicRef<std::uint32_t>(c.filled), group.count());
-            Policy::pause();
-            if (got != 0) place = platform::AtomicRef<std::uint64_t>(c.front).add_relaxed(got);
-            Policy::pause();
-        }
-        got = group.of_leader(got);
+        const auto [got, place] = draw<Policy>(group, c.front, [&](std::uint32_t n) {
+            return lower(platform::AtomicRef<std::uint32_t>(c.filled), n);
+        });
         if (got == 0) return kNone;
-        place = group.of_leader(place) + group.rank();
         std::uint32_t part = kNone;
         std::uint32_t entry = kNone;
         if (group.rank() < got) {
@@ -172,16 +159,17 @@ private:
                                              std::uint32_t shard) const {
         const std::uint32_t queue = chunks.geometry().queue(k, shard);
         HEAPWOOD_UNROLL(1)
-        while (lower(platform::AtomicRef<std::uint32_t>(c.filled), 1) != 0) {
-            Policy::pause();
-            const std::uint64_t place = platform::AtomicRef<std::uint64_t>(c.front).add_relaxed(1);
-            Policy::pause();
+        for (;;) {
+            const auto [got, place] =
+                draw<Policy>(platform::Alone(), c.front, [&](std::uint32_t n) {
+                    return lower(platform::AtomicRef<std::uint32_t>(c.filled), n);
+                });
+            if (got == 0) return kNone;
             const std::uint32_t part = part_of(chunks, c, queue, place);
             const std::uint32_t found = look(chunks, part, place);
             use_up(chunks, context, c, queue, place, part, 1);
             if (found != kHole) return found;
         }
-        return kNone;
     }
 
     /// Counts the `count` places from one on, which is in `part`, as taken, and returns the parts

@@ -94,9 +94,6 @@ public:
     HEAPWOOD_INLINE T sub_acq_rel(T v) const {
         return ref().fetch_sub(v, detail::memory_order_acq_rel);
     }
-    HEAPWOOD_INLINE T or_release(T v) const {
-        return ref().fetch_or(v, detail::memory_order_release);
-    }
     /// Acquire. The object must not lie in shared memory: a GPU has no such instruction of 64 bits
     /// there, and where it could be needed code that does without takes twice the room.
     HEAPWOOD_INLINE T or_acquire(T v) const {

@@ -20,6 +20,7 @@
 #include <cstdint>
 
 #include "allocators/allocator.cuh"
+#include "allocators/ouroboros/cache.cuh"
 #include "allocators/ouroboros/chunks.cuh"
 #include "allocators/ouroboros/geometry.h"
 #include "allocators/ouroboros/open_chunks.cuh"
@@ -41,9 +42,6 @@ struct alignas(64) Collections {
 template <class Policy>
 class Collector : public OpenChunks<Policy> {
     using Base = OpenChunks<Policy>;
-
-public:
-    using Base::flush;
 
 protected:
     using Base::chunk_of;
@@ -201,6 +199,14 @@ protected:
         return lanes.of_leader(answer) != 0;
     }
 
+    /// Frees what the caller's cache keeps, in its chunks.
+    HEAPWOOD_NOINLINE void free_cached(Context context) const {
+        if (context.cache == nullptr) return;
+        PageCache(*context.cache).empty([&](std::uint32_t k, std::uint32_t unit) {
+            free_page(context, k, unit);
+        });
+    }
+
     /// Collects what is free; or waits until another thread has done so from beginning to end. The
     /// collections' number is odd during one. `wanted`: chunks. `expected`: of an own collection,
     /// what changes() is if nobody else changes anything.
@@ -214,7 +220,7 @@ protected:
             if ((now & 1U) == 0) {
                 if (would_be_in_vain(wanted)) return Collection::in_vain;
                 if (!number.cas_acq_rel(now, now + 1)) continue;
-                flush(context);
+                free_cached(context);
                 expected = changes();
                 expected += gather(context);
                 return Collection::own;

@@ -31,6 +31,7 @@
 #include "allocators/ouroboros/collector.cuh"
 #include "allocators/ouroboros/geometry.h"
 #include "allocators/platform/bits.cuh"
+#include "allocators/platform/hidden_call.cuh"
 #include "allocators/platform/macros.cuh"
 
 namespace heapwood::allocators::ouroboros {
@@ -127,9 +128,8 @@ private:
     HEAPWOOD_NOINLINE void* allocate_slowly(Context context, std::size_t bytes) const {
         const std::uint32_t k = geometry().class_of(static_cast<std::uint32_t>(bytes));
         const std::uint32_t shard = geometry().home_of(context.multiprocessor);
-        std::uint32_t unit = take_nearby_or_open(context, k, shard);
-        if (unit == kNone) unit = allocate_at_last(context, k, shard);
-        return unit == kNone ? nullptr : chunks_.address(unit);
+        const std::uint32_t unit = take_nearby_or_open(context, k, shard);
+        return unit == kNone ? allocate_at_last(context, bytes) : chunks_.address(unit);
     }
     /// A page of a shard that has some in its queue, or of another chunk, or kNone. What a
     /// multiprocessor frees may come from any shard, and threads that come back do so elsewhere.
@@ -163,21 +163,30 @@ private:
         }
     }
 
-    /// A page of class k when the list has no chunk, or kNone.
-    HEAPWOOD_NOINLINE std::uint32_t allocate_at_last(Context context, std::uint32_t k,
-                                                     std::uint32_t shard) const {
+    /// A page when the list has no chunk, or nullptr.
+    HEAPWOOD_NOINLINE void* allocate_at_last(Context context, std::size_t bytes) const {
+        const std::uint32_t k = geometry().class_of(static_cast<std::uint32_t>(bytes));
         std::uint32_t unit = take_anywhere(context, k);
-        if (unit != kNone || chunks_.taken() == 0) return unit;
-        std::uint64_t expected = 0;
-        const Collection collection = begin_collection(context, 1, expected);
-        if (collection == Collection::in_vain) return kNone;
-        unit = open_chunk(context, k, shard);
-        if (unit == kNone) {
-            unit = collection == Collection::own ? take_stray(context, k, 0, geometry().chunks)
-                                                 : take_anywhere(context, k);
+        if (unit == kNone && chunks_.taken() != 0) {
+            // Deep where queues take chunks from the list, and return them.
+            if constexpr (Base::Queue::kGrows) {
+                unit = platform::call_hidden<&Core::collect_page>(this, context, k);
+            } else {
+                unit = collect_page(this, context, k);
+            }
         }
-        if (collection == Collection::own) end_collection(context, 1, expected, unit != kNone);
-        return unit;
+        return unit == kNone ? nullptr : chunks_.address(unit);
+    }
+    HEAPWOOD_NOINLINE static std::uint32_t collect_page(const Core* self, Context context,
+                                                        std::uint32_t k) {
+        return self->collect(context, 1, kNone, [&](Collection collection) {
+            const std::uint32_t shard = self->geometry().home_of(context.multiprocessor);
+            const std::uint32_t unit = self->open_chunk(context, k, shard);
+            if (unit != kNone) return unit;
+            return collection == Collection::own
+                       ? self->take_stray(context, k, 0, self->geometry().chunks)
+                       : self->take_anywhere(context, k);
+        });
     }
     HEAPWOOD_NOINLINE void* allocate_large(Context context, std::size_t bytes) const {
         if (bytes == 0 || bytes > std::uint64_t{geometry().chunks} << geometry().chunk_shift) {
@@ -185,13 +194,30 @@ private:
         }
         void* p = chunks_.take_block(context, bytes);
         if (p != nullptr || chunks_.taken() == 0) return p;
-        const auto wanted = static_cast<std::uint32_t>((bytes - 1) >> geometry().chunk_shift) + 1;
+        if constexpr (Base::Queue::kGrows) {
+            return platform::call_hidden<&Core::collect_large>(this, context, bytes);
+        } else {
+            return collect_large(this, context, bytes);
+        }
+    }
+    HEAPWOOD_NOINLINE static void* collect_large(const Core* self, Context context,
+                                                 std::size_t bytes) {
+        const auto wanted =
+            static_cast<std::uint32_t>((bytes - 1) >> self->geometry().chunk_shift) + 1;
+        void* const none = nullptr;
+        return self->collect(context, wanted, none,
+                             [&](Collection) { return self->chunks_.take_block(context, bytes); });
+    }
+    /// What `request` gives after a collection, or `none`. `wanted`: chunks.
+    template <class T, class Again>
+    HEAPWOOD_INLINE T collect(const Context& context, std::uint32_t wanted, T none,
+                              Again&& request) const {
         std::uint64_t expected = 0;
         const Collection collection = begin_collection(context, wanted, expected);
-        if (collection == Collection::in_vain) return nullptr;
-        p = chunks_.take_block(context, bytes);
-        if (collection == Collection::own) end_collection(context, wanted, expected, p != nullptr);
-        return p;
+        if (collection == Collection::in_vain) return none;
+        const T got = request(collection);
+        if (collection == Collection::own) end_collection(context, wanted, expected, got != none);
+        return got;
     }
 
     std::uint32_t largest_cached_;  // bytes

@@ -42,10 +42,11 @@ protected:
     using Base::file;
     using Base::flags;
     using Base::free_page;
-    using Base::free_unit;
+    using Base::free_stray;
     using Base::geometry;
     using Base::has_entries;
     using Base::kCurrent;
+    using Base::put_entry;
     using Base::take_entry;
     using Base::take_page;
 
@@ -160,7 +161,10 @@ protected:
         } else {
             HEAPWOOD_UNROLL(1)
             for (std::uint32_t page = 1; page < geometry().pages(k); ++page) {
-                free_unit(context, k, unit + (page << k));
+                const std::uint32_t other = unit + (page << k);
+                if (!put_entry(context, k, geometry().chunk_of(unit), other)) {
+                    free_stray(context, k, geometry().shard_of(geometry().chunk_of(unit)), other);
+                }
             }
         }
         return unit;

@@ -43,11 +43,13 @@ class StandardQueue {
 public:
     class Host;
 
+    /// Whether extend() can make room.
+    static constexpr bool kGrows = false;
+
     /// Puts an entry for each lane of a group. @return false: there is no room for this one.
     template <class Group>
-    HEAPWOOD_INLINE bool put(const Chunks<Policy>& chunks, const Context&, Control& c,
-                             std::uint32_t k, std::uint32_t shard, const Group& group,
-                             std::uint32_t entry) const {
+    HEAPWOOD_INLINE bool put(const Chunks<Policy>& chunks, Control& c, std::uint32_t k,
+                             std::uint32_t shard, const Group& group, std::uint32_t entry) const {
         const Geometry& g = chunks.geometry();
         const auto [got, place] = draw<Policy>(group, c.back, [&](std::uint32_t n) {
             return is_cut(g, k) ? lower(platform::AtomicRef<std::uint32_t>(c.room), n) : n;
@@ -59,6 +61,12 @@ public:
         group.sync();
         if (group.rank() == 0) platform::AtomicRef<std::uint32_t>(c.filled).count_relaxed(got);
         return mine;
+    }
+
+    /// Makes room for more entries. @return false: there is none; a ring does not grow.
+    HEAPWOOD_INLINE bool extend(const Chunks<Policy>&, const Context&, Control&, std::uint32_t,
+                                std::uint32_t) const {
+        return false;
     }
 
     /// Takes an entry for each lane of a group. @return this one's, or kNone.

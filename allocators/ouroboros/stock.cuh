@@ -18,6 +18,7 @@
 #include "allocators/ouroboros/chunks.cuh"
 #include "allocators/ouroboros/geometry.h"
 #include "allocators/platform/atomic.cuh"
+#include "allocators/platform/hidden_call.cuh"
 #include "allocators/platform/lanes.cuh"
 #include "allocators/platform/macros.cuh"
 
@@ -31,17 +32,14 @@ public:
     /// Puts what a caller's cache keeps into the queues.
     HEAPWOOD_FN void flush(const Context& context) const {
         if (context.cache == nullptr) return;
-        const PageCache cache(*context.cache);
-        HEAPWOOD_UNROLL(1)
-        for (std::uint32_t k = 0; k < PageCache::kClasses; ++k) {
-            HEAPWOOD_UNROLL(1)
-            for (std::uint32_t unit = cache.take(k); unit != kNone; unit = cache.take(k)) {
-                free_unit(context, k, unit);
-            }
-        }
+        PageCache(*context.cache).empty([&](std::uint32_t k, std::uint32_t unit) {
+            free_unit(context, k, unit);
+        });
     }
 
 protected:
+    using Queue = typename Policy::template Queue<Policy>;
+
     /// Of a chunk's flags, bit k says that it is in the queue of class k.
     static constexpr std::uint32_t kCurrent = 1U << 31;
 
@@ -63,10 +61,36 @@ protected:
         } else {
             const std::uint32_t shard = geometry().shard_of(geometry().chunk_of(unit));
             const platform::Lanes lanes(geometry().queue(k, shard));
-            if (!queue_.put(chunks_, context, control(k, shard), k, shard, lanes, unit)) {
-                free_stray(context, k, shard, unit);
+            if (!queue_.put(chunks_, control(k, shard), k, shard, lanes, unit)) {
+                if constexpr (Queue::kGrows) {
+                    // Deep: it takes a chunk from the list.
+                    platform::call_hidden<&Stock::free_slowly>(this, context, k, unit);
+                } else {
+                    free_stray(context, k, shard, unit);
+                }
             }
         }
+    }
+
+    /// Pages: one for which the queue has no room yet.
+    HEAPWOOD_NOINLINE static void free_slowly(const Stock* self, Context context, std::uint32_t k,
+                                              std::uint32_t unit) {
+        const std::uint32_t shard = self->geometry().shard_of(self->geometry().chunk_of(unit));
+        HEAPWOOD_UNROLL(1)
+        for (;;) {
+            // Those that are left: one makes room for all.
+            const platform::Lanes lanes(self->geometry().queue(k, shard));
+            std::uint32_t more = 0;
+            if (lanes.rank() == 0) more = self->extend(context, k, shard) ? 1 : 0;
+            if (lanes.of_leader(more) == 0) return self->free_stray(context, k, shard, unit);
+            Control& c = self->control(k, shard);
+            if (self->queue_.put(self->chunks_, c, k, shard, lanes, unit)) return;
+        }
+    }
+    /// Makes room for more entries. @return false: there is none.
+    HEAPWOOD_INLINE bool extend(const Context& context, std::uint32_t k,
+                                std::uint32_t shard) const {
+        return queue_.extend(chunks_, context, control(k, shard), k, shard);
     }
 
     HEAPWOOD_INLINE std::uint32_t take_entry(const Context& context, std::uint32_t k,
@@ -83,7 +107,11 @@ protected:
     HEAPWOOD_INLINE bool put_entry(const Context& context, std::uint32_t k, std::uint32_t chunk,
                                    std::uint32_t entry) const {
         const std::uint32_t shard = geometry().shard_of(chunk);
-        return queue_.put(chunks_, context, control(k, shard), k, shard, platform::Alone(), entry);
+        HEAPWOOD_UNROLL(1)
+        while (!queue_.put(chunks_, control(k, shard), k, shard, platform::Alone(), entry)) {
+            if (!extend(context, k, shard)) return false;
+        }
+        return true;
     }
     /// A page of a chunk, if it has class k.
     template <class Group>
@@ -156,7 +184,7 @@ protected:
     }
 
     Chunks<Policy> chunks_;
-    typename Policy::template Queue<Policy> queue_;
+    Queue queue_;
     Control* controls_;
     std::uint32_t* flags_;
 };

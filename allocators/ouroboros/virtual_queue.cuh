@@ -45,15 +45,16 @@ class VirtualQueue {
 public:
     class Host;
 
-    /// Puts an entry for each lane of a group. @return false: there is no room for this one, and no
-    /// chunk for more.
+    /// Whether extend() can make room.
+    static constexpr bool kGrows = true;
+
+    /// Puts an entry for each lane of a group. @return false: there is no room for this one.
     template <class Group>
-    HEAPWOOD_INLINE bool put(const Chunks<Policy>& chunks, const Context& context, Control& c,
-                             std::uint32_t k, std::uint32_t shard, const Group& group,
-                             std::uint32_t entry) const {
+    HEAPWOOD_INLINE bool put(const Chunks<Policy>& chunks, Control& c, std::uint32_t k,
+                             std::uint32_t shard, const Group& group, std::uint32_t entry) const {
         const std::uint32_t queue = chunks.geometry().queue(k, shard);
         const auto [got, place] = draw<Policy>(group, c.back, [&](std::uint32_t n) {
-            return lower_or_extend(chunks, context, c, queue, n);
+            return lower(platform::AtomicRef<std::uint32_t>(c.room), n);
         });
         if (got == 0) return false;
         const bool mine = group.rank() < got;
@@ -84,6 +85,29 @@ public:
         group.sync();
         if (group.rank() == 0) use_up(chunks, context, c, queue, place, part, got);
         return entry == kHole ? take_one(chunks, context, c, k, shard) : entry;
+    }
+
+    /// Makes room for more entries, or sees somebody else do so: if all that find none took a
+    /// chunk, thousands would. @return false: there is no chunk.
+    HEAPWOOD_NOINLINE bool extend(const Chunks<Policy>& chunks, Context context, Control& c,
+                                  std::uint32_t k, std::uint32_t shard) const {
+        const std::uint32_t queue = chunks.geometry().queue(k, shard);
+        const platform::AtomicRef<std::uint32_t> room(c.room);
+        const platform::AtomicRef<std::uint32_t> extending(c.extending);
+        HEAPWOOD_UNROLL(1)
+        for (unsigned turn = 0; turn < Policy::kPatience; ++turn) {
+            std::uint32_t idle = 0;
+            if (extending.cas_relaxed(idle, 1)) {
+                const bool done = static_cast<std::int32_t>(room.load_relaxed()) > 0 ||
+                                  add_part(chunks, context, c, queue);
+                extending.store_relaxed(0);
+                return done;
+            }
+            platform::back_off(turn);
+            if (static_cast<std::int32_t>(room.load_relaxed()) > 0) return true;
+            if (chunks.are_exhausted()) return false;
+        }
+        return add_part(chunks, context, c, queue);
     }
 
     /// Returns a part that no entry is in.
@@ -200,37 +224,6 @@ private:
         });
     }
 
-    /// Gets up to n places for entries; makes some if there are too few.
-    HEAPWOOD_INLINE std::uint32_t lower_or_extend(const Chunks<Policy>& chunks,
-                                                  const Context& context, Control& c,
-                                                  std::uint32_t queue, std::uint32_t n) const {
-        const platform::AtomicRef<std::uint32_t> room(c.room);
-        std::uint32_t got = lower(room, n);
-        HEAPWOOD_UNROLL(1)
-        while (got < n && extend(chunks, context, c, queue)) got += lower(room, n - got);
-        return got;
-    }
-    /// Makes room for more entries, or sees somebody else do so: if all that find none took a
-    /// chunk, thousands would. @return false: there is no chunk.
-    HEAPWOOD_NOINLINE bool extend(const Chunks<Policy>& chunks, Context context, Control& c,
-                                  std::uint32_t queue) const {
-        const platform::AtomicRef<std::uint32_t> room(c.room);
-        const platform::AtomicRef<std::uint32_t> extending(c.extending);
-        HEAPWOOD_UNROLL(1)
-        for (unsigned turn = 0; turn < Policy::kPatience; ++turn) {
-            std::uint32_t idle = 0;
-            if (extending.cas_relaxed(idle, 1)) {
-                const bool done = static_cast<std::int32_t>(room.load_relaxed()) > 0 ||
-                                  add_part(chunks, context, c, queue);
-                extending.store_relaxed(0);
-                return done;
-            }
-            platform::back_off(turn);
-            if (static_cast<std::int32_t>(room.load_relaxed()) > 0) return true;
-            if (chunks.are_exhausted()) return false;
-        }
-        return add_part(chunks, context, c, queue);
-    }
     HEAPWOOD_NOINLINE bool add_part(const Chunks<Policy>& chunks, Context context, Control& c,
                                     std::uint32_t queue) const {
         if (map_.is_full(c, queue)) return false;

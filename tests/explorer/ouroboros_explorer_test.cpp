@@ -131,12 +131,12 @@ public:
         host_.reset();
         host_.set(control_, 0);
         for (unsigned i = 0; i < start.passed; ++i) {
-            queue_.put(chunks_, {}, control_, 0, 0, platform::Alone(), 0);
+            put_or_extend({}, 0);
             queue_.take(chunks_, {}, control_, 0, 0, platform::Alone());
         }
         owners_at_first_.fill(kNobody);
         for (unsigned i = 0; i < start.inside; ++i) {
-            if (!queue_.put(chunks_, {}, control_, 0, 0, platform::Alone(), i)) {
+            if (!put_or_extend({}, i)) {
                 throw std::invalid_argument("the queue has no room for the first entries");
             }
             owners_at_first_[i] = kQueued;
@@ -162,7 +162,7 @@ public:
         access(&payloads_[entry], sizeof(Payload));
         owners_[entry] = kComing;
         begin_operation("put", entry);
-        const bool done = queue_.put(chunks_, context(), control_, 0, 0, platform::Alone(), entry);
+        const bool done = put_or_extend(context(), entry);
         const bool alone = end_operation(done ? 1 : 0);
         const bool taken = owners_[entry] != kComing;
         owners_[entry] = taken ? owners_[entry] : done ? kQueued : thread();
@@ -251,6 +251,14 @@ private:
     }
     char* pool() const { return chunks_.address(0); }
     static Context context() { return {thread(), thread()}; }
+
+    /// As Stock::put_entry() does.
+    bool put_or_extend(const Context& context, std::uint32_t entry) {
+        while (!queue_.put(chunks_, control_, 0, 0, platform::Alone(), entry)) {
+            if (!queue_.extend(chunks_, context, control_, 0, 0)) return false;
+        }
+        return true;
+    }
 
     /// Entries that have been put and not been taken.
     unsigned count() const {

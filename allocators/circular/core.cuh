@@ -24,7 +24,8 @@
 ///   A pair's second block, and those of a run, are such cuts as well, with H[y] = {USED, n}. Where
 ///   many want the same chunk, its owner also cuts it at some z > y beforehand: H[z] = {FREE, n}.
 /// - Merging forward, by the owner of [a, n): H[n] is FREE -> {DEAD, m} makes it the owner of
-///   [n, m) too, that is, of [a, m). It may go on at m.
+///   [n, m) too, that is, of [a, m). It may go on at m. With separate words H[a] is UNSETTLED then,
+///   or a traversal could find USED beside the new end, and leap over what was free all the while.
 /// - Merging backward (Policy::kBackward), by the owner of [a, n): `before[a]`, a word that anybody
 ///   may have written long ago, tells where the chunk before may start. Only if H[p] is FREE with
 ///   next = a, and is taken, the two are neighbours; then H[a] = DEAD, and [p, n) is the own chunk.
@@ -67,7 +68,8 @@
 /// to the sentinel and two from chunk 0 (four with separate words). An inconclusive search ends
 /// after Policy::kPatience steps; with a single hint, if in its last traversal there was a chunk
 /// that was large enough, but that another was quicker to take, or has not given the rest of back
-/// yet, only after Policy::kPersistence: then others make progress, and its turn comes.
+/// yet, or dead headers behind which there may have been one, only after Policy::kPersistence: then
+/// others make progress, and its turn comes.
 ///
 /// **Crowds.** A pool of one chunk is cut by one thread after the other, and thousands may want it
 /// at once. So the single hint has refuges: as many hints more, evenly spread over the pool, for
@@ -263,6 +265,10 @@ private:
         Header behind{};
         if (start < at) behind = headers_.load(start);
         const std::uint32_t end = merge(next, ahead, home.end, Policy::kMergesPerFree);
+        if constexpr (!Policy::Headers::kFused) {
+            // Or a traversal might see USED with the new end, and never know what it leapt over.
+            if (end != next) headers_.settle(at, {kUnsettled, next});
+        }
         if (start < at) at = join_predecessor(start, behind, at, end);
         Policy::pause();
         give(at, end);
@@ -407,6 +413,7 @@ private:
                 }
             } else if (h.state != kUsed) {
                 conclusive = false;
+                if (h.next - at >= need) hopeful = true;
             }
             if constexpr (!Policy::kShares) {
                 constexpr std::uint32_t kLong = kMostSteps * kMostRefuges;
@@ -441,7 +448,9 @@ private:
                 if (hopeful) limit = Policy::kPersistence;
             }
             if (traversals >= kMostTraversals && steps >= limit) return kUnsure;
-            if (traversals > 0 && !conclusive) platform::back_off(traversals);
+            if (traversals > 0 && (!conclusive || Policy::Headers::kConfirmations > 1)) {
+                platform::back_off(traversals);
+            }
             ++traversals;
             conclusive = true;
             hopeful = false;

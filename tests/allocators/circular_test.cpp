@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "allocators/cfmmalloc.cuh"
+#include "allocators/circular/divisor.cuh"
 #include "allocators/circular/layout.h"
 #include "allocators/cmalloc.cuh"
 #include "allocators/cmmalloc.cuh"
@@ -49,6 +50,24 @@ TEST(CircularLayout, GranuleGrowsWithThePool) {
     EXPECT_EQ(granule_shift(16 * gib), 5U);
     EXPECT_EQ(granule_shift(32 * gib), 6U);  // 2^30 of 32 bytes
     EXPECT_EQ(granule_shift(160 * gib), 8U);
+}
+
+TEST(CircularDivisor, DividesAsTheLanguageDoes) {
+    const std::uint32_t most = ~std::uint32_t{0};
+    std::vector<std::uint32_t> numbers{0, 1, 2, 3, 5, 7, most / 2, most / 2 + 1, most - 1, most};
+    tests::Dice dice{tests::test_seed()};
+    for (int i = 0; i < 200; ++i) {
+        numbers.push_back(static_cast<std::uint32_t>(dice.next() >> (32 + dice.below(32))));
+    }
+    for (const std::uint32_t by : numbers) {
+        if (by == 0) continue;
+        const circular::Divisor divisor(by);
+        ASSERT_EQ(divisor, by);
+        for (const std::uint32_t of : numbers) {
+            ASSERT_EQ(divisor.quotient(of), of / by) << of << " / " << by;
+            ASSERT_EQ(divisor.remainder(of), of % by) << of << " % " << by;
+        }
+    }
 }
 
 TEST(CircularLayout, HalvesLevelsByEquationOne) {

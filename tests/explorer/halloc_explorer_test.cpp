@@ -212,6 +212,8 @@ Result run(const Scenario& s, const Bounds& bounds, const Mutation& mutation = {
     Expectations expectations;
     expectations.exact = false;  // a region is a slab, with whatever pieces
     P pool({.bytes = kPoolBytes}, expectations);
+    // A slab at the start of a stretch would merge with nothing, and could be returned twice.
+    if (s.full) pool.prepare(kSlab);
     std::vector<void*> taken;
     for (unsigned i = 0; i < s.taken; ++i) taken.push_back(pool.prepare(kPiece));
     std::vector<void*> pieces;

@@ -13,6 +13,7 @@ namespace heapwood::allocators {
 /// What makes a circular allocator CFMMalloc.
 struct CFMMallocPolicy : circular::HintPerMultiprocessor {
     using Headers = circular::FusedHeaders;
+    static constexpr bool kDirect = true;
 
     static constexpr Traits traits() {
         return {.name = "cfmmalloc",

@@ -21,6 +21,7 @@ namespace heapwood::allocators {
 /// What makes a circular allocator CMMalloc.
 struct CMMallocPolicy : circular::HintPerMultiprocessor {
     using Headers = circular::SeparateHeaders;
+    static constexpr bool kDirect = true;
 
     static constexpr Traits traits() {
         return {.name = "cmmalloc",

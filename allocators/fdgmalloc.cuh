@@ -138,12 +138,20 @@ public:
                 if (p != nullptr) enlist(context, p);
                 return p;
             }
+            const std::uint32_t units = units_of(bytes);
+            if (context.cache != nullptr) {
+                return cut_fresh(platform::AtomicRef<Open, Scope::block>(context.cache->open),
+                                 context, units);
+            }
             // Warps without a heap share words in the table's other half.
             const std::uint32_t word =
                 context.warp < heaps_ ? context.warp : heaps_ + context.warp % heaps_;
-            const platform::AtomicRef<Open> open(context.cache != nullptr ? context.cache->open
-                                                                          : open_[word * kStride]);
-            const std::uint32_t units = units_of(bytes);
+            return cut_fresh(platform::AtomicRef<Open>(open_[word * kStride]), context, units);
+        }
+        /// As cut(), from a superblock of the list's if need be.
+        template <Scope kScope>
+        HEAPWOOD_FN char* cut_fresh(platform::AtomicRef<Open, kScope> open, const Context& context,
+                                    std::uint32_t units) const {
             if (char* p = cut(open, units)) return p;
             auto* fresh = static_cast<char*>(list_.allocate(context, std::size_t{1} << shift_));
             if (fresh == nullptr) return nullptr;

@@ -2,13 +2,13 @@
 /// Halloc (Adinetz & Pleiter, "Halloc: a high-throughput dynamic memory allocator for GPGPU
 /// architectures", GTC 2014; version 0.11), from its published description alone.
 ///
-/// **Structure.** Memory is divided into slabs, a slab into pieces of one of 15 size classes
+/// **Structure.** Memory is divided into slabs, a slab into pieces of one size class
 /// (halloc/classes.cuh). A bitmap beside the pool says which pieces are free, a counter how many
 /// are not. Requests go to a head slab of their class: they draw a number from the counter, which
 /// is hashed to the piece at which the search in the bitmap begins. A head that is too full is
 /// replaced by an empty slab, else by one that is roomy, or sparse, or by whatever is left. A slab
 /// all of whose pieces are free returns to the circular list (circular/core.cuh) from which slabs
-/// are taken and which answers requests above 3 KiB: the whole pool is one pool. halloc/slabs.cuh
+/// are taken and which answers larger requests: the whole pool is one pool. halloc/slabs.cuh
 /// has the algorithm, and why it is sound.
 ///
 /// **Parameters**, as published: slabs of 4 MiB; a head is busy, and replaced, with 83.5 % of its
@@ -18,8 +18,12 @@
 /// **Against the original.**
 /// - Every size is rounded up to a multiple of 16 bytes: the class of 24 bytes has none.
 /// - Slabs are smaller in small pools: a pool has 1024 at least, and 16 for each multiprocessor,
-///   down to slabs of 1 KiB. Pieces are at most a sixteenth of a slab; what is larger goes to the
-///   list. 24 GiB and more need no other sizes.
+///   down to slabs of 1 KiB.
+/// - Pieces have up to 64 KiB, but at most an eighth of a slab, instead of 3 KiB: what is larger
+/// goes
+///   to the list, and a request there takes several times as long. On an H100 most of what Halloc
+///   adds to a build was that of the nodes of 3 KiB and more. The price is up to a third of a piece
+///   that a request does not fill. With CUDA's malloc as the fallback pieces are as published.
 /// - A class has a head slab for every few multiprocessors, at most 64, instead of one. As there,
 ///   the lanes of a warp raise its counter together, if there are more than a few; but which lanes
 ///   do so is left to chance.
@@ -64,12 +68,17 @@ namespace heapwood::allocators {
 struct HallocPolicy : circular::HintPerMultiprocessor {
     using Headers = circular::FusedHeaders;
     static constexpr std::uint32_t kSmallestShare = 8;  // in slabs
-    static constexpr std::uint32_t kSmallestStretch = 1;
+    static constexpr std::uint32_t kSmallestStretch = 4;
     static constexpr std::uint32_t kStretchesTogether = 4;
     /// Nothing is lost at the end of a chunk, for granules are large.
     static constexpr std::uint32_t kMaxFragmentation = 1;
 
     static constexpr std::uint32_t kLargestSlabShift = 22;
+    /// Bytes of the largest piece, of a slab for at least 2^kPiecesShift; with CUDA's malloc as the
+    /// fallback, as published.
+    static constexpr std::uint32_t kLargestPiece = 65536;
+    static constexpr std::uint32_t kPublishedLargestPiece = 3072;
+    static constexpr std::uint32_t kPiecesShift = 3;
     // In thousandths of a slab's pieces.
     static constexpr std::uint32_t kBusy = 835;
     static constexpr std::uint32_t kRoomy = 600;
@@ -87,7 +96,7 @@ struct HallocPolicy : circular::HintPerMultiprocessor {
     static constexpr std::uint32_t kRounds = 64;
     static constexpr std::uint32_t kMostHeads = 64;
     static constexpr std::uint64_t kSlabsPerMultiprocessor = 16;
-    /// Slabs of the pool for each head of a class: open slabs are at most a quarter of it.
+    /// Slabs of the pool for each head of a class: open slabs are at most three eighths of it.
     static constexpr std::uint64_t kSlabsPerHead = 64;
 
     /// Whether lanes of a warp are to act for one another.
@@ -119,9 +128,9 @@ public:
 
     explicit BasicHalloc(const PoolConfig& config)
         : slab_shift_(slab_shift(config)),
-          small_(std::min(halloc::kLargestPiece, 1U << (slab_shift_ - 4))),
-          granule_shift_(std::max(circular::kSmallestShift,
-                                  static_cast<std::uint32_t>(std::bit_width(small_)) - 3)),
+          small_(largest_piece(config, slab_shift_)),
+          granule_shift_(std::clamp(slab_shift_ - kGranulesShift, circular::kSmallestShift,
+                                    kLargestGranuleShift)),
           pool_(config, granule_shift_, std::uint64_t{1} << slab_shift_) {
         const std::uint64_t slabs = pool_.list_bytes() >> slab_shift_;
         heads_each_ = std::bit_floor(static_cast<std::uint32_t>(
@@ -190,6 +199,9 @@ public:
 
 private:
     static constexpr std::uint32_t kSmallestSlabShift = 10;
+    /// Log2 of the list's granules in a slab, and of the largest granule's bytes.
+    static constexpr std::uint32_t kGranulesShift = 6;
+    static constexpr std::uint32_t kLargestGranuleShift = 9;
     static constexpr std::uint64_t kFewestSlabs = 1024;
 
     static std::uint32_t slab_shift(const PoolConfig& config) {
@@ -199,6 +211,12 @@ private:
         std::uint32_t shift = Policy::kLargestSlabShift;
         while (shift > kSmallestSlabShift && bytes >> shift < slabs) --shift;
         return shift;
+    }
+    static std::uint32_t largest_piece(const PoolConfig& config, std::uint32_t slab_shift) {
+        return std::min(config.forms.fallback == Fallback::cudamalloc
+                            ? Policy::kPublishedLargestPiece
+                            : Policy::kLargestPiece,
+                        1U << (slab_shift - Policy::kPiecesShift));
     }
     /// Pieces of a slab; 0: the class has none.
     std::uint32_t capacity(std::uint32_t number) const {

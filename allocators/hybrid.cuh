@@ -186,7 +186,7 @@ public:
             } else if (first != 0 && second != 0 && first <= small_ && second <= small_ &&
                        has_cache(context)) {
                 const std::uint32_t units = units_of(first);
-                char* p = cut_fresh(context.cache->open, context, units + units_of(second), 2);
+                char* p = cut_fresh(cached_word(context), context, units + units_of(second), 2);
                 return {p, p == nullptr ? p : p + std::uint64_t{units} * kUnit};
             }
             Blocks blocks{allocate_slowly(context, first), nullptr};
@@ -200,12 +200,9 @@ public:
         HEAPWOOD_NOINLINE void* allocate_slowly(Context context, std::size_t bytes) const {
             if (bytes == 0) return nullptr;
             if (bytes > small_) return from_list(context, bytes);
-            Open& open = has_cache(context)
-                             ? context.cache->open
-                             : shared_[(context.warp & shared_mask_) * kSharedStride];
             const std::uint32_t units = units_of(bytes);
-            if (void* p = cut(platform::AtomicRef<Open>(open), units)) return p;
-            return cut_fresh(open, context, units);
+            if (has_cache(context)) return cut_any(cached_word(context), context, units);
+            return cut_any(shared_word(context.warp & shared_mask_), context, units);
         }
         /// Returns a run of blocks, or the block whose last piece has been freed.
         HEAPWOOD_NOINLINE void deallocate_slowly(Context context, void* p,
@@ -217,13 +214,20 @@ public:
             }
         }
 
+        /// As cut() for one piece, from a block of its own if need be.
+        template <Scope kScope>
+        HEAPWOOD_FN char* cut_any(platform::AtomicRef<Open, kScope> word, const Context& context,
+                                  std::uint32_t units) const {
+            if (char* p = cut(word, units)) return p;
+            return cut_fresh(word, context, units);
+        }
         /// As cut(), with a block of its own to begin with.
-        HEAPWOOD_NOINLINE char* cut_fresh(Open& open, Context context, std::uint32_t units,
-                                          std::uint32_t pieces = 1) const {
+        template <Scope kScope>
+        HEAPWOOD_NOINLINE char* cut_fresh(platform::AtomicRef<Open, kScope> word, Context context,
+                                          std::uint32_t units, std::uint32_t pieces = 1) const {
             const std::uint32_t fresh = own_block(context);
             if (fresh == 0) return nullptr;
             live(fresh - 1).store_relaxed(kOpen);
-            const platform::AtomicRef<Open> word(open);
             for (;;) {
                 // Somebody else may have opened one meanwhile.
                 if (char* p = cut(word, units, pieces)) {

@@ -5,7 +5,7 @@
 ///
 /// The parameters are the published ones: pages of 4096 bytes (PoolConfig::page_bytes; the papers'
 /// tables have 8192 and 16384 as well), regions of 16 pages, chunks of at most twice the size asked
-/// for, 32 chunks to a bit field and two levels of them. scatter/core.cuh has the algorithm, and
+/// for, 32 chunks to a bit field and two levels of them. scatter/fields.cuh has the algorithm, and
 /// why it is sound.
 ///
 /// **Against the original:**
@@ -39,7 +39,7 @@
 #include "allocators/allocator.cuh"
 #include "allocators/circular/circular_malloc.cuh"
 #include "allocators/heap.h"
-#include "allocators/scatter/core.cuh"
+#include "allocators/scatter/fields.cuh"
 
 namespace heapwood::allocators {
 

@@ -23,9 +23,9 @@
 ///   In the original, superblocks are never returned.
 /// - No headers: the size is passed to free, and tells the queue. So a block of 512 bytes has 512,
 ///   at a multiple of 16, instead of 504 at one of 8.
-/// - A queue for each multiprocessor, at most 128 (published: 16; in the sources 4, chosen at
-///   random): with thousands of warps few queues are where all of them meet. Two neighbours' are
-///   looked into before a superblock is taken.
+/// - A queue for each warp, at most 2048; in small pools for a few (published: 16 for all; in the
+///   sources 4, chosen at random). Warps that share one lose most of their compare-and-swaps to one
+///   another. Two neighbours' are looked into before a superblock is taken.
 /// - A queue's slot holds its lap beside the value, and every change of it is one compare-and-swap;
 ///   the original copies the former tail into its slot, without a fence before the tail moves on.
 /// - Thousands who find their queues empty at the same time do not take a superblock each: one
@@ -68,7 +68,7 @@ struct XMallocPolicy : circular::HintPerMultiprocessor {
     static constexpr std::uint32_t kSmallestBlockShift = 9;
     static constexpr std::uint32_t kSlotsShift = 8;
     static constexpr std::uint32_t kInSuperblock = 16;
-    static constexpr std::uint32_t kMostQueues = 128;
+    static constexpr std::uint32_t kMostQueues = 2048;
     /// Queues of others that a request looks into.
     static constexpr std::uint32_t kOthers = 2;
     /// Pauses before a request takes a block for itself while another takes a superblock.
@@ -105,7 +105,8 @@ public:
         : smallest_shift_(block_shift(config)),
           pool_(config, smallest_shift_,
                 std::uint64_t{1} << (smallest_shift_ + xmalloc::kLevels - 1)),
-          queues_(std::bit_floor(std::clamp(config.multiprocessors, 1U, Policy::kMostQueues))) {
+          queues_(std::bit_floor(std::clamp(std::max(config.multiprocessors, config.callers), 1U,
+                                            Policy::kMostQueues))) {
         shape_queues();
         std::uint32_t slots = 0;
         for (std::uint32_t i = 0; i < xmalloc::kLevels; ++i) {
@@ -172,8 +173,11 @@ private:
     static constexpr std::uint64_t kFewestBlocks = 8192;
     /// At most one in so many bytes of the pool waits in queues.
     static constexpr std::uint64_t kQueuedPart = 4;
-    /// Rather than fewer slots for the smallest blocks there are fewer queues.
+    /// Rather than fewer slots for the smallest blocks there are fewer queues: where there are more
+    /// than kManyQueues, and else.
+    static constexpr std::uint32_t kManySlotsShift = 7;
     static constexpr std::uint32_t kFewSlotsShift = 5;
+    static constexpr std::uint32_t kManyQueues = 128;
 
     static std::uint32_t block_shift(const PoolConfig& config) {
         const std::uint64_t bytes = FallbackPool<Policy>::list_bytes(config);
@@ -184,6 +188,9 @@ private:
     /// In a small pool larger blocks have shorter queues, each level the same bytes.
     std::uint32_t log2_slots(std::uint32_t level) const {
         return std::max(largest_log2_ - std::min(largest_log2_, shorter_ ? level : 0), 1U);
+    }
+    std::uint32_t fewest_slots_log2() const {
+        return queues_ > kManyQueues ? kManySlotsShift : kFewSlotsShift;
     }
     /// Makes queues shorter, and then fewer, until they hold no more than they may.
     void shape_queues() {
@@ -197,7 +204,7 @@ private:
         while (bytes() > pool_.list_bytes() / kQueuedPart) {
             if (!shorter_) {
                 shorter_ = true;
-            } else if (largest_log2_ > kFewSlotsShift || queues_ == 1) {
+            } else if (largest_log2_ > fewest_slots_log2() || queues_ == 1) {
                 if (largest_log2_ == 1) return;
                 --largest_log2_;
             } else {

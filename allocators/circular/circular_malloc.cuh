@@ -72,9 +72,9 @@ public:
             r.small_ = shares_.stretch_size / 4;
             r.medium_ = (shares_.size - shares_.stretches * shares_.stretch_size) / 4;
             r.shares_begin_ = shares_.begin;
-            r.shares_ = shares_.count;
-            r.share_size_ = shares_.size;
-            r.stretch_size_ = shares_.stretch_size;
+            r.shares_ = Divisor(shares_.count);
+            r.share_size_ = Divisor(shares_.size);
+            r.stretch_size_ = Divisor(shares_.stretch_size);
             r.stretch_mask_ = shares_.stretches - 1;
         } else {
             r.small_ = granules_;

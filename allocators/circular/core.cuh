@@ -24,10 +24,12 @@
 ///   A pair's second block, and those of a run, are such cuts as well, with H[y] = {USED, n}. Where
 ///   many want the same chunk, its owner also cuts it at some z > y beforehand: H[z] = {FREE, n}.
 /// - Merging forward, by the owner of [a, n): H[n] is FREE -> {DEAD, m} makes it the owner of
-///   [n, m) too, that is, of [a, m). It may go on at m.
+///   [n, m) too, that is, of [a, m). It may go on at m. With separate words H[a] is UNSETTLED then,
+///   or a traversal could find USED beside the new end, and leap over what was free all the while.
 /// - Merging backward (Policy::kBackward), by the owner of [a, n): `before[a]`, a word that anybody
 ///   may have written long ago, tells where the chunk before may start. Only if H[p] is FREE with
 ///   next = a, and is taken, the two are neighbours; then H[a] = DEAD, and [p, n) is the own chunk.
+///   Not where a stretch of the pool begins, see below.
 /// - So a header dies by the hand of the owner of the chunk right before it, who then owns both;
 ///   hence an owner may always trust its own `next`. Chunk 0 has none before it and never dies.
 ///
@@ -66,7 +68,8 @@
 /// to the sentinel and two from chunk 0 (four with separate words). An inconclusive search ends
 /// after Policy::kPatience steps; with a single hint, if in its last traversal there was a chunk
 /// that was large enough, but that another was quicker to take, or has not given the rest of back
-/// yet, only after Policy::kPersistence: then others make progress, and its turn comes.
+/// yet, or dead headers behind which there may have been one, only after Policy::kPersistence: then
+/// others make progress, and its turn comes.
 ///
 /// **Crowds.** A pool of one chunk is cut by one thread after the other, and thousands may want it
 /// at once. So the single hint has refuges: as many hints more, evenly spread over the pool, for
@@ -94,6 +97,7 @@
 #include <cstdint>
 
 #include "allocators/allocator.cuh"
+#include "allocators/circular/divisor.cuh"
 #include "allocators/circular/header.cuh"
 #include "allocators/circular/policy.cuh"
 #include "allocators/platform/atomic.cuh"
@@ -248,9 +252,18 @@ private:
     }
 
     // Both operations are out of line, for they are long, and with the context by value, so that
-    // the caller's need not lie in memory.
+    // the caller's need not lie in memory. Policy::kDirect: they work on a copy of the handle,
+    // which lies in registers. Through the pointer its words are loaded anew after every atomic
+    // operation, and after each that acquires, a GPU's L1 cache is empty.
 
     HEAPWOOD_NOINLINE void free(Context context, std::uint32_t at) const {
+        if constexpr (Policy::kDirect) {
+            Core(*this).free_here(context, at);
+        } else {
+            free_here(context, at);
+        }
+    }
+    HEAPWOOD_INLINE void free_here(const Context& context, std::uint32_t at) const {
         // All loads at once, as far as they can: each takes a GPU the better part of a microsecond.
         std::uint32_t start = at;
         if constexpr (Policy::kBackward) start = before(at).load_relaxed();
@@ -259,13 +272,18 @@ private:
         Header behind{};
         if (start < at) behind = headers_.load(start);
         const std::uint32_t end = merge(next, ahead, end_of_home(next - 1), Policy::kMergesPerFree);
-        if (start < at) at = join_predecessor(start, behind, at, end);
+        if constexpr (!Policy::Headers::kFused) {
+            // Or a traversal might see USED with the new end, and never know what it leapt over.
+            if (end != next) headers_.settle(at, {kUnsettled, next});
+        }
+        if (start < at && !begins_home(at)) at = join_predecessor(start, behind, at, end);
         Policy::pause();
         give(at, end);
         // What was freed last is free, and in the cache: there the next search begins.
         if constexpr (Policy::kShares) {
-            remember(home_of(context, 1, 0), at);
-            remember(home_of(context, small_ + 1, 0), at);
+            const std::uint32_t share = shares_.remainder(context.multiprocessor);
+            remember(small_home(share, context.warp), at);
+            remember(medium_home(share), at);
         } else {
             hint(0).store_relaxed(at);
         }
@@ -292,11 +310,22 @@ private:
     HEAPWOOD_NOINLINE std::uint32_t find(Context context, std::uint32_t need,
                                          std::uint32_t first) const {
         Policy::note(Event::request);
-        if constexpr (Policy::kShares) {
+        if constexpr (Policy::kDirect) {
+            const std::uint32_t at =
+                Core(*this).template find_at_home<kAligned>(context, need, first);
+            if (at != kNone || need > granules_) return at;
+            Policy::note(Event::ring);
+            return find_rarely<kAligned>(context, need, first);
+        } else if constexpr (Policy::kShares) {
             const std::uint32_t at = find_at_home<kAligned>(context, need, first);
             if (at != kNone || need > granules_) return at;
             Policy::note(Event::ring);
         }
+        return find_in_ring<kAligned>(context, need, first);
+    }
+    template <bool kAligned>
+    HEAPWOOD_NOINLINE std::uint32_t find_rarely(Context context, std::uint32_t need,
+                                                std::uint32_t first) const {
         return find_in_ring<kAligned>(context, need, first);
     }
 
@@ -403,6 +432,7 @@ private:
                 }
             } else if (h.state != kUsed) {
                 conclusive = false;
+                if (h.next - at >= need) hopeful = true;
             }
             if constexpr (!Policy::kShares) {
                 constexpr std::uint32_t kLong = kMostSteps * kMostRefuges;
@@ -437,7 +467,9 @@ private:
                 if (hopeful) limit = Policy::kPersistence;
             }
             if (traversals >= kMostTraversals && steps >= limit) return kUnsure;
-            if (traversals > 0 && !conclusive) platform::back_off(traversals);
+            if (traversals > 0 && (!conclusive || Policy::Headers::kConfirmations > 1)) {
+                platform::back_off(traversals);
+            }
             ++traversals;
             conclusive = true;
             hopeful = false;
@@ -449,14 +481,18 @@ private:
     HEAPWOOD_INLINE Home home_of(const Context& context, std::uint32_t need,
                                  std::uint32_t move) const {
         if (need > medium_) return {hints_of_shares() + shares_, 0, shares_begin_};
-        const std::uint32_t share = (context.multiprocessor + move) % shares_;
+        const std::uint32_t share = shares_.remainder(context.multiprocessor + move);
+        return need > small_ ? medium_home(share) : small_home(share, context.warp);
+    }
+    HEAPWOOD_INLINE Home medium_home(std::uint32_t share) const {
         const std::uint32_t begin = shares_begin_ + share * share_size_;
-        if (need > small_) {
-            return {hints_of_shares() + share, begin + stretch_size_ * (stretch_mask_ + 1),
-                    begin + share_size_};
-        }
+        return {hints_of_shares() + share, begin + stretch_size_ * (stretch_mask_ + 1),
+                begin + share_size_};
+    }
+    HEAPWOOD_INLINE Home small_home(std::uint32_t share, std::uint32_t warp) const {
+        const std::uint32_t begin = shares_begin_ + share * share_size_;
         // Multiplicative hashing: the upper bits are the mixed ones.
-        const std::uint32_t stretch = ((context.warp * 0x9e3779b1U) >> 16) & stretch_mask_;
+        const std::uint32_t stretch = ((warp * 0x9e3779b1U) >> 16) & stretch_mask_;
         const std::uint32_t first = stretch - stretch % Policy::kStretchesTogether;
         return {share * (stretch_mask_ + 1) + stretch, begin + first * stretch_size_,
                 begin + (first + Policy::kStretchesTogether) * stretch_size_};
@@ -471,14 +507,18 @@ private:
             return granules_;
         } else {
             if (at < shares_begin_) return shares_begin_;
-            const std::uint32_t share = (at - shares_begin_) / share_size_;
+            const std::uint32_t share = share_size_.quotient(at - shares_begin_);
             if (share == shares_) return granules_;
             const std::uint32_t begin = shares_begin_ + share * share_size_;
-            const std::uint32_t stretch = (at - begin) / stretch_size_;
+            const std::uint32_t stretch = stretch_size_.quotient(at - begin);
             const std::uint32_t next =
                 stretch - stretch % Policy::kStretchesTogether + Policy::kStretchesTogether;
             return stretch <= stretch_mask_ ? begin + next * stretch_size_ : begin + share_size_;
         }
+    }
+    /// Whether a stretch begins at a granule other than 0.
+    HEAPWOOD_INLINE bool begins_home(std::uint32_t at) const {
+        return Policy::kShares && end_of_home(at - 1) == at;
     }
     /// The first of the hints for chunks of medium size; behind them comes that for large ones.
     HEAPWOOD_INLINE std::uint32_t hints_of_shares() const { return shares_ * (stretch_mask_ + 1); }
@@ -615,9 +655,9 @@ private:
     std::uint32_t refuge_size_;  // granules of a refuge's part; single hint only; the rest: shares
     std::uint32_t medium_;
     std::uint32_t shares_begin_;
-    std::uint32_t shares_;
-    std::uint32_t share_size_;
-    std::uint32_t stretch_size_;
+    Divisor shares_;
+    Divisor share_size_;
+    Divisor stretch_size_;
     std::uint32_t stretch_mask_;
 };
 

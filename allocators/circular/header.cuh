@@ -5,8 +5,10 @@
 /// Two layouts, as published: FusedHeaders keeps both in one word (CFMalloc), SeparateHeaders a
 /// word for each (CMalloc). core.cuh uses either through the same few operations:
 /// - `load(at)`: what the cell says, relaxed. Of separate words the two may be of different times.
+/// - `kFused`: whether a cell is one word.
 /// - `kConfirmations`: how many traversals in a row must find the pool full. A state and a next of
-///   different times can hide free chunks from one of them; from several it is most unlikely.
+///   different times can hide free chunks from one of them; from several, with pauses in between,
+///   it is most unlikely.
 /// - `take(at, seen, to)`: makes a FREE cell `to` and its chunk the caller's; acquire: pairs with
 ///   the release of whoever made it FREE. True: seen.next is where the chunk ends now, which need
 ///   not be what was seen. False: `seen` is what the cell says instead.
@@ -45,6 +47,7 @@ inline constexpr std::uint64_t kMostGranules = (std::uint64_t{1} << kNextBits) -
 class FusedHeaders {
 public:
     using Cell = std::uint32_t;
+    static constexpr bool kFused = true;
     static constexpr std::uint32_t kConfirmations = 1;
 
     HEAPWOOD_INLINE static constexpr Cell encode(Header h) {
@@ -87,6 +90,7 @@ public:
         std::uint32_t state;
         std::uint32_t next;
     };
+    static constexpr bool kFused = false;
     static constexpr std::uint32_t kConfirmations = 3;
 
     static constexpr Cell encode(Header h) { return {h.state, h.next}; }

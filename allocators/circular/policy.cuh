@@ -46,6 +46,7 @@ struct DefaultPolicy {
 /// One hint for all (CMalloc, CFMalloc).
 struct SingleHint : DefaultPolicy {
     static constexpr bool kShares = false;
+    static constexpr bool kDirect = false;
     /// kPatience of a request that sees large enough chunks, but others are quicker: seconds on a
     /// GPU, and more steps than all that can run there at once need to take a chunk each.
     static constexpr std::uint32_t kPersistence = 1U << 24;
@@ -62,6 +63,9 @@ struct SingleHint : DefaultPolicy {
 /// A share of the pool with hints of its own for every multiprocessor (CMMalloc, CFMMalloc).
 struct HintPerMultiprocessor : DefaultPolicy {
     static constexpr bool kShares = true;
+    /// Whether programs call the list itself: then it works in registers. Behind another allocator
+    /// it is called seldom, and leaves that the registers.
+    static constexpr bool kDirect = false;
     /// A stretch is small: without merging both ways it soon consists of crumbs. With it, free
     /// chunks next to one another are rare, so that one step forward is enough.
     static constexpr bool kBackward = true;

@@ -1,9 +1,9 @@
 /// @file
-/// Halloc's size classes: 16, 32, 48, 64, 96, 128, ... 2048, 3072 bytes.
+/// Halloc's size classes: 16, 32, 48, 64, 96, 128, ... 49152, 65536 bytes.
 ///
-/// Published are 16, 24, 32, 48, ...: a piece of 24 bytes would start at multiples of 8 only, so
-/// 17 to 24 bytes are of the class of 32. The numbers of the classes are those of the published
-/// list; number 1 has no piece.
+/// Published are 16, 24, 32, 48, ... 3072: a piece of 24 bytes would start at multiples of 8 only,
+/// so 17 to 24 bytes are of the class of 32. The numbers of the classes are those of the published
+/// list; number 1 has no piece. Those above 3072 are ours (HallocPolicy::kLargestPiece).
 #pragma once
 
 #include <cstdint>
@@ -14,15 +14,12 @@
 namespace heapwood::allocators::halloc {
 
 /// How many numbers of classes there are.
-inline constexpr std::uint32_t kClasses = 16;
-
-/// Bytes of the largest piece.
-inline constexpr std::uint32_t kLargestPiece = 3072;
+inline constexpr std::uint32_t kClasses = 25;
 
 /// A class of sizes: its pieces have 2^n bytes, or 3 * 2^n.
 class SizeClass {
 public:
-    /// The smallest one for `bytes` bytes, from 1 to kLargestPiece.
+    /// The smallest one for `bytes` bytes, from 1 to 65536.
     HEAPWOOD_INLINE static SizeClass of(std::uint32_t bytes) {
         const std::uint32_t last = (bytes - 1) | 15U;
         const std::uint32_t log = platform::floor_log2(last);

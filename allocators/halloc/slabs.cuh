@@ -57,6 +57,7 @@
 #include <cstdint>
 
 #include "allocators/allocator.cuh"
+#include "allocators/apart.cuh"
 #include "allocators/fallback.cuh"
 #include "allocators/halloc/classes.cuh"
 #include "allocators/platform/atomic.cuh"
@@ -117,9 +118,8 @@ class Core {
 public:
     HEAPWOOD_FN void* allocate(const Context& context, std::size_t bytes) const {
         HeadWord drawn = kNoSlab;
-        if (bytes - 1 < small_) {
+        if (bytes - 1 < small_ && !Policy::is_crowded()) {
             const SizeClass k = SizeClass::of(static_cast<std::uint32_t>(bytes));
-            if (Policy::is_crowded()) return allocate_together(context, bytes);
             drawn = word(heads_[head_of(context.multiprocessor, k)]).add_acquire(1);
             const auto ticket = static_cast<std::uint32_t>(drawn);
             if (ticket < capacity_[k.number()]) return piece(slab_of(drawn), ticket, k);
@@ -128,9 +128,8 @@ public:
     }
     HEAPWOOD_FN void deallocate(const Context& context, void* p, std::size_t bytes) const {
         if (p == nullptr) return;
-        if (bytes > small_) return deallocate_large(context, p, bytes);
+        if (bytes > small_ || Policy::is_crowded()) return deallocate_slowly(context, p, bytes);
         const SizeClass k = SizeClass::of(static_cast<std::uint32_t>(bytes));
-        if (Policy::is_crowded()) return free_together(context, p, k);
         give_back(context, mark_free(p, k), 1);
     }
     HEAPWOOD_FN std::uint64_t granted_bytes(const void* p, std::size_t bytes) const {
@@ -175,13 +174,6 @@ private:
         return w;
     }
 
-    /// deallocate(); one of the lanes that are here with pieces of the same slab counts them all.
-    HEAPWOOD_NOINLINE void free_together(Context context, void* p, SizeClass k) const {
-        const std::uint32_t slab = mark_free(p, k);
-        const platform::Lanes lanes(slab);
-        lanes.sync();
-        if (lanes.rank() == 0) give_back(context, slab, lanes.count());
-    }
     /// Sets the piece's bit. @return its slab
     HEAPWOOD_INLINE std::uint32_t mark_free(void* p, SizeClass k) const {
         const auto offset = static_cast<std::uint64_t>(static_cast<char*>(p) - memory_);
@@ -206,8 +198,13 @@ private:
     // What is rare is out of line, so that it costs callers no registers, and takes contexts by
     // value, so that theirs need not lie in memory.
 
-    HEAPWOOD_NOINLINE void deallocate_large(Context context, void* p, std::size_t bytes) const {
-        pool_.deallocate(context, p, bytes);
+    /// Of many lanes that are here with pieces of the same slab, one counts them all.
+    HEAPWOOD_NOINLINE void deallocate_slowly(Context context, void* p, std::size_t bytes) const {
+        if (bytes > small_) return pool_.deallocate(context, p, bytes);
+        const std::uint32_t slab = mark_free(p, SizeClass::of(static_cast<std::uint32_t>(bytes)));
+        const platform::Lanes lanes(slab);
+        lanes.sync();
+        if (lanes.rank() == 0) give_back(context, slab, lanes.count());
     }
 
     /// Returns a closed slab of which nothing is in use; nothing, if another has taken it.
@@ -219,25 +216,19 @@ private:
         pool_.list().deallocate(context, piece(slab, 0, SizeClass(0)), 0);
     }
 
-    /// allocate(); one of the lanes that are here with the same head draws for them all.
-    HEAPWOOD_NOINLINE void* allocate_together(Context context, std::size_t bytes) const {
-        const SizeClass k = SizeClass::of(static_cast<std::uint32_t>(bytes));
-        const std::uint32_t own = head_of(context.multiprocessor, k);
-        const platform::Lanes lanes(own);
-        HeadWord drawn = kNoSlab;
-        if (lanes.rank() == 0) drawn = word(heads_[own]).add_acquire(lanes.count());
-        drawn = of_leader(lanes, drawn) + lanes.rank();
-        const auto ticket = static_cast<std::uint32_t>(drawn);
-        if (ticket < capacity_[k.number()]) return piece(slab_of(drawn), ticket, k);
-        return allocate_slowly(context, bytes, drawn);
-    }
-    /// `drawn`: the head when a ticket was drawn, which has not been used yet.
+    /// `drawn`: the head when a ticket was drawn, which has not been used yet; kNoSlab: there is
+    /// none, or many lanes are here, of which one draws for all that have the same head.
     HEAPWOOD_NOINLINE void* allocate_slowly(Context context, std::size_t bytes,
                                             HeadWord drawn) const {
         if (bytes == 0) return nullptr;
         if (bytes > small_) return allocate_large(context, bytes);
         const SizeClass k = SizeClass::of(static_cast<std::uint32_t>(bytes));
         const std::uint32_t own = head_of(context.multiprocessor, k);
+        if (drawn == kNoSlab) {
+            const platform::Lanes lanes(own);
+            if (lanes.rank() == 0) drawn = word(heads_[own]).add_acquire(lanes.count());
+            drawn = of_leader(lanes, drawn) + lanes.rank();
+        }
         for (std::uint32_t round = 0; round < Policy::kRounds; ++round) {
             if (void* p = use(context, drawn, k)) return p;
             const platform::Lanes lanes(own);
@@ -250,7 +241,7 @@ private:
     }
     HEAPWOOD_FN void* allocate_large(const Context& context, std::size_t bytes) const {
         for (bool again = false;; again = true) {
-            void* p = pool_.allocate(context, bytes);
+            void* p = pool_.allocate(apart(context), bytes);
             if (p != nullptr || again || !close_idle(context)) return p;
         }
     }
@@ -320,7 +311,11 @@ private:
     }
     /// Of an empty slab that is the caller's alone.
     HEAPWOOD_FN void clear_bits(std::uint32_t slab, SizeClass k) const {
-        for (std::uint32_t i = 0; i < words_of(k); ++i) bits(slab, i).store_relaxed(0);
+        // What a loop has of its own it need not load from the handle after each store.
+        std::uint32_t* const first = &bitmaps_[std::uint64_t{slab} * bitmap_words(slab_shift_)];
+        const std::uint32_t words = words_of(k);
+        HEAPWOOD_UNROLL(8)
+        for (std::uint32_t i = 0; i < words; ++i) State(first[i]).store_relaxed(0);
     }
 
     /// Gives a head a slab with tickets, and draws the first n. kNoSlab: there was none.

@@ -2,10 +2,11 @@
 /// Atomic operations named by their memory order; the only place in Heapwood that touches an
 /// atomic type.
 ///
-/// Under nvcc they are `cuda::atomic_ref`, of device scope unless said otherwise, under a host
-/// compiler `std::atomic_ref`, which a thread sanitizer understands. There is no stand-alone fence,
-/// for a sanitizer cannot see one: publish with a release, observe with an acquire. Only 4- and
-/// 8-byte integers (and pointers as integers) are used, which every GPU has natively.
+/// On a GPU loads and stores are `cuda::atomic_ref`'s, the rest its instructions with the place of
+/// the object (gpu_atomic.cuh); under a host compiler they are `std::atomic_ref`, which a thread
+/// sanitizer understands. There is no stand-alone fence, for a sanitizer cannot see one: publish
+/// with a release, observe with an acquire. Only 4- and 8-byte integers (and pointers as integers)
+/// are used, which every GPU has natively.
 #pragma once
 
 #include <cstdint>
@@ -18,13 +19,16 @@
 #else
 #include <atomic>
 #endif
+#if defined(__CUDA_ARCH__)
+#include "allocators/platform/gpu_atomic.cuh"
+#endif
 
 namespace heapwood::platform {
 
-/// Among whom an atomic operation is atomic and orders memory.
+/// Among whom an atomic operation is atomic and orders memory; on a GPU also where its object is.
 enum class Scope {
-    device,  ///< all threads of the device
-    block,   ///< the threads of one thread block; on a GPU, orders it without the L2 cache
+    device,  ///< all threads of the device; global memory, but for the reductions without an answer
+    block,   ///< the threads of one thread block; shared memory
 };
 
 namespace detail {
@@ -70,74 +74,29 @@ public:
     HEAPWOOD_INLINE void store_release(T v) const { ref().store(v, detail::memory_order_release); }
 
     /// Each add, and the like, returns the value before it.
-    HEAPWOOD_INLINE T add_relaxed(T v) const {
-        return ref().fetch_add(v, detail::memory_order_relaxed);
-    }
-    HEAPWOOD_INLINE T add_acquire(T v) const {
-        return ref().fetch_add(v, detail::memory_order_acquire);
-    }
-    HEAPWOOD_INLINE T add_release(T v) const {
-        return ref().fetch_add(v, detail::memory_order_release);
-    }
-    HEAPWOOD_INLINE T add_acq_rel(T v) const {
-        return ref().fetch_add(v, detail::memory_order_acq_rel);
-    }
+    HEAPWOOD_INLINE T add_relaxed(T v) const { return fetch_add<Order::relaxed>(v); }
+    HEAPWOOD_INLINE T add_acquire(T v) const { return fetch_add<Order::acquire>(v); }
+    HEAPWOOD_INLINE T add_release(T v) const { return fetch_add<Order::release>(v); }
+    HEAPWOOD_INLINE T add_acq_rel(T v) const { return fetch_add<Order::acq_rel>(v); }
     HEAPWOOD_INLINE T sub_relaxed(T v) const {
-        return ref().fetch_sub(v, detail::memory_order_relaxed);
+        return fetch_add<Order::relaxed>(static_cast<T>(T{0} - v));
     }
     HEAPWOOD_INLINE T sub_acquire(T v) const {
-        return ref().fetch_sub(v, detail::memory_order_acquire);
+        return fetch_add<Order::acquire>(static_cast<T>(T{0} - v));
     }
     HEAPWOOD_INLINE T sub_release(T v) const {
-        return ref().fetch_sub(v, detail::memory_order_release);
+        return fetch_add<Order::release>(static_cast<T>(T{0} - v));
     }
     HEAPWOOD_INLINE T sub_acq_rel(T v) const {
-        return ref().fetch_sub(v, detail::memory_order_acq_rel);
+        return fetch_add<Order::acq_rel>(static_cast<T>(T{0} - v));
     }
-    /// Acquire. The object must not lie in shared memory: a GPU has no such instruction of 64 bits
-    /// there, and where it could be needed code that does without takes twice the room.
-    HEAPWOOD_INLINE T or_acquire(T v) const {
-#if defined(__CUDA_ARCH__)
-        if constexpr (sizeof(T) == 8 && kScope == Scope::device) {
-            T old;
-            asm volatile("atom.acquire.gpu.global.or.b64 %0, [%1], %2;"
-                         : "=l"(old)
-                         : "l"(__cvta_generic_to_global(&object_)), "l"(v)
-                         : "memory");
-            return old;
-        }
-#endif
-        return ref().fetch_or(v, detail::memory_order_acquire);
-    }
-    HEAPWOOD_INLINE T or_acq_rel(T v) const {
-        return ref().fetch_or(v, detail::memory_order_acq_rel);
-    }
-    HEAPWOOD_INLINE T and_acquire(T v) const {
-        return ref().fetch_and(v, detail::memory_order_acquire);
-    }
-    /// Release. Not for shared memory, as or_acquire.
-    HEAPWOOD_INLINE T and_release(T v) const {
-#if defined(__CUDA_ARCH__)
-        if constexpr (sizeof(T) == 8 && kScope == Scope::device) {
-            T old;
-            asm volatile("atom.release.gpu.global.and.b64 %0, [%1], %2;"
-                         : "=l"(old)
-                         : "l"(__cvta_generic_to_global(&object_)), "l"(v)
-                         : "memory");
-            return old;
-        }
-#endif
-        return ref().fetch_and(v, detail::memory_order_release);
-    }
-    HEAPWOOD_INLINE T and_acq_rel(T v) const {
-        return ref().fetch_and(v, detail::memory_order_acq_rel);
-    }
-    HEAPWOOD_INLINE T exchange_acquire(T v) const {
-        return ref().exchange(v, detail::memory_order_acquire);
-    }
-    HEAPWOOD_INLINE T exchange_acq_rel(T v) const {
-        return ref().exchange(v, detail::memory_order_acq_rel);
-    }
+    HEAPWOOD_INLINE T or_acquire(T v) const { return fetch_or<Order::acquire>(v); }
+    HEAPWOOD_INLINE T or_acq_rel(T v) const { return fetch_or<Order::acq_rel>(v); }
+    HEAPWOOD_INLINE T and_acquire(T v) const { return fetch_and<Order::acquire>(v); }
+    HEAPWOOD_INLINE T and_release(T v) const { return fetch_and<Order::release>(v); }
+    HEAPWOOD_INLINE T and_acq_rel(T v) const { return fetch_and<Order::acq_rel>(v); }
+    HEAPWOOD_INLINE T exchange_acquire(T v) const { return swap<Order::acquire>(v); }
+    HEAPWOOD_INLINE T exchange_acq_rel(T v) const { return swap<Order::acq_rel>(v); }
 
     /// Adds without returning the old value: a reduction, which a GPU need not answer.
     HEAPWOOD_INLINE void count_relaxed(T v) const {
@@ -192,27 +151,79 @@ public:
     /// Replaces `expected` by `desired`; on failure stores the value found into `expected`.
     /// @return whether it was replaced. Never fails spuriously.
     HEAPWOOD_INLINE bool cas_relaxed(T& expected, T desired) const {
-        return ref().compare_exchange_strong(expected, desired, detail::memory_order_relaxed,
-                                             detail::memory_order_relaxed);
+        return compare_exchange<Order::relaxed>(expected, desired);
     }
     /// As cas_relaxed; acquire on success: for taking what a release has published, where nothing
     /// new is published in turn. Spares a GPU the wait for the thread's own earlier writes.
     HEAPWOOD_INLINE bool cas_acquire(T& expected, T desired) const {
-        return ref().compare_exchange_strong(expected, desired, detail::memory_order_acquire,
-                                             detail::memory_order_relaxed);
+        return compare_exchange<Order::acquire>(expected, desired);
     }
     /// As cas_relaxed; release on success: for publishing, where nothing is taken in turn.
     HEAPWOOD_INLINE bool cas_release(T& expected, T desired) const {
-        return ref().compare_exchange_strong(expected, desired, detail::memory_order_release,
-                                             detail::memory_order_relaxed);
+        return compare_exchange<Order::release>(expected, desired);
     }
     /// As cas_relaxed; acquire and release on success, acquire on failure.
     HEAPWOOD_INLINE bool cas_acq_rel(T& expected, T desired) const {
-        return ref().compare_exchange_strong(expected, desired, detail::memory_order_acq_rel,
-                                             detail::memory_order_acquire);
+        return compare_exchange<Order::acq_rel>(expected, desired);
     }
 
 private:
+#if defined(__CUDA_ARCH__)
+    using Order = gpu::Order;
+    static constexpr gpu::Place kPlace =
+        kScope == Scope::device ? gpu::Place::global : gpu::Place::shared;
+
+    template <Order kOrder>
+    HEAPWOOD_INLINE T fetch_add(T v) const {
+        return gpu::add<kOrder, kPlace>(&object_, v);
+    }
+    template <Order kOrder>
+    HEAPWOOD_INLINE T fetch_or(T v) const {
+        return gpu::set_bits<kOrder, kPlace>(&object_, v);
+    }
+    template <Order kOrder>
+    HEAPWOOD_INLINE T fetch_and(T v) const {
+        return gpu::keep_bits<kOrder, kPlace>(&object_, v);
+    }
+    template <Order kOrder>
+    HEAPWOOD_INLINE T swap(T v) const {
+        return gpu::exchange<kOrder, kPlace>(&object_, v);
+    }
+    template <Order kOrder>
+    HEAPWOOD_INLINE bool compare_exchange(T& expected, T desired) const {
+        return gpu::compare_exchange<kOrder, kPlace>(&object_, expected, desired);
+    }
+#else
+    struct Order {
+        static constexpr auto relaxed = detail::memory_order_relaxed;
+        static constexpr auto acquire = detail::memory_order_acquire;
+        static constexpr auto release = detail::memory_order_release;
+        static constexpr auto acq_rel = detail::memory_order_acq_rel;
+    };
+
+    template <auto kOrder>
+    HEAPWOOD_INLINE T fetch_add(T v) const {
+        return ref().fetch_add(v, kOrder);
+    }
+    template <auto kOrder>
+    HEAPWOOD_INLINE T fetch_or(T v) const {
+        return ref().fetch_or(v, kOrder);
+    }
+    template <auto kOrder>
+    HEAPWOOD_INLINE T fetch_and(T v) const {
+        return ref().fetch_and(v, kOrder);
+    }
+    template <auto kOrder>
+    HEAPWOOD_INLINE T swap(T v) const {
+        return ref().exchange(v, kOrder);
+    }
+    template <auto kOrder>
+    HEAPWOOD_INLINE bool compare_exchange(T& expected, T desired) const {
+        return ref().compare_exchange_strong(
+            expected, desired, kOrder, kOrder == Order::acq_rel ? Order::acquire : Order::relaxed);
+    }
+#endif
+
     HEAPWOOD_INLINE detail::AtomicRef<T, kScope> ref() const {
         return detail::AtomicRef<T, kScope>(object_);
     }

@@ -18,6 +18,7 @@
 #include <cstdint>
 
 #include "allocators/allocator.cuh"
+#include "allocators/apart.cuh"
 #include "allocators/fallback.cuh"
 #include "allocators/kept_blocks.cuh"
 #include "allocators/platform/atomic.cuh"
@@ -116,29 +117,29 @@ private:
     // lie in memory.
 
     HEAPWOOD_NOINLINE void* allocate_block(Context context, std::uint32_t level) const {
-        const std::uint32_t own = queue_of(context.multiprocessor, level);
+        const std::uint32_t own = queue_of(context.warp, level);
         const std::uint32_t found = queue(own, level).pop();
         return found != 0 ? address(found) : allocate_slowly(context, level);
     }
     HEAPWOOD_NOINLINE void free(Context context, void* p, std::size_t bytes) const {
         if (bytes > largest_) return pool_.deallocate(context, p, bytes);
         const std::uint32_t level = level_of(static_cast<std::uint32_t>(bytes));
-        if (queue(queue_of(context.multiprocessor, level), level).push(number_of(p))) return;
+        if (queue(queue_of(context.warp, level), level).push(number_of(p))) return;
         pool_.list().deallocate(context, p, bytes);
     }
     HEAPWOOD_NOINLINE void* allocate_large(Context context, std::size_t bytes) const {
         for (bool again = false;; again = true) {
-            void* p = pool_.allocate(context, bytes);
+            void* p = pool_.allocate(apart(context), bytes);
             if (p != nullptr || again || !empty_queues(context)) return p;
         }
     }
 
     /// When the own queue is empty.
     HEAPWOOD_NOINLINE void* allocate_slowly(Context context, std::uint32_t level) const {
-        const std::uint32_t own = queue_of(context.multiprocessor, level);
-        // A block that another multiprocessor has to spare.
+        const std::uint32_t own = queue_of(context.warp, level);
+        // A block that another has to spare.
         for (std::uint32_t i = 1; i <= Policy::kOthers && i <= queue_mask_; ++i) {
-            const std::uint32_t other = queue_of(context.multiprocessor + i, level);
+            const std::uint32_t other = queue_of(context.warp + i, level);
             const std::uint32_t found = queue(other, level).pop();
             if (found != 0) return address(found);
         }
@@ -187,7 +188,7 @@ private:
         bool any = false;
         for (std::uint32_t i = 0; i < kLevels * (queue_mask_ + 1); ++i) {
             const std::uint32_t level = i / (queue_mask_ + 1);
-            const Fifo<Policy> from = queue(queue_of(context.multiprocessor + i, level), level);
+            const Fifo<Policy> from = queue(queue_of(context.warp + i, level), level);
             // No more than it holds, even if others go on filling it.
             for (std::uint32_t n = 0; n < 1U << levels_[level].log2_slots; ++n) {
                 const std::uint32_t found = from.pop();

@@ -65,7 +65,7 @@ public:
             const std::int32_t ahead = laps_ahead(seen, at);
             if (ahead == 0 && value_in(seen) == 0) {
                 // Release: what was done before, to whoever pops the value.
-                if (slot(at).cas_acq_rel(seen, make_slot(lap(at), value))) {
+                if (slot(at).cas_release(seen, make_slot(lap(at), value))) {
                     Policy::pause();
                     tail.cas_relaxed(at, at + 1);
                     return true;

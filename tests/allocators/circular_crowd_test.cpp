@@ -1,13 +1,14 @@
 /// @file
 /// Many requests at once for one chunk, of the circular allocators with a single hint: threads that
 /// go in lockstep, as a GPU's do, so that all of them want the same chunk at the same moment. None
-/// may be refused while there is memory.
+/// may be refused while there is memory, nor while it is about to be given back.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <barrier>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <thread>
 #include <vector>
 
@@ -67,6 +68,106 @@ TYPED_TEST(CircularCrowd, NobodyIsRefused) {
     EXPECT_EQ(std::adjacent_find(blocks.begin(), blocks.end()), blocks.end());
     for (void* block : blocks) ref.deallocate({0, 0}, block, kBytes);
     EXPECT_NE(ref.allocate({0, 0}, pool.pool_bytes()), nullptr) << "the pool is not whole again";
+}
+
+/// Headers of two words; whoever gives a chunk away may be stalled between the two.
+struct StallingHeaders {
+    using Cell = allocators::circular::SeparateHeaders::Cell;
+    static constexpr bool kFused = false;
+    static constexpr std::uint32_t kConfirmations =
+        allocators::circular::SeparateHeaders::kConfirmations;
+    static inline std::function<void()> hook;
+
+    static constexpr Cell encode(allocators::circular::Header h) {
+        return allocators::circular::SeparateHeaders::encode(h);
+    }
+    static constexpr allocators::circular::Header decode(Cell c) {
+        return allocators::circular::SeparateHeaders::decode(c);
+    }
+
+    StallingHeaders() = default;
+    explicit StallingHeaders(Cell* cells) : words(cells) {}
+    allocators::circular::Header load(std::uint32_t at) const { return words.load(at); }
+    bool take(std::uint32_t at, allocators::circular::Header& seen,
+              allocators::circular::State to) const {
+        return words.take(at, seen, to);
+    }
+    void settle(std::uint32_t at, allocators::circular::Header h) const { words.settle(at, h); }
+    void give(std::uint32_t at, std::uint32_t next) const {
+        words.settle(at, {words.load(at).state, next});
+        if (hook) hook();
+        words.give(at, next);
+    }
+
+    allocators::circular::SeparateHeaders words;
+};
+
+template <class Original>
+struct StalledPolicy : Original {
+    using Headers = StallingHeaders;
+    static constexpr std::uint32_t kPatience = 100;
+    static constexpr std::uint32_t kPersistence = 100;
+};
+
+/// A block that has been merged with all that was free, and is not given back yet, is no full pool.
+template <class Policy>
+void expect_unsure_while_freed() {
+    allocators::circular::CircularMalloc<StalledPolicy<Policy>> pool({.bytes = 4096});
+    const auto ref = pool.ref();
+    void* block = ref.allocate({}, 16);
+    unsigned stalled = 0;
+    StallingHeaders::hook = [&] {
+        ++stalled;
+        bool full = true;
+        EXPECT_EQ(ref.allocate({}, 16, full), nullptr);
+        EXPECT_FALSE(full);
+    };
+    ref.deallocate({}, block, 16);
+    StallingHeaders::hook = nullptr;
+    EXPECT_EQ(stalled, 1U);
+    EXPECT_NE(ref.allocate({}, 4096), nullptr);
+}
+
+/// CFMalloc, whose calls may be stalled, and which has no patience but where there is hope.
+struct HopefulPolicy : allocators::CFMallocPolicy {
+    static constexpr std::uint32_t kPatience = 1;
+    static constexpr std::uint32_t kPersistence = 1000;
+    static inline std::function<void()> hook;
+    static inline std::uint32_t steps;
+    static void pause() {
+        if (hook) hook();
+    }
+    static void note(allocators::circular::Event event) {
+        if (event == allocators::circular::Event::step) ++steps;
+    }
+};
+
+TEST(CircularFullPool, ATraversalThatLeapsOverAMergedChunkIsHopeful) {
+    allocators::circular::CircularMalloc<HopefulPolicy> pool({.bytes = 4096});
+    const auto ref = pool.ref();
+    void* block = ref.allocate({}, 16);
+    unsigned pauses = 0;
+    HopefulPolicy::hook = [&] {
+        // The second one: the rest of the pool has been merged with, and is not given back yet.
+        if (++pauses != 2) return;
+        HopefulPolicy::steps = 0;
+        bool full = true;
+        EXPECT_EQ(ref.allocate({}, 16, full), nullptr);
+        EXPECT_FALSE(full);
+        EXPECT_GE(HopefulPolicy::steps, HopefulPolicy::kPersistence);
+        // Not for more than can be there.
+        HopefulPolicy::steps = 0;
+        EXPECT_EQ(ref.allocate({}, 4096, full), nullptr);
+        EXPECT_LT(HopefulPolicy::steps, HopefulPolicy::kPersistence);
+    };
+    ref.deallocate({}, block, 16);
+    HopefulPolicy::hook = nullptr;
+    EXPECT_GT(pauses, 2U);
+}
+
+TEST(CircularFullPool, ABlockBeingFreedIsNoFullPool) {
+    expect_unsure_while_freed<allocators::CMallocPolicy>();
+    expect_unsure_while_freed<allocators::CDMallocPolicy>();
 }
 
 }  // namespace

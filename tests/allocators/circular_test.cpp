@@ -3,14 +3,18 @@
 /// hand, splitting and merging step by step, and pools that need more than 32 bits.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "allocators/cfmmalloc.cuh"
+#include "allocators/circular/divisor.cuh"
 #include "allocators/circular/layout.h"
 #include "allocators/cmalloc.cuh"
+#include "allocators/cmmalloc.cuh"
 #include "allocators/heap.h"
 #include "tests/allocators/bodies.h"
 #include "tests/seed.h"
@@ -46,6 +50,24 @@ TEST(CircularLayout, GranuleGrowsWithThePool) {
     EXPECT_EQ(granule_shift(16 * gib), 5U);
     EXPECT_EQ(granule_shift(32 * gib), 6U);  // 2^30 of 32 bytes
     EXPECT_EQ(granule_shift(160 * gib), 8U);
+}
+
+TEST(CircularDivisor, DividesAsTheLanguageDoes) {
+    const std::uint32_t most = ~std::uint32_t{0};
+    std::vector<std::uint32_t> numbers{0, 1, 2, 3, 5, 7, most / 2, most / 2 + 1, most - 1, most};
+    tests::Dice dice{tests::test_seed()};
+    for (int i = 0; i < 200; ++i) {
+        numbers.push_back(static_cast<std::uint32_t>(dice.next() >> (32 + dice.below(32))));
+    }
+    for (const std::uint32_t by : numbers) {
+        if (by == 0) continue;
+        const circular::Divisor divisor(by);
+        ASSERT_EQ(divisor, by);
+        for (const std::uint32_t of : numbers) {
+            ASSERT_EQ(divisor.quotient(of), of / by) << of << " / " << by;
+            ASSERT_EQ(divisor.remainder(of), of % by) << of << " % " << by;
+        }
+    }
 }
 
 TEST(CircularLayout, HalvesLevelsByEquationOne) {
@@ -202,6 +224,43 @@ TEST(Circular, MergesBeforeItRefuses) {
     void* q = r.allocate({}, 2048);
     EXPECT_EQ(q, p[0]);
     EXPECT_EQ(r.granted_bytes(q, 2048), 2048U);
+}
+
+/// Blocks of all callers, freed in any order: every stretch still begins with a chunk, or searches
+/// in it would walk through the remains of the headers that were merged away.
+template <class Policy>
+void expect_stretches_kept() {
+    constexpr std::uint64_t kPool = 1 << 20;
+    constexpr std::uint32_t kMultiprocessors = 3;
+    circular::CircularMalloc<Policy> a({.bytes = kPool, .multiprocessors = kMultiprocessors});
+    const auto shares = circular::cut_shares<Policy>(kPool / 16, 4, 0, kMultiprocessors);
+    ASSERT_GT(shares.stretches, 1U);
+    const auto ref = a.ref();
+    tests::Dice dice{tests::test_seed()};
+    for (int round = 0; round < 3; ++round) {
+        std::vector<void*> blocks;
+        for (std::uint32_t caller = 0; caller < 64 * kMultiprocessors; ++caller) {
+            const Context context{caller % kMultiprocessors, caller};
+            blocks.push_back(ref.allocate(context, 16));
+            ASSERT_NE(blocks.back(), nullptr);
+        }
+        for (std::size_t left = blocks.size(); left > 0; --left) {
+            std::swap(blocks[dice.below(left)], blocks[left - 1]);
+            ref.deallocate({}, blocks[left - 1], 16);
+        }
+        std::vector<std::uint32_t> starts;
+        a.for_each_region([&](const Region& r) {
+            EXPECT_FALSE(r.allocated);
+            starts.push_back(static_cast<std::uint32_t>(r.offset / 16));
+        });
+        const auto cuts = circular::starts_of(shares);
+        EXPECT_TRUE(std::includes(starts.begin(), starts.end(), cuts.begin(), cuts.end()));
+    }
+}
+
+TEST(Circular, KeepsItsStretches) {
+    expect_stretches_kept<CMMallocPolicy>();
+    expect_stretches_kept<CFMMallocPolicy>();
 }
 
 TEST(Circular, GoesRoundTheRing) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -11,6 +12,7 @@
 #include <random>
 #include <set>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "allocators/halloc.cuh"
@@ -24,6 +26,7 @@ namespace heapwood::tests {
 namespace {
 
 using allocators::Context;
+using allocators::Fallback;
 using allocators::Halloc;
 using allocators::HallocPolicy;
 using allocators::PoolConfig;
@@ -38,11 +41,12 @@ Context caller_of(Dice& dice) {
 
 // ---------------------------------------------------------------- classes
 
-TEST(HallocClasses, AreThePublishedOnesAtMultiplesOf16) {
-    const std::vector<std::uint32_t> sizes{16,  32,  48,  64,   96,   128,  192, 256,
-                                           384, 512, 768, 1024, 1536, 2048, 3072};
+TEST(HallocClasses, AreThePublishedOnesAtMultiplesOf16AndLarger) {
+    const std::vector<std::uint32_t> sizes{16,   32,   48,    64,    96,    128,   192,   256,
+                                           384,  512,  768,   1024,  1536,  2048,  3072,  4096,
+                                           6144, 8192, 12288, 16384, 24576, 32768, 49152, 65536};
     std::set<std::uint32_t> numbers;
-    for (std::uint32_t bytes = 1; bytes <= allocators::halloc::kLargestPiece; ++bytes) {
+    for (std::uint32_t bytes = 1; bytes <= HallocPolicy::kLargestPiece; ++bytes) {
         const SizeClass k = SizeClass::of(bytes);
         ASSERT_EQ(k.bytes(), *std::ranges::lower_bound(sizes, bytes)) << bytes;
         ASSERT_LT(k.number(), allocators::halloc::kClasses);
@@ -258,6 +262,25 @@ TEST(Halloc, PrefersAnEmptySlab) {
     EXPECT_EQ(r.allocate({}, 64), pieces[0]);
 }
 
+TEST(Halloc, HasPiecesOfAnEighthOfASlab) {
+    constexpr std::uint64_t kSlab = 1U << 16;
+    const Halloc pool(PoolConfig{.bytes = 1024 * kSlab});
+    const auto ref = pool.ref();
+    const auto allocated = [&pool] {
+        std::uint64_t bytes = 0;
+        pool.for_each_region([&](const Region& r) { bytes += r.allocated ? r.size : 0; });
+        return bytes;
+    };
+    void* pieces[8];
+    for (void*& p : pieces) p = ref.allocate({}, kSlab / 8);
+    EXPECT_EQ(allocated(), kSlab) << "one slab";
+    void* large = ref.allocate({}, kSlab / 8 + 1);
+    EXPECT_EQ(allocated(), kSlab + kSlab / 8 + 512) << "one granule more than an eighth";
+    ref.deallocate({}, large, kSlab / 8 + 1);
+    for (void* p : pieces) ref.deallocate({}, p, kSlab / 8);
+    EXPECT_EQ(allocated(), 0U);
+}
+
 TEST(Halloc, SizesSlabsByThePool) {
     const auto slab = [](std::uint64_t pool, std::uint32_t multiprocessors) {
         const Halloc h(PoolConfig{.bytes = pool, .multiprocessors = multiprocessors});
@@ -287,7 +310,6 @@ TEST(Halloc, HandsThePoolOutToTheLastSlab) {
 }
 
 TEST(Halloc, HandsLargeRequestsToCudaIfAsked) {
-    using allocators::Fallback;
     constexpr std::uint64_t kPool = 16 << 20;
     Halloc h(PoolConfig{.bytes = kPool, .forms = {.fallback = Fallback::cudamalloc}});
     const auto ref = h.ref();
@@ -308,6 +330,21 @@ TEST(Halloc, HandsLargeRequestsToCudaIfAsked) {
     EXPECT_EQ(regions, 0U) << "unknown, for CUDA's part cannot be walked";
     EXPECT_THROW(Halloc(PoolConfig{.bytes = 1 << 20, .forms = {.fallback = Fallback::cudamalloc}}),
                  std::invalid_argument);
+}
+
+/// As the original, so that the two can be compared: what is above its largest piece is CUDA's.
+TEST(Halloc, HasPublishedPiecesBesideCudasHeap) {
+    const Halloc h(PoolConfig{.bytes = 64 << 20, .forms = {.fallback = Fallback::cudamalloc}});
+    const Halloc other(PoolConfig{.bytes = 64 << 20});
+    for (const auto& [bytes, beside, alone] :
+         {std::array<std::uint64_t, 3>{3072, 3072, 3072}, {3073, 0, 4096}}) {
+        for (const auto& [pool, granted] : {std::pair{&h, beside}, {&other, alone}}) {
+            void* p = pool->ref().allocate({}, bytes);
+            ASSERT_NE(p, nullptr);
+            EXPECT_EQ(pool->ref().granted_bytes(p, bytes), granted) << bytes;
+            pool->ref().deallocate({}, p, bytes);
+        }
+    }
 }
 
 // ---------------------------------------------------------------- stalled calls

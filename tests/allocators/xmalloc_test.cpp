@@ -220,6 +220,20 @@ TEST(XMalloc, TakesASuperblockOf16Blocks) {
     EXPECT_EQ(later[16], blocks[1]);
 }
 
+TEST(XMalloc, GivesEachWarpAQueueOfItsOwn) {
+    // Whatever one frees, another of the same multiprocessor does not get; but one that has the
+    // same queue does.
+    constexpr std::uint32_t kWarps = 8;
+    const XMalloc pool(PoolConfig{.bytes = 64 << 20, .callers = kWarps});
+    const auto ref = pool.ref();
+    std::set<void*> freed;
+    for (unsigned i = 0; i < 16; ++i) freed.insert(ref.allocate({0, 0}, 512));
+    for (void* p : freed) ref.deallocate({0, 0}, p, 512);
+    // As many as a superblock has: then neighbours' queues, of which this is none, are looked into.
+    for (unsigned i = 0; i < 16; ++i) EXPECT_FALSE(freed.contains(ref.allocate({0, 3}, 512)));
+    EXPECT_TRUE(freed.contains(ref.allocate({0, kWarps}, 512)));
+}
+
 TEST(XMalloc, TakesSingleBlocksWithoutSuperblocks) {
     const XMalloc pool(PoolConfig{.bytes = 64 << 20, .forms = {.superblocks = false}});
     const auto ref = pool.ref();

@@ -213,7 +213,7 @@ TEST(ScatterExplorer, FindsFaults) {
     Places places;
     for (const Scenario& s : scenarios()) {
         add_places(places, run(s, {.preemptions = 1, .stale_reads = 0, .steps = 5000}),
-                   {"core.cuh"});
+                   {"fields.cuh"});
     }
     auto found = break_each(places, [](const Mutation& m) {
         const Bounds bounds{
@@ -229,9 +229,10 @@ TEST(ScatterExplorer, FindsFaults) {
     // Leaving a chunk, opening a field.
     EXPECT_EQ(found[Fault::no_release], 2U);
     // Leaving, taking at once, or not, refilling a slot, holding a field, keeping one and putting
-    // it into the slot, closing: one of these needs more steps than are tried here, as does
-    // opening; and where slots are emptied or things counted, what comes of it is none the worse.
-    EXPECT_GE(found[Fault::torn], 7U);
+    // it into the slot, closing. Not opening, which no schedule that is tried here interrupts where
+    // it would matter; and where slots are emptied or things counted, what comes of it is none the
+    // worse.
+    EXPECT_EQ(found[Fault::torn], 8U);
 }
 
 }  // namespace

@@ -111,7 +111,7 @@ void test_counts() {
 }
 
 /// What a single thread sees of each method.
-template <class T>
+template <class T, platform::Scope kScope = platform::Scope::device>
 struct AloneBody {
     T* object;
     unsigned* wrong;
@@ -119,7 +119,7 @@ struct AloneBody {
     template <class W>
     HEAPWOOD_FN void operator()(const W& warp, unsigned) const {
         if (warp.lane() != 0) return;
-        const AtomicRef a(*object);
+        const AtomicRef<T, kScope> a(*object);
         unsigned failures = 0, step = 0;
         const auto require = [&](bool right) {
             ++step;

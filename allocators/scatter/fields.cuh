@@ -47,6 +47,7 @@
 #include <cstdint>
 
 #include "allocators/allocator.cuh"
+#include "allocators/apart.cuh"
 #include "allocators/circular/circular_malloc.cuh"
 #include "allocators/platform/atomic.cuh"
 #include "allocators/platform/bits.cuh"
@@ -266,7 +267,7 @@ private:
         if (bytes == 0 || bytes > std::uint64_t{layout_.pages} << layout_.page_shift) {
             return nullptr;
         }
-        void* p = list_.allocate(context, bytes);
+        void* p = list_.allocate(apart(context), bytes);
         return p == nullptr && empty_slots(context, ~0U) ? list_.allocate(context, bytes) : p;
     }
     HEAPWOOD_NOINLINE void deallocate_slowly(Context context, void* p, std::size_t bytes) const {

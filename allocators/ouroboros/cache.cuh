@@ -36,6 +36,16 @@ public:
         return third == kNone ? kNone : push(reserve(k), third);
     }
 
+    /// Calls visit(k, unit) for all pages that are kept; they leave.
+    template <class Visitor>
+    HEAPWOOD_INLINE void empty(Visitor&& visit) const {
+        HEAPWOOD_UNROLL(1)
+        for (std::uint32_t k = 0; k < kClasses; ++k) {
+            HEAPWOOD_UNROLL(1)
+            for (std::uint32_t unit = take(k); unit != kNone; unit = take(k)) visit(k, unit);
+        }
+    }
+
 private:
     using Word = platform::AtomicRef<std::uint64_t, platform::Scope::block>;
 

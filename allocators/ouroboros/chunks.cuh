@@ -245,7 +245,7 @@ public:
     /// A page of class k is free. @return the state before.
     HEAPWOOD_INLINE State free_page(std::uint32_t chunk, std::uint32_t page) const {
         // Release: whatever was done to the page, to the next one who takes it or the chunk.
-        mask(chunk, page / 32).or_release(1U << (page % 32));
+        mask(chunk, page / 32).set_release(1U << (page % 32));
         Policy::pause();
         return State(state(chunk).add_relaxed(State::kPage));
     }

@@ -130,7 +130,7 @@ struct alignas(64) Control {
     std::uint32_t room;    ///< places for entries, likewise
     std::uint64_t front;   ///< place of the next entry to be taken
     std::uint64_t back;    ///< place of the next entry to come
-    std::uint64_t open;    ///< see core.cuh
+    std::uint64_t open;    ///< see open_chunks.cuh
     std::uint64_t head;    ///< what ListMap needs
     std::uint64_t tail;
     std::uint64_t unused;

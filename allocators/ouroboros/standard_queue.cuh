@@ -5,7 +5,7 @@
 /// may be taken. A thread first gets one of these, or gives up; then a ticket, its place in the
 /// ring, from `back` or `front`; then it writes its entry where there is none, or exchanges one for
 /// kEmpty; then it raises the other semaphore. A ring that has a place for each entry that there
-/// can be is never full, and does without `room`. Lanes that are together (core.cuh) get n of a
+/// can be is never full, and does without `room`. Lanes that are together (stock.cuh) get n of a
 /// semaphore and n tickets at once.
 ///
 /// **Who waits for whom.** `filled` is raised when the entry is there, so more tickets have been
@@ -43,23 +43,18 @@ class StandardQueue {
 public:
     class Host;
 
+    /// Whether extend() can make room.
+    static constexpr bool kGrows = false;
+
     /// Puts an entry for each lane of a group. @return false: there is no room for this one.
     template <class Group>
-    HEAPWOOD_INLINE bool put(const Chunks<Policy>& chunks, const Context&, Control& c,
-                             std::uint32_t k, std::uint32_t shard, const Group& group,
-                             std::uint32_t entry) const {
+    HEAPWOOD_INLINE bool put(const Chunks<Policy>& chunks, Control& c, std::uint32_t k,
+                             std::uint32_t shard, const Group& group, std::uint32_t entry) const {
         const Geometry& g = chunks.geometry();
-        std::uint32_t got = group.count();
-        std::uint64_t place = 0;
-        if (group.rank() == 0) {
-            if (is_cut(g, k)) got = lower(platform::AtomicRef<std::uint32_t>(c.room), got);
-            Policy::pause();
-            if (got != 0) place = platform::AtomicRef<std::uint64_t>(c.back).add_relaxed(got);
-            Policy::pause();
-        }
-        got = group.of_leader(got);
+        const auto [got, place] = draw<Policy>(group, c.back, [&](std::uint32_t n) {
+            return is_cut(g, k) ? lower(platform::AtomicRef<std::uint32_t>(c.room), n) : n;
+        });
         if (got == 0) return false;
-        place = group.of_leader(place) + group.rank();
         const bool mine = group.rank() < got;
         if (mine) fill(slot_of(g, k, shard, place), entry);
         Policy::pause();
@@ -68,23 +63,22 @@ public:
         return mine;
     }
 
+    /// Makes room for more entries. @return false: there is none; a ring does not grow.
+    HEAPWOOD_INLINE bool extend(const Chunks<Policy>&, const Context&, Control&, std::uint32_t,
+                                std::uint32_t) const {
+        return false;
+    }
+
     /// Takes an entry for each lane of a group. @return this one's, or kNone.
     template <class Group>
     HEAPWOOD_INLINE std::uint32_t take(const Chunks<Policy>& chunks, const Context&, Control& c,
                                        std::uint32_t k, std::uint32_t shard,
                                        const Group& group) const {
         const Geometry& g = chunks.geometry();
-        std::uint32_t got = 0;
-        std::uint64_t place = 0;
-        if (group.rank() == 0) {
-            got = lower(platform::AtomicRef<std::uint32_t>(c.filled), group.count());
-            Policy::pause();
-            if (got != 0) place = platform::AtomicRef<std::uint64_t>(c.front).add_relaxed(got);
-            Policy::pause();
-        }
-        got = group.of_leader(got);
+        const auto [got, place] = draw<Policy>(group, c.front, [&](std::uint32_t n) {
+            return lower(platform::AtomicRef<std::uint32_t>(c.filled), n);
+        });
         if (got == 0) return kNone;
-        place = group.of_leader(place) + group.rank();
         const std::uint32_t entry = group.rank() < got ? empty(slot_of(g, k, shard, place)) : kNone;
         if (is_cut(g, k)) {
             Policy::pause();

@@ -30,6 +30,7 @@
 #include "allocators/ouroboros/semaphore.cuh"
 #include "allocators/platform/atomic.cuh"
 #include "allocators/platform/bits.cuh"
+#include "allocators/platform/lanes.cuh"
 #include "allocators/platform/warp.cuh"
 
 namespace heapwood::allocators::ouroboros {
@@ -44,24 +45,18 @@ class VirtualQueue {
 public:
     class Host;
 
-    /// Puts an entry for each lane of a group. @return false: there is no room for this one, and no
-    /// chunk for more.
+    /// Whether extend() can make room.
+    static constexpr bool kGrows = true;
+
+    /// Puts an entry for each lane of a group. @return false: there is no room for this one.
     template <class Group>
-    HEAPWOOD_INLINE bool put(const Chunks<Policy>& chunks, const Context& context, Control& c,
-                             std::uint32_t k, std::uint32_t shard, const Group& group,
-                             std::uint32_t entry) const {
+    HEAPWOOD_INLINE bool put(const Chunks<Policy>& chunks, Control& c, std::uint32_t k,
+                             std::uint32_t shard, const Group& group, std::uint32_t entry) const {
         const std::uint32_t queue = chunks.geometry().queue(k, shard);
-        std::uint32_t got = 0;
-        std::uint64_t place = 0;
-        if (group.rank() == 0) {
-            got = lower_or_extend(chunks, context, c, queue, group.count());
-            Policy::pause();
-            if (got != 0) place = platform::AtomicRef<std::uint64_t>(c.back).add_relaxed(got);
-            Policy::pause();
-        }
-        got = group.of_leader(got);
+        const auto [got, place] = draw<Policy>(group, c.back, [&](std::uint32_t n) {
+            return lower(platform::AtomicRef<std::uint32_t>(c.room), n);
+        });
         if (got == 0) return false;
-        place = group.of_leader(place) + group.rank();
         const bool mine = group.rank() < got;
         if (mine) fill(chunks, c, queue, place, entry);
         Policy::pause();
@@ -76,17 +71,10 @@ public:
                                        Control& c, std::uint32_t k, std::uint32_t shard,
                                        const Group& group) const {
         const std::uint32_t queue = chunks.geometry().queue(k, shard);
-        std::uint32_t got = 0;
-        std::uint64_t place = 0;
-        if (group.rank() == 0) {
-            got = lower(platform::AtomicRef<std::uint32_t>(c.filled), group.count());
-            Policy::pause();
-            if (got != 0) place = platform::AtomicRef<std::uint64_t>(c.front).add_relaxed(got);
-            Policy::pause();
-        }
-        got = group.of_leader(got);
+        const auto [got, place] = draw<Policy>(group, c.front, [&](std::uint32_t n) {
+            return lower(platform::AtomicRef<std::uint32_t>(c.filled), n);
+        });
         if (got == 0) return kNone;
-        place = group.of_leader(place) + group.rank();
         std::uint32_t part = kNone;
         std::uint32_t entry = kNone;
         if (group.rank() < got) {
@@ -97,6 +85,29 @@ public:
         group.sync();
         if (group.rank() == 0) use_up(chunks, context, c, queue, place, part, got);
         return entry == kHole ? take_one(chunks, context, c, k, shard) : entry;
+    }
+
+    /// Makes room for more entries, or sees somebody else do so: if all that find none took a
+    /// chunk, thousands would. @return false: there is no chunk.
+    HEAPWOOD_NOINLINE bool extend(const Chunks<Policy>& chunks, Context context, Control& c,
+                                  std::uint32_t k, std::uint32_t shard) const {
+        const std::uint32_t queue = chunks.geometry().queue(k, shard);
+        const platform::AtomicRef<std::uint32_t> room(c.room);
+        const platform::AtomicRef<std::uint32_t> extending(c.extending);
+        HEAPWOOD_UNROLL(1)
+        for (unsigned turn = 0; turn < Policy::kPatience; ++turn) {
+            std::uint32_t idle = 0;
+            if (extending.cas_relaxed(idle, 1)) {
+                const bool done = static_cast<std::int32_t>(room.load_relaxed()) > 0 ||
+                                  add_part(chunks, context, c, queue);
+                extending.store_relaxed(0);
+                return done;
+            }
+            platform::back_off(turn);
+            if (static_cast<std::int32_t>(room.load_relaxed()) > 0) return true;
+            if (chunks.are_exhausted()) return false;
+        }
+        return add_part(chunks, context, c, queue);
     }
 
     /// Returns a part that no entry is in.
@@ -172,16 +183,17 @@ private:
                                              std::uint32_t shard) const {
         const std::uint32_t queue = chunks.geometry().queue(k, shard);
         HEAPWOOD_UNROLL(1)
-        while (lower(platform::AtomicRef<std::uint32_t>(c.filled), 1) != 0) {
-            Policy::pause();
-            const std::uint64_t place = platform::AtomicRef<std::uint64_t>(c.front).add_relaxed(1);
-            Policy::pause();
+        for (;;) {
+            const auto [got, place] =
+                draw<Policy>(platform::Alone(), c.front, [&](std::uint32_t n) {
+                    return lower(platform::AtomicRef<std::uint32_t>(c.filled), n);
+                });
+            if (got == 0) return kNone;
             const std::uint32_t part = part_of(chunks, c, queue, place);
             const std::uint32_t found = look(chunks, part, place);
             use_up(chunks, context, c, queue, place, part, 1);
             if (found != kHole) return found;
         }
-        return kNone;
     }
 
     /// Counts the `count` places from one on, which is in `part`, as taken, and returns the parts
@@ -212,37 +224,6 @@ private:
         });
     }
 
-    /// Gets up to n places for entries; makes some if there are too few.
-    HEAPWOOD_INLINE std::uint32_t lower_or_extend(const Chunks<Policy>& chunks,
-                                                  const Context& context, Control& c,
-                                                  std::uint32_t queue, std::uint32_t n) const {
-        const platform::AtomicRef<std::uint32_t> room(c.room);
-        std::uint32_t got = lower(room, n);
-        HEAPWOOD_UNROLL(1)
-        while (got < n && extend(chunks, context, c, queue)) got += lower(room, n - got);
-        return got;
-    }
-    /// Makes room for more entries, or sees somebody else do so: if all that find none took a
-    /// chunk, thousands would. @return false: there is no chunk.
-    HEAPWOOD_NOINLINE bool extend(const Chunks<Policy>& chunks, Context context, Control& c,
-                                  std::uint32_t queue) const {
-        const platform::AtomicRef<std::uint32_t> room(c.room);
-        const platform::AtomicRef<std::uint32_t> extending(c.extending);
-        HEAPWOOD_UNROLL(1)
-        for (unsigned turn = 0; turn < Policy::kPatience; ++turn) {
-            std::uint32_t idle = 0;
-            if (extending.cas_relaxed(idle, 1)) {
-                const bool done = static_cast<std::int32_t>(room.load_relaxed()) > 0 ||
-                                  add_part(chunks, context, c, queue);
-                extending.store_relaxed(0);
-                return done;
-            }
-            platform::back_off(turn);
-            if (static_cast<std::int32_t>(room.load_relaxed()) > 0) return true;
-            if (chunks.are_exhausted()) return false;
-        }
-        return add_part(chunks, context, c, queue);
-    }
     HEAPWOOD_NOINLINE bool add_part(const Chunks<Policy>& chunks, Context context, Control& c,
                                     std::uint32_t queue) const {
         if (map_.is_full(c, queue)) return false;

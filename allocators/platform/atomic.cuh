@@ -90,7 +90,6 @@ public:
     HEAPWOOD_INLINE T sub_acq_rel(T v) const {
         return fetch_add<Order::acq_rel>(static_cast<T>(T{0} - v));
     }
-    HEAPWOOD_INLINE T or_release(T v) const { return fetch_or<Order::release>(v); }
     HEAPWOOD_INLINE T or_acquire(T v) const { return fetch_or<Order::acquire>(v); }
     HEAPWOOD_INLINE T or_acq_rel(T v) const { return fetch_or<Order::acq_rel>(v); }
     HEAPWOOD_INLINE T and_acquire(T v) const { return fetch_and<Order::acquire>(v); }

@@ -7,9 +7,12 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <cstring>
 #include <functional>
 #include <iterator>
 #include <map>
+#include <utility>
+#include <vector>
 
 #include "allocators/allocator.cuh"
 #include "tests/allocators/bodies.h"
@@ -30,13 +33,19 @@ struct Interruptible {
 template <allocators::Allocator A, bool kFreesLast>
 class World {
 public:
-    /// Requests are of 1 to `largest` bytes.
-    World(const allocators::PoolConfig& config, std::uint64_t largest, std::uint64_t seed)
+    /// A word of what users write into their blocks.
+    using Word = std::function<std::uint32_t(Dice&)>;
+
+    /// Requests are of 1 to `largest` bytes. `word`: if given, blocks are filled, and must not have
+    /// changed when they are freed.
+    World(const allocators::PoolConfig& config, std::uint64_t largest, std::uint64_t seed,
+          Word word = nullptr)
         : allocator_(config),
           ref_(allocator_.ref()),
           largest_(largest),
           hints_(config.multiprocessors),
-          dice_{seed} {}
+          dice_{seed},
+          word_(std::move(word)) {}
     ~World() { Interruptible::hook = nullptr; }
 
     /// Runs about so many calls, then frees what is left.
@@ -53,7 +62,11 @@ public:
     unsigned given() const { return given_; }
 
 private:
-    using Blocks = std::map<std::uintptr_t, std::uint64_t>;
+    struct Contents {
+        std::uint64_t bytes;
+        std::vector<std::uint32_t> words;
+    };
+    using Blocks = std::map<std::uintptr_t, Contents>;
 
     void interrupt() {
         if (depth_ == 5 || dice_.below(3) != 0) return;
@@ -88,21 +101,28 @@ private:
         const std::uint64_t size = ref_.granted_bytes(p, bytes);
         expect_apart(live_, begin, size);
         if (kFreesLast) expect_apart(dying_, begin, size);
-        live_.emplace(begin, bytes);
+        Contents c{bytes, std::vector<std::uint32_t>(word_ ? bytes / 4 : 0)};
+        for (std::uint32_t& w : c.words) w = word_(dice_);
+        if (!c.words.empty()) std::memcpy(p, c.words.data(), c.words.size() * 4);
+        live_.emplace(begin, std::move(c));
     }
 
     void free_one() {
         auto it = std::next(live_.begin(), static_cast<std::ptrdiff_t>(dice_.below(live_.size())));
-        const auto [begin, bytes] = *it;
+        const auto [begin, contents] = *it;
         live_.erase(it);
-        dying_.emplace(begin, bytes);
-        ref_.deallocate(context(), reinterpret_cast<void*>(begin), bytes);
+        void* p = reinterpret_cast<void*>(begin);
+        if (!contents.words.empty()) {
+            EXPECT_EQ(std::memcmp(p, contents.words.data(), contents.words.size() * 4), 0);
+        }
+        dying_.emplace(begin, contents);
+        ref_.deallocate(context(), p, contents.bytes);
         dying_.erase(begin);
     }
 
     void expect_apart(const Blocks& blocks, std::uintptr_t begin, std::uint64_t size) {
         const auto end_of = [this](const auto& b) {
-            return b.first + ref_.granted_bytes(reinterpret_cast<void*>(b.first), b.second);
+            return b.first + ref_.granted_bytes(reinterpret_cast<void*>(b.first), b.second.bytes);
         };
         const auto after = blocks.lower_bound(begin);
         if (after != blocks.end()) {
@@ -118,6 +138,7 @@ private:
     std::uint64_t largest_;
     std::uint32_t hints_;
     Dice dice_;
+    Word word_;
     allocators::CallerCache cache_{};
     Blocks live_;
     Blocks dying_;

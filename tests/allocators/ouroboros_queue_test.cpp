@@ -48,7 +48,10 @@ protected:
     QueueTest() { host_.set(control_, 0); }
 
     bool put(std::uint32_t entry) {
-        return queue_.put(chunks_, {}, control_, 0, 0, platform::Alone(), entry);
+        while (!queue_.put(chunks_, control_, 0, 0, platform::Alone(), entry)) {
+            if (!queue_.extend(chunks_, {}, control_, 0, 0)) return false;
+        }
+        return true;
     }
     std::uint32_t take() { return queue_.take(chunks_, {}, control_, 0, 0, platform::Alone()); }
     std::vector<std::uint32_t> entries() const {

@@ -184,8 +184,8 @@ bool Explorer::execute() {
     pruned_ = false;
     result_.finding.clear();
     steps_.clear();
-    memory_.begin(threads() + 1);
     program_.begin();
+    memory_.begin(threads() + 1);
     for (Fiber& f : fibers_) {
         f.ended = f.yields = false;
         f.past = f.present = 0;
@@ -410,7 +410,9 @@ void Explorer::store(std::uintptr_t address, unsigned size, std::uint64_t value,
         fail("data race: an atomic store to bytes that are somebody's payload");
     }
     const std::uint64_t before = memory_.value(object, 0);
-    memory_.write(running_, object, value, releases(mutated(order, site)), false);
+    if (!is_mutated(Fault::lost, site)) {
+        memory_.write(running_, object, value, releases(mutated(order, site)), false);
+    }
     note("store", address, before, value, 0, order, site, false, true);
 }
 
@@ -429,7 +431,7 @@ std::uint64_t Explorer::update(std::uintptr_t address, unsigned size,
     f.present = mix(f.present, before);
     const bool torn = is_mutated(Fault::torn, site);
     if (torn) object = begin_step(address, size);
-    const std::uint64_t after = change(before, operand);
+    const std::uint64_t after = is_mutated(Fault::lost, site) ? before : change(before, operand);
     memory_.write(running_, object, after, releases(actual), !torn);
     note("update", address, before, after, 0, order, site, true, true);
     return before;
@@ -462,7 +464,8 @@ bool Explorer::compare_swap(std::uintptr_t address, unsigned size, std::uint64_t
     if (swaps) {
         const bool torn = is_mutated(Fault::torn, site);
         if (torn) object = begin_step(address, size);
-        memory_.write(running_, object, desired, releases(actual), !torn);
+        memory_.write(running_, object, is_mutated(Fault::lost, site) ? found : desired,
+                      releases(actual), !torn);
     }
     note(swaps ? "compare-and-swap" : "compare-and-swap (fails)", address, found,
          swaps ? desired : found, age, success, site, true, true);

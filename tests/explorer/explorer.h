@@ -45,6 +45,7 @@ enum class Fault {
     no_acquire,  ///< its acquire is relaxed
     no_release,  ///< its release is relaxed
     torn,        ///< its read-modify-write is a load and a store, between which others may come
+    lost,        ///< what it writes is not written
 };
 
 struct Mutation {

@@ -13,13 +13,13 @@
 #include <cstdint>
 #include <functional>
 #include <iostream>
-#include <map>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "allocators/halloc.cuh"
 #include "tests/explorer/explorer.h"
+#include "tests/explorer/faults.h"
 #include "tests/explorer/pool.h"
 
 namespace heapwood::tests::explorer {
@@ -265,32 +265,22 @@ const char* breaks(const Mutation& mutation) {
 
 /// Breaks every source line of the allocator in every way that applies to it, one at a time.
 TEST(HallocExplorer, FindsFaults) {
-    std::map<unsigned, Place> places;
+    Places places;
     for (const Scenario& s : scenarios()) {
-        for (const Place& p : run(s, {.preemptions = 1, .stale_reads = 0}).places) {
-            if (p.file == "slabs.cuh") places.try_emplace(p.line, p);
-        }
+        add_places(places, run(s, {.preemptions = 1, .stale_reads = 0}), {"slabs.cuh"});
     }
-    std::map<std::string, unsigned> found;
-    const auto find = [&](const Mutation& mutation, const char* name) {
-        const char* where = breaks(mutation);
-        std::cout << "  line " << mutation.line << ", " << name << ": "
-                  << (where == nullptr ? "not found" : where) << "\n";
-        if (where != nullptr) ++found[name];
-    };
-    for (const auto& [line, p] : places) {
-        if (p.acquires) find({Fault::no_acquire, p.file, line}, "no acquire");
-        if (p.releases) find({Fault::no_release, p.file, line}, "no release");
-        if (p.loads && p.stores) find({Fault::torn, p.file, line}, "torn");
-    }
+    auto found = break_each(places, [](const Mutation& m) {
+        const char* where = breaks(m);
+        return std::string(where == nullptr ? "" : where);
+    });
     // Drawing, in two places; taking a piece; renewing, opening and returning a slab.
-    EXPECT_EQ(found["no acquire"], 6U);
+    EXPECT_EQ(found[Fault::no_acquire], 6U);
     // Freeing: the bit and the count; publishing a head. What closing a slab or taking it off its
     // head passes on, these have passed on already.
-    EXPECT_EQ(found["no release"], 3U);
+    EXPECT_EQ(found[Fault::no_release], 3U);
     // All but the lock, which is a hint; the third of the places of drawing; and setting bits: if
     // one is lost, the piece is not found again before its slab is empty.
-    EXPECT_EQ(found["torn"], 11U);
+    EXPECT_EQ(found[Fault::torn], 11U);
 }
 
 }  // namespace

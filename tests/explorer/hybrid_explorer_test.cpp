@@ -9,12 +9,12 @@
 #include <cstdint>
 #include <functional>
 #include <iostream>
-#include <map>
 #include <string>
 #include <vector>
 
 #include "allocators/hybrid.cuh"
 #include "tests/explorer/explorer.h"
+#include "tests/explorer/faults.h"
 #include "tests/explorer/pool.h"
 
 namespace heapwood::tests::explorer {
@@ -211,42 +211,30 @@ TEST(HybridExplorer, IsSound) {
 
 /// Breaks every source line of the allocator in every way that applies to it, one at a time.
 TEST(HybridExplorer, FindsFaults) {
-    std::map<unsigned, Place> places;
+    Places places;
     for (const bool cached : {false, true}) {
         for (const Scenario& s : scenarios()) {
-            for (const Place& p : run(s, cached, {.preemptions = 1, .stale_reads = 0}).places) {
-                if (p.file == "hybrid.cuh") places.try_emplace(p.line, p);
-            }
+            add_places(places, run(s, cached, {.preemptions = 1, .stale_reads = 0}),
+                       {"hybrid.cuh"});
         }
     }
-    std::map<std::string, unsigned> found;
-    const auto find = [&](const Mutation& mutation, const char* name) {
-        const Bounds bounds{.preemptions = mutation.fault == Fault::torn ? 2U : 1U,
-                            .stale_reads = 1};
+    auto found = break_each(places, [](const Mutation& m) {
+        const Bounds bounds{.preemptions = m.fault == Fault::torn ? 2U : 1U, .stale_reads = 1};
         for (const bool cached : {false, true}) {
             for (const Scenario& s : scenarios()) {
-                const Result r = run(s, cached, bounds, mutation);
-                if (!r.found()) continue;
-                std::cout << "  line " << mutation.line << ", " << name << ": " << s.name << ": "
-                          << r.finding << "\n";
-                ++found[name];
-                return;
+                const Result r = run(s, cached, bounds, m);
+                if (r.found()) return s.name + (": " + r.finding);
             }
         }
-        std::cout << "  line " << mutation.line << ", " << name << ": not found\n";
-    };
-    for (const auto& [line, p] : places) {
-        if (p.acquires) find({Fault::no_acquire, p.file, line}, "no acquire");
-        if (p.releases) find({Fault::no_release, p.file, line}, "no release");
-        if (p.loads && p.stores) find({Fault::torn, p.file, line}, "torn");
-    }
+        return std::string();
+    });
     // Taking a piece, taking a spare block, returning a block.
-    EXPECT_EQ(found["no acquire"], 3U);
+    EXPECT_EQ(found[Fault::no_acquire], 3U);
     // Opening a block, putting one aside, freeing a piece. The order of the other places is that of
     // the operations that they are made of; what they pass on, these three have passed on already.
-    EXPECT_EQ(found["no release"], 3U);
+    EXPECT_EQ(found[Fault::no_release], 3U);
     // All but that of a flush, during which nobody else uses the cache.
-    EXPECT_EQ(found["torn"], 7U);
+    EXPECT_EQ(found[Fault::torn], 7U);
 }
 
 }  // namespace

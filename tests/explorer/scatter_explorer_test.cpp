@@ -8,12 +8,12 @@
 #include <cstdint>
 #include <functional>
 #include <iostream>
-#include <map>
 #include <string>
 #include <vector>
 
 #include "allocators/scatteralloc.cuh"
 #include "tests/explorer/explorer.h"
+#include "tests/explorer/faults.h"
 #include "tests/explorer/pool.h"
 
 namespace heapwood::tests::explorer {
@@ -210,42 +210,29 @@ TEST(ScatterExplorer, IsSound) {
 
 /// Breaks every source line of the allocator in every way that applies to it, one at a time.
 TEST(ScatterExplorer, FindsFaults) {
-    std::map<unsigned, Place> places;
+    Places places;
     for (const Scenario& s : scenarios()) {
-        const Bounds once{.preemptions = 1, .stale_reads = 0, .steps = 5000};
-        for (const Place& p : run(s, once).places) {
-            if (p.file == "fields.cuh") places.try_emplace(p.line, p);
-        }
+        add_places(places, run(s, {.preemptions = 1, .stale_reads = 0, .steps = 5000}),
+                   {"fields.cuh"});
     }
-    std::map<std::string, unsigned> found;
-    const auto find = [&](const Mutation& mutation, const char* name) {
-        const Bounds bounds{.preemptions = mutation.fault == Fault::torn ? 2U : 1U,
-                            .stale_reads = 1,
-                            .steps = 5000};
+    auto found = break_each(places, [](const Mutation& m) {
+        const Bounds bounds{
+            .preemptions = m.fault == Fault::torn ? 2U : 1U, .stale_reads = 1, .steps = 5000};
         for (const Scenario& s : scenarios()) {
-            const Result r = run(s, bounds, mutation);
-            if (!r.found()) continue;
-            std::cout << "  line " << mutation.line << ", " << name << ": " << s.name << ": "
-                      << r.finding << "\n";
-            ++found[name];
-            return;
+            const Result r = run(s, bounds, m);
+            if (r.found()) return s.name + (": " + r.finding);
         }
-        std::cout << "  line " << mutation.line << ", " << name << ": not found\n";
-    };
-    for (const auto& [line, p] : places) {
-        if (p.acquires) find({Fault::no_acquire, p.file, line}, "no acquire");
-        if (p.releases) find({Fault::no_release, p.file, line}, "no release");
-        if (p.loads && p.stores) find({Fault::torn, p.file, line}, "torn");
-    }
+        return std::string();
+    });
     // Taking a chunk at once, or not, and closing a field.
-    EXPECT_EQ(found["no acquire"], 3U);
+    EXPECT_EQ(found[Fault::no_acquire], 3U);
     // Leaving a chunk, opening a field.
-    EXPECT_EQ(found["no release"], 2U);
+    EXPECT_EQ(found[Fault::no_release], 2U);
     // Leaving, taking at once, or not, refilling a slot, holding a field, keeping one and putting
     // it into the slot, closing. Not opening, which no schedule that is tried here interrupts where
     // it would matter; and where slots are emptied or things counted, what comes of it is none the
     // worse.
-    EXPECT_EQ(found["torn"], 8U);
+    EXPECT_EQ(found[Fault::torn], 8U);
 }
 
 }  // namespace

@@ -9,12 +9,12 @@
 #include <cstdint>
 #include <functional>
 #include <iostream>
-#include <map>
 #include <string>
 #include <vector>
 
 #include "allocators/xmalloc.cuh"
 #include "tests/explorer/explorer.h"
+#include "tests/explorer/faults.h"
 #include "tests/explorer/pool.h"
 
 namespace heapwood::tests::explorer {
@@ -126,32 +126,20 @@ TEST(XMallocExplorer, IsSound) {
 
 /// Breaks every source line of the queue in every way that applies to it, one at a time.
 TEST(XMallocExplorer, FindsFaults) {
-    std::map<unsigned, Place> places;
+    Places places;
     for (const Scenario& s : scenarios()) {
-        for (const Place& p : run(s, {.preemptions = 1, .stale_reads = 0}).places) {
-            if (p.file == "fifo.cuh") places.try_emplace(p.line, p);
-        }
+        add_places(places, run(s, {.preemptions = 1, .stale_reads = 0}), {"fifo.cuh"});
     }
-    std::map<std::string, unsigned> found;
-    const auto find = [&](const Mutation& mutation, const char* name) {
+    auto found = break_each(places, [](const Mutation& m) {
         for (const Scenario& s : scenarios()) {
-            const Result r = run(s, {.preemptions = 2, .stale_reads = 1}, mutation);
-            if (!r.found()) continue;
-            std::cout << "  line " << mutation.line << ", " << name << ": " << s.name << ": "
-                      << r.finding << "\n";
-            ++found[name];
-            return;
+            const Result r = run(s, {.preemptions = 2, .stale_reads = 1}, m);
+            if (r.found()) return s.name + (": " + r.finding);
         }
-        std::cout << "  line " << mutation.line << ", " << name << ": not found\n";
-    };
-    for (const auto& [line, p] : places) {
-        if (p.acquires) find({Fault::no_acquire, p.file, line}, "no acquire");
-        if (p.releases) find({Fault::no_release, p.file, line}, "no release");
-        if (p.loads && p.stores) find({Fault::torn, p.file, line}, "torn");
-    }
-    EXPECT_EQ(found["no acquire"], 1U);
-    EXPECT_EQ(found["no release"], 1U);
-    EXPECT_EQ(found["torn"], 2U);
+        return std::string();
+    });
+    EXPECT_EQ(found[Fault::no_acquire], 1U);
+    EXPECT_EQ(found[Fault::no_release], 1U);
+    EXPECT_EQ(found[Fault::torn], 2U);
 }
 
 }  // namespace

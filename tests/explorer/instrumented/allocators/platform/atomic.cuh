@@ -44,7 +44,6 @@ public:
     T sub_acquire(T v, Site s = Site::current()) const { return update(sub, v, Order::acquire, s); }
     T sub_release(T v, Site s = Site::current()) const { return update(sub, v, Order::release, s); }
     T sub_acq_rel(T v, Site s = Site::current()) const { return update(sub, v, Order::acq_rel, s); }
-    T or_release(T v, Site s = Site::current()) const { return update(set, v, Order::release, s); }
     T or_acquire(T v, Site s = Site::current()) const { return update(set, v, Order::acquire, s); }
     T or_acq_rel(T v, Site s = Site::current()) const { return update(set, v, Order::acq_rel, s); }
     T and_acquire(T v, Site s = Site::current()) const {

@@ -71,24 +71,25 @@ Trace trace_of(const std::vector<TraceRecord>& records) {
 }
 
 ReplayScript script_of(const Trace& trace, std::uint32_t callers, bool frees, std::size_t events) {
-    // Where a block is, and whether the caller that frees it is another than that which gets it.
     struct Block {
-        std::uint32_t caller;
-        std::uint32_t slot;
-        bool handed = false;
+        std::uint32_t caller;  ///< that asks for it
+        std::uint32_t slot;    ///< among those of its caller
+        std::uint32_t freer;   ///< the caller, if nobody frees it
+
+        bool handed() const { return freer != caller; }
     };
     std::vector<Block> blocks;
-    std::vector<std::uint64_t> requests(callers + 1);
-    std::vector<std::uint64_t> steps(callers + 1, 1);  // each with the step that is the end
+    std::vector<std::uint64_t> requests(callers);
+    std::vector<std::uint64_t> steps(callers, 1);  // each with the step that is the end
     for (std::size_t i = 0; i < events; ++i) {
         const TraceEvent& event = trace.events[i];
         const std::uint32_t caller = event.caller % callers;
         if (event.bytes != 0) {
-            blocks.push_back({caller, static_cast<std::uint32_t>(requests[caller]++)});
+            blocks.push_back({caller, static_cast<std::uint32_t>(requests[caller]++), caller});
             ++steps[caller];
         } else if (frees) {
-            blocks[event.block].handed = blocks[event.block].caller != caller;
-            ++steps[caller];
+            blocks[event.block].freer = caller;
+            steps[caller] += blocks[event.block].handed() ? 2 : 1;
         }
     }
     ReplayScript script;
@@ -111,9 +112,15 @@ ReplayScript script_of(const Trace& trace, std::uint32_t callers, bool frees, st
         if (free && !frees) continue;
         const Block& block = blocks[free ? event.block : request++];
         const auto slot = static_cast<std::uint32_t>(first_slot[block.caller] + block.slot);
-        if (!free) script.sizes[slot] = event.bytes;
-        script.steps[next[event.caller % callers]++] =
-            slot | (block.handed ? ReplayStep::kHanded : 0U) | (free ? ReplayStep::kFree : 0U);
+        if (free) {
+            script.steps[next[block.freer]++] = slot | ReplayStep::kFree;
+            continue;
+        }
+        script.sizes[slot] = event.bytes;
+        script.steps[next[block.caller]++] = slot | (block.handed() ? ReplayStep::kHanded : 0U);
+        if (block.handed()) {
+            script.steps[next[block.freer]++] = slot | ReplayStep::kHanded | ReplayStep::kFree;
+        }
     }
     return script;
 }

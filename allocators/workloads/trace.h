@@ -67,13 +67,18 @@ struct ReplayScript {
 /// the frees, unless `frees`. Callers beyond that number are folded: caller c's calls are made by
 /// c modulo `callers`, all that one makes in the order of the trace.
 ///
-/// Whoever frees a block of another waits for it (Work::replay), and still there is no deadlock if
-/// all callers run at the same time. Proof: of the steps that are not done take the one that stands
-/// first in the trace. What its caller does before it stands before it in the trace, and is done;
-/// so the caller has come to it. If it is a free of another's block, the request stands before it,
-/// is done, and has been handed over. So this step does not wait, an allocator's call ends in
-/// bounded time, and the step gets done; by induction all do. The proof needs no more than that
-/// every caller keeps to the order of the trace, and holds for each beginning of it.
+/// Whoever frees a block of another waits until that has asked for it, and does so before the first
+/// call that follows the request in the trace: there the block was known to be there. So nobody
+/// runs far ahead of those whose work it had to wait for when the trace was recorded.
+///
+/// Still there is no deadlock if all callers run at the same time. Proof: put the steps of all
+/// callers in one order: that of the trace, and every wait right behind the request it is for. Each
+/// caller's own steps are in this order. Of the steps that are not done take the first. What its
+/// caller does before it stands before it, and is done; so the caller has come to it. If it is a
+/// wait, its request stands before it, is done, and has been handed over. So this step does not
+/// wait, an allocator's call ends in bounded time, and the step gets done; by induction all do.
+/// The proof needs no more than that every caller keeps to the order of the trace, and so holds
+/// for folded callers, and for each beginning of it.
 ReplayScript script_of(const Trace& trace, std::uint32_t callers, bool frees, std::size_t events);
 
 }  // namespace heapwood::allocators

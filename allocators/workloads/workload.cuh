@@ -33,7 +33,7 @@ enum class Work : std::uint32_t {
 struct ReplayStep {
     /// The block is freed; else it is asked for.
     static constexpr std::uint32_t kFree = 1U << 31;
-    /// One caller asks for it, and another frees it.
+    /// It is asked for, and handed over to another caller; with kFree: that caller waits for it.
     static constexpr std::uint32_t kHanded = 1U << 30;
     static constexpr std::uint32_t kSlot = kHanded - 1;
     /// Behind a caller's last step.
@@ -66,9 +66,9 @@ struct Workload {
 
 /// What a caller does next.
 struct WorkStep {
-    enum Action : std::uint32_t { take, give, nothing, end } action;
+    enum Action : std::uint32_t { take, give, receive, nothing, end } action;
     std::uint64_t slot;
-    bool handed = false;  ///< from the caller that takes the block to another that gives it back
+    bool handed = false;  ///< take: for another caller, which receives it
 };
 
 /// The `step`-th thing that a caller does.
@@ -102,8 +102,11 @@ HEAPWOOD_FN inline WorkStep next_step(const Workload& w, std::uint32_t caller, s
         case Work::replay: {
             const std::uint32_t word = w.steps[w.first_step[caller] + step];
             if (word == ReplayStep::kEnd) return {WorkStep::end, 0};
-            return {(word & ReplayStep::kFree) != 0 ? WorkStep::give : WorkStep::take,
-                    word & ReplayStep::kSlot, (word & ReplayStep::kHanded) != 0};
+            const bool handed = (word & ReplayStep::kHanded) != 0;
+            return {(word & ReplayStep::kFree) == 0 ? WorkStep::take
+                    : handed                        ? WorkStep::receive
+                                                    : WorkStep::give,
+                    word & ReplayStep::kSlot, handed};
         }
     }
     return {WorkStep::end, 0};
@@ -119,16 +122,17 @@ HEAPWOOD_FN inline void hand_over(void*& slot, void* block) {
         .store_release(block == nullptr ? kNoBlock : address);
 }
 
-/// Waits for a block that another caller, which must be running, hands over, and empties the slot.
-HEAPWOOD_FN inline void* take_over(void*& slot) {
+/// Waits for a block that another caller, which must be running, hands over. Acquires what that
+/// caller has written to it. Afterwards the slot, with the block or nullptr, is this caller's
+/// alone.
+HEAPWOOD_FN inline void receive(void*& slot) {
     const platform::AtomicRef address(reinterpret_cast<std::uintptr_t&>(slot));
     std::uintptr_t block = address.load_acquire();
     for (unsigned n = 0; block == 0; ++n) {
         platform::back_off(n);
         block = address.load_acquire();
     }
-    address.store_relaxed(0);
-    return block == kNoBlock ? nullptr : reinterpret_cast<void*>(block);
+    if (block == kNoBlock) slot = nullptr;
 }
 
 /// The part of one caller in a workload. Blocks are handed from launch to launch by way of their
@@ -162,16 +166,16 @@ HEAPWOOD_FN void run_caller(const Ref& ref, const Context& context, const Worklo
                 break;
             }
         } else if (next.action == WorkStep::give) {
-            void* block = next.handed             ? take_over(w.blocks.data[next.slot])
-                          : w.work == Work::pairs ? held
-                                                  : w.blocks.data[next.slot];
+            void* block = w.work == Work::pairs ? held : w.blocks.data[next.slot];
             if (block == nullptr) continue;
             if (!has_stamp(w.blocks, next.slot, block, w.stamps)) ++seen.corrupt;
             ref.deallocate(context, block, w.blocks.bytes(next.slot));
             ++seen.frees;
-            if (w.work == Work::probability || (w.work == Work::replay && !next.handed)) {
+            if (w.work == Work::probability || w.work == Work::replay) {
                 w.blocks.data[next.slot] = nullptr;
             }
+        } else if (next.action == WorkStep::receive) {
+            receive(w.blocks.data[next.slot]);
         }
     }
     // Failures are rare; in a timed launch nothing else is counted, for it would take as long as

@@ -345,13 +345,15 @@ std::vector<Step> steps_of(const ReplayScript& script, std::uint32_t caller) {
     return steps;
 }
 
-/// Goes through a script in a random schedule, in which whoever frees a block waits until it is
-/// there. @return how many steps were done until nobody could go on.
+/// Goes through a script in a random schedule, in which whoever waits for a block waits until it is
+/// there. @return how many steps but waits were done until nobody could go on.
 std::size_t play(const ReplayScript& script, std::mt19937_64& dice) {
     std::vector<std::vector<Step>> steps;
     for (std::uint32_t c = 0; c < script.callers; ++c) steps.push_back(steps_of(script, c));
     std::vector<std::size_t> next(script.callers);
-    std::vector<std::uint32_t> owner(script.sizes.size(), ~0U);
+    constexpr std::uint32_t kNobody = ~0U;
+    constexpr std::uint32_t kOnItsWay = ~0U - 1;
+    std::vector<std::uint32_t> owner(script.sizes.size(), kNobody);
     std::size_t done = 0;
     for (std::set<std::uint32_t> stuck; stuck.size() < script.callers;) {
         const auto c = static_cast<std::uint32_t>(dice() % script.callers);
@@ -360,18 +362,20 @@ std::size_t play(const ReplayScript& script, std::mt19937_64& dice) {
             continue;
         }
         const Step& step = steps[c][next[c]];
-        if (!step.free) {
-            EXPECT_EQ(owner[step.slot], ~0U) << "a slot is used once";
-            owner[step.slot] = c;
-        } else if (owner[step.slot] == ~0U) {
-            EXPECT_TRUE(step.handed) << "one's own block must be there";
-            stuck.insert(c);
-            continue;
+        std::uint32_t& held = owner[step.slot];
+        if (step.free && step.handed) {
+            if (held != kOnItsWay) {
+                EXPECT_EQ(held, kNobody) << "it is handed over once, and to one caller";
+                stuck.insert(c);
+                continue;
+            }
+            held = c;
         } else {
-            EXPECT_EQ(step.handed, owner[step.slot] != c);
+            EXPECT_EQ(held, step.free ? c : kNobody);
+            if (!step.free) held = step.handed ? kOnItsWay : c;
+            ++done;
         }
         ++next[c];
-        ++done;
         stuck.clear();
     }
     return done;
@@ -389,6 +393,13 @@ TEST(ReplayScript, HasTheCallsOfEachCallerInTheirOrder) {
         std::map<std::uint32_t, std::uint32_t> slots;  // by block
         for (const TraceEvent& event : trace.events) {
             const std::uint32_t c = event.caller % callers;
+            // It waits for what it will free, if that was asked for before this call.
+            while (next[c] < steps[c].size() && steps[c][next[c]].free &&
+                   steps[c][next[c]].handed) {
+                const std::uint32_t slot = steps[c][next[c]++].slot;
+                EXPECT_TRUE(std::any_of(slots.begin(), slots.end(),
+                                        [&](const auto& entry) { return entry.second == slot; }));
+            }
             ASSERT_LT(next[c], steps[c].size());
             const Step& step = steps[c][next[c]++];
             ASSERT_EQ(step.free, event.bytes == 0);
@@ -525,15 +536,18 @@ TEST(Replay, BlocksThatOverlapAreNoticed) {
         w.stamps = Stamps::whole;
         w.blocks = {slots.data(), 2, 4, 64, 1, script.sizes.data()};
         w.counts = &counts;
-        // One after the other: all requests, then all frees.
+        // One after the other: up to each caller's own request, then the rest.
+        const std::vector<std::vector<std::uint64_t>> ends{{0, 1, 3}, {0, 2, 3}};
         for (const unsigned part : {0U, 1U}) {
-            const std::vector<std::uint32_t> steps{
-                script.steps[script.first[0] + part], ReplayStep::kEnd,
-                script.steps[script.first[1] + part], ReplayStep::kEnd};
-            const std::vector<std::uint64_t> first{0, 2};
-            w.steps = steps.data();
-            w.first_step = first.data();
             for (const std::uint32_t caller : {0U, 1U}) {
+                const std::uint32_t* all = script.steps.data() + script.first[caller];
+                ASSERT_EQ(all[3], ReplayStep::kEnd);
+                std::vector<std::uint32_t> steps(all + ends[caller][part],
+                                                 all + ends[caller][part + 1]);
+                steps.push_back(ReplayStep::kEnd);
+                const std::vector<std::uint64_t> first(2);
+                w.steps = steps.data();
+                w.first_step = first.data();
                 run_caller(Overlapping{memory, step}, {caller, caller}, w, caller);
             }
         }

@@ -19,6 +19,8 @@ constexpr const char* kProgramHelp = R"(Examples:
   heapwood build scenes/models/trefoil.obj
   heapwood compare scenes/models/trefoil.obj scenes/models/gem.obj --pool 200x,20x
   heapwood bench alloc --quick
+  heapwood build scenes/models/trefoil.obj --trace trefoil.trace
+  heapwood replay trefoil.trace
   heapwood list
 
 Options marked (Env:...) can be given by that environment variable; the command line wins.
@@ -30,6 +32,7 @@ constexpr const char* kBuildHelp = R"(Examples:
   heapwood build sponza.obj.xz --allocator atomicmalloc,cmalloc --pool 20x
   heapwood build sponza.obj.xz --allocator atomicmalloc --method single,levels
   heapwood build bunny.obj --preset paper --leaf-limit 4
+  heapwood build bunny.obj --allocator hybrid --trace bunny.trace
   heapwood build gen:city:100000:7 --device cpu --threads 8 --json report.json)";
 
 constexpr const char* kCompareHelp = R"(Examples:
@@ -47,6 +50,13 @@ constexpr const char* kBenchHelp = R"(Examples:
   heapwood bench alloc --largest 1MiB --pool 4GiB
   heapwood bench all --json bench.json)";
 
+constexpr const char* kReplayHelp = R"(Examples:
+  heapwood replay bunny.trace
+  heapwood replay sponza.trace.xz --allocator atomicmalloc,hybrid,halloc --pool 20x
+  heapwood replay bunny.trace --repeat 9 --json replay.json
+
+Traces are recorded by 'heapwood build SCENE --trace FILE'.)";
+
 constexpr const char* kListHelp = R"(Examples:
   heapwood list
   heapwood list --json -)";
@@ -62,6 +72,14 @@ void add_build(CLI::App& verb, BuildOptions& o) {
             "at least what the allocator needs and at most a third of the machine's memory")
         ->default_str(PoolSize().text())
         ->type_name("SIZE");
+    verb.add_option("--trace", o.trace,
+                    "Record the requests and frees of one more, untimed build to this file, for "
+                    "'heapwood replay'; with one full allocator")
+        ->check([](const std::string& path) {
+            return path == "-" ? "a trace needs a file: standard output has the tables" : "";
+        })
+        ->type_name("FILE")
+        ->group("Output");
     add_build_parameters(verb, o);
     add_output(verb, o.output);
 }
@@ -158,6 +176,13 @@ CommandLine parse(int argc, const char* const* argv) {
     bench_verb.footer(kBenchHelp);
     add_bench(bench_verb, bench);
 
+    ReplayOptions replay;
+    replay.arguments = build.arguments;
+    CLI::App& replay_verb = *app.add_subcommand(
+        "replay", "Ask allocators for what a real build has asked for, and measure them");
+    replay_verb.footer(kReplayHelp);
+    add_replay(replay_verb, replay);
+
     // Not for users: without a group it is in no help.
     BenchWorkerOptions bench_worker;
     CLI::App& bench_worker_verb = *app.add_subcommand(kBenchWorkerVerb, "")->group("");
@@ -168,7 +193,7 @@ CommandLine parse(int argc, const char* const* argv) {
     list_verb.footer(kListHelp);
     add_output(list_verb, list.output);
 
-    for (CLI::App* verb : {&build_verb, &compare_verb, &bench_verb, &list_verb}) {
+    for (CLI::App* verb : {&build_verb, &compare_verb, &bench_verb, &replay_verb, &list_verb}) {
         volume.add_to(*verb);
         name_environment(*verb);
     }
@@ -195,6 +220,7 @@ CommandLine parse(int argc, const char* const* argv) {
         line.verb = std::move(compare);
     }
     if (bench_verb.parsed()) line.verb = std::move(bench);
+    if (replay_verb.parsed()) line.verb = std::move(replay);
     if (bench_worker_verb.parsed()) line.verb = bench_worker;
     if (list_verb.parsed()) line.verb = std::move(list);
     return line;

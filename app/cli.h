@@ -54,6 +54,7 @@ struct BuildOptions : BuildParameters {
     std::string scene;
     /// Unset: default_pool_bytes.
     std::optional<PoolSize> pool;
+    std::string trace;  ///< file for the requests and frees of a build; empty: none
 };
 
 /// `heapwood compare`.
@@ -87,10 +88,26 @@ struct BenchOptions {
     OutputOptions output;
 };
 
-/// `heapwood bench-worker`, a process of bench.
+/// `heapwood replay`.
+struct ReplayOptions {
+    std::vector<std::string> arguments;  ///< the whole command line, for the report
+    std::string trace;                   ///< file
+    std::vector<std::string> allocators{"all"};
+    DeviceChoice device = DeviceChoice::automatic;
+    /// Unset: default_pool_bytes.
+    std::optional<PoolSize> pool;
+    allocators::Forms forms;
+    unsigned repeat = 5;
+    float time_limit = 60;  ///< seconds
+    unsigned threads = 0;
+    OutputOptions output;
+};
+
+/// `heapwood bench-worker`, a process of bench or replay.
 struct BenchWorkerOptions {
     DeviceChoice device = DeviceChoice::cpu;
     unsigned threads = 0;
+    std::string trace;  ///< file of what is replayed; empty: nothing
 };
 
 /// `heapwood list`.
@@ -105,7 +122,8 @@ struct Exit {
 
 /// A command line that was understood.
 struct CommandLine {
-    std::variant<Exit, BuildOptions, CompareOptions, BenchOptions, BenchWorkerOptions, ListOptions>
+    std::variant<Exit, BuildOptions, CompareOptions, BenchOptions, ReplayOptions,
+                 BenchWorkerOptions, ListOptions>
         verb;
     int verbosity = 0;  ///< -1 quiet, 0 normal, 1 and more verbose
 };

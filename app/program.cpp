@@ -9,6 +9,7 @@
 #include "app/console.h"
 #include "app/exit_code.h"
 #include "app/log.h"
+#include "app/trace_file.h"
 #include "scenes/scene.h"
 
 namespace heapwood::app {
@@ -22,6 +23,7 @@ struct Run {
     ExitCode operator()(const BuildOptions& options) const { return build(options, available); }
     ExitCode operator()(const CompareOptions& options) const { return compare(options, available); }
     ExitCode operator()(const BenchOptions& options) const { return bench(options, available); }
+    ExitCode operator()(const ReplayOptions& options) const { return replay(options, available); }
     ExitCode operator()(const BenchWorkerOptions& options) const {
         return bench_worker(options, available);
     }
@@ -48,6 +50,8 @@ ExitCode run(int argc, const char* const* argv, const std::vector<const Backend*
     } catch (const scenes::SceneTooLarge& error) {
         return fail(ExitCode::out_of_memory, error.what());
     } catch (const scenes::SceneError& error) {
+        return fail(ExitCode::bad_input, error.what());
+    } catch (const TraceError& error) {
         return fail(ExitCode::bad_input, error.what());
     } catch (const allocators::HeapError& error) {
         return fail(ExitCode::out_of_memory, error.what());

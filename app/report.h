@@ -99,6 +99,7 @@ struct Result {
     std::optional<allocators::Statistics> allocations;  ///< unless --no-statistics
     std::optional<allocators::PeakUse> peak;            ///< if it could be found out
     std::optional<kdtree::BuildProfile> profile;        ///< from a profiling build of the program
+    std::optional<allocators::Trace> trace;             ///< if asked for
     std::optional<double> external_fragmentation;       ///< at the end
 
     /// Notes what went wrong, and why.

@@ -15,6 +15,7 @@
 
 #include "allocators/adaptors/adaptor.h"
 #include "allocators/adaptors/counting.cuh"
+#include "allocators/adaptors/tracing.cuh"
 #include "allocators/allocator.cuh"
 #include "allocators/fragmentation.h"
 #include "allocators/heap.h"
@@ -106,6 +107,23 @@ std::optional<allocators::PeakUse> measure_peak(const Machine& machine, BuildMem
             .external_fragmentation = allocators::external_fragmentation(use)};
     }
     return std::nullopt;
+}
+
+/// Builds once more, and records all requests and frees. `build` builds with an allocator and says
+/// whether that was done; the allocator has counted what a build asks for, but another schedule may
+/// ask for more: then again, with room for that. Nothing, if a build was not done.
+/// @throws std::runtime_error if the records contradict themselves: the allocator is broken.
+template <allocators::Allocator A, class Build>
+std::optional<allocators::Trace> record_trace(allocators::Observed<A>& allocator,
+                                              const Build& build) {
+    const allocators::Statistics counted = allocator.statistics();
+    for (std::uint64_t calls = counted.requests + counted.frees;;) {
+        const std::uint64_t capacity = calls + calls / 8 + 1;
+        allocator.inner().record(capacity);
+        if (!build(allocator)) return std::nullopt;
+        calls = allocator.inner().recorded();
+        if (calls <= capacity) return allocator.inner().trace();
+    }
 }
 
 /// An allocator. @throws allocators::HeapError, which says that it was for the pool.
@@ -200,12 +218,18 @@ BuildResult drive(const Machine& machine, const scenes::Scene& scene, const Buil
         result.tree = memory.tree();
         result.profile = memory.profile();
     }
-    if (options.statistics) {
-        allocators::Counting<A> allocator(pool);
+    if (options.statistics || options.trace) {
+        allocators::Observed<A> allocator(pool);
         double ms = 0;
-        if (build_once(allocator, ms)) {
+        bool done = build_once(allocator, ms);
+        if (done && options.trace) {
+            result.trace = record_trace<A>(
+                allocator, [&](auto& observed) { return build_once(observed, ms); });
+            done = result.trace.has_value();
+        }
+        if (done) {
             result.allocations = allocator.statistics();
-            result.peak = measure_peak(machine, memory, allocator);
+            if (options.statistics) result.peak = measure_peak(machine, memory, allocator);
         } else {
             result.tree = {};
         }

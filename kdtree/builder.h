@@ -11,6 +11,7 @@
 #include "allocators/allocator.cuh"
 #include "allocators/host_pool.h"
 #include "allocators/statistics.h"
+#include "allocators/workloads/trace.h"
 #include "kdtree/config.h"
 #include "kdtree/phase_profile.cuh"
 #include "kdtree/tree.h"
@@ -34,6 +35,7 @@ struct RunOptions {
     unsigned threads = 0;          ///< CPU only: threads, each a warp; 0: one a core
     allocators::Forms forms = {};  ///< of the allocator
     bool statistics = true;        ///< more runs with the counting adaptor
+    bool trace = false;            ///< one more run, whose requests and frees are recorded
     /// Where arrays outside the allocator's pool come from, to be used again by the next build;
     /// nullptr: a pool that ends with the build and keeps slabs as `keep` says.
     allocators::HostPool* host_pool = nullptr;
@@ -87,6 +89,8 @@ struct BuildResult {
     allocators::Statistics allocations;
     /// Of the pool when most was live in it, if that is known and statistics were asked for.
     std::optional<allocators::PeakUse> peak;
+    /// If asked for: callers are warps.
+    std::optional<allocators::Trace> trace;
     /// Of the last timed build.
     std::optional<BuildProfile> profile;
     /// Of the pool after the last build, when everything has been freed; negative: unknown.

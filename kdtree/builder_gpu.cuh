@@ -49,10 +49,10 @@ public:
         check_cuda(
             cudaDeviceGetAttribute(&multiprocessors_, cudaDevAttrMultiProcessorCount, device),
             "counting multiprocessors");
-        // The kernel with the counting adaptor may have fewer resident blocks.
+        // The kernel with the observing adaptors may have fewer resident blocks.
         blocks_ = resident_blocks<A>();
-        const int counting = resident_blocks<allocators::Counting<A>>();
-        counting_blocks_ = counting < blocks_ ? counting : blocks_;
+        const int observed = resident_blocks<allocators::Observed<A>>();
+        observed_blocks_ = observed < blocks_ ? observed : blocks_;
     }
 
     allocators::Place place() const { return allocators::Place::device; }
@@ -63,7 +63,7 @@ public:
     double run(const Problem& problem, const typename B::Ref& allocator) const {
         CudaEvent start;
         CudaEvent stop;
-        const int blocks = std::is_same_v<A, B> ? blocks_ : counting_blocks_;
+        const int blocks = std::is_same_v<A, B> ? blocks_ : observed_blocks_;
         check_cuda(cudaEventRecord(start.event), "recording an event");
         kernel<B>()<<<static_cast<unsigned>(blocks), kWarpsPerBlock * 32>>>(problem, allocator,
                                                                             multiprocessors());
@@ -106,7 +106,7 @@ private:
     bool small_arrays_;
     int multiprocessors_ = 0;
     int blocks_ = 0;
-    int counting_blocks_ = 0;
+    int observed_blocks_ = 0;
 };
 
 /// Builds the tree of a scene on the current GPU. See drive() for errors; std::runtime_error for

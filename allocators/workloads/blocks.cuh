@@ -3,7 +3,8 @@
 /// blocks that overlap, or that the allocator writes to, are found out.
 ///
 /// A block is stamped in whole words, each with a value of its own slot and place, so that whatever
-/// writes to it spoils a stamp. The sizes and stamps of slots are computed, never stored.
+/// writes to it spoils a stamp. The stamps of slots are computed, never stored; so are the sizes,
+/// but for those of a replay.
 #pragma once
 
 #include <cstdint>
@@ -28,10 +29,13 @@ struct Blocks {
     std::uint32_t min_bytes;  ///< of a request; a multiple of 4, at least 4
     std::uint32_t max_bytes;  ///< likewise, at least min_bytes
     std::uint64_t seed;
+    /// By slot: the size of its request, a multiple of 4, from min_bytes to max_bytes; nullptr: any
+    /// such number, each as likely as any other.
+    const std::uint32_t* sizes = nullptr;
 
-    /// The size of the slot's request: a multiple of 4, any from min_bytes to max_bytes as likely
-    /// as any other.
+    /// The size of the slot's request.
     HEAPWOOD_INLINE std::uint32_t bytes(std::uint64_t slot) const {
+        if (sizes != nullptr) return sizes[slot];
         if (min_bytes == max_bytes) return min_bytes;
         const std::uint32_t choices = (max_bytes - min_bytes) / 4 + 1;
         return min_bytes + 4 * static_cast<std::uint32_t>(mixed(seed ^ slot) % choices);

@@ -26,6 +26,7 @@ public:
     allocators::Place place() const override { return allocators::Place::host; }
     std::uint32_t multiprocessors() const override { return threads_; }
     std::uint32_t threads() const override { return threads_; }
+    std::uint32_t resident_callers() const override { return threads_; }
 
     double touch(const allocators::Touch& touch) override {
         const auto work = [&](std::uint32_t thread, std::uint32_t threads) {

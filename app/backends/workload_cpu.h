@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <stdexcept>
 
 #include "app/bench/stage.h"
 
@@ -17,6 +18,10 @@ double run_threads(unsigned threads, const std::function<void(std::uint32_t, std
 /// As many threads as the user asked for (0: one a core), but no more than there are callers.
 unsigned thread_count(unsigned asked, std::uint64_t callers);
 
+/// What a replay ends with where its callers cannot all run at the same time.
+inline constexpr const char* kTooFewThreads =
+    "the system gives fewer threads than a replay has callers; use fewer --threads";
+
 /// An allocator's pool in the memory of the host.
 template <allocators::Allocator A>
 class CpuWorkloadPool : public WorkloadPool {
@@ -26,17 +31,26 @@ public:
 
     double run(const allocators::Workload& workload) override {
         const typename A::Ref ref = allocator_.ref();
+        const bool together = workload.work == allocators::Work::replay;
+        bool too_few = false;  // the system gave; the first thread's, until all have ended
         const auto work = [&](std::uint32_t thread, std::uint32_t threads) {
+            if (together && threads < workload.callers) {
+                if (thread == 0) too_few = true;
+                return;
+            }
             const allocators::Context context{.multiprocessor = thread, .warp = thread};
             for (std::uint64_t caller = thread; caller < workload.callers; caller += threads) {
                 run_caller(ref, context, workload, static_cast<std::uint32_t>(caller));
             }
         };
-        return run_threads(thread_count(threads_, workload.callers), work);
+        const double ms = run_threads(thread_count(threads_, workload.callers), work);
+        if (too_few) throw std::runtime_error(kTooFewThreads);
+        return ms;
     }
     void reset() override { allocator_.reset(); }
     std::uint64_t pool_bytes() const override { return allocator_.pool_bytes(); }
     std::uint64_t overhead_bytes() const override { return allocator_.overhead_bytes(); }
+    allocators::PoolUse use() const override { return allocators::measure_pool(allocator_); }
 
 private:
     A allocator_;

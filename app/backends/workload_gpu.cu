@@ -46,6 +46,9 @@ public:
     std::uint32_t threads() const override {
         return static_cast<std::uint32_t>(multiprocessors_ * threads_);
     }
+    std::uint32_t resident_callers() const override {
+        return multiprocessors() * kResidentBlocks * (kCallersPerBlock / 32);
+    }
 
     double touch(const allocators::Touch& touch) override {
         return timed("touching blocks", [&] {

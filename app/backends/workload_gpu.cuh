@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <stdexcept>
 
 #include "app/bench/stage.h"
 #include "kdtree/cuda_check.h"
@@ -16,6 +17,8 @@ namespace heapwood::app {
 
 /// Threads of a block (Winter et al. 2021; the programs of Vinkler & Havran).
 inline constexpr unsigned kCallersPerBlock = 256;
+/// Blocks of workload_kernel that a multiprocessor holds at least, with any allocator.
+inline constexpr unsigned kResidentBlocks = 2;
 
 /// Runs and times what `launch()` puts on the default stream, in milliseconds.
 template <class Launch>
@@ -38,10 +41,11 @@ inline unsigned blocks_for(std::uint64_t threads) {
 }
 
 /// One workload. Its callers do not wait for one another, so there may be more blocks than are
-/// resident. Of these there are at least two a multiprocessor: 128 registers are enough for all
-/// allocators, and a few more would halve the number of callers at work.
+/// resident; only a replay's do, of which there are no more than are. Of these there are at least
+/// two a multiprocessor: 128 registers are enough for all allocators, and a few more would halve
+/// the number of callers at work.
 template <class Ref>
-__global__ void __launch_bounds__(kCallersPerBlock, 2)
+__global__ void __launch_bounds__(kCallersPerBlock, kResidentBlocks)
     workload_kernel(const __grid_constant__ allocators::Workload workload,
                     const __grid_constant__ Ref ref, std::uint32_t multiprocessors) {
     const std::uint32_t thread = blockIdx.x * blockDim.x + threadIdx.x;
@@ -66,13 +70,25 @@ public:
     double run(const allocators::Workload& workload) override {
         const unsigned blocks =
             blocks_for(std::uint64_t{workload.callers} * (workload.by_warp ? 32 : 1));
+        if (workload.work == allocators::Work::replay && blocks > resident_blocks()) {
+            throw std::runtime_error("fewer blocks are resident than a replay has");
+        }
         return timed("running a workload", [&] { launch(blocks, workload); });
     }
     void reset() override { allocator_.reset(); }
     std::uint64_t pool_bytes() const override { return allocator_.pool_bytes(); }
     std::uint64_t overhead_bytes() const override { return allocator_.overhead_bytes(); }
+    allocators::PoolUse use() const override { return allocators::measure_pool(allocator_); }
 
 private:
+    /// Of the kernel on this device, by CUDA's own word.
+    std::uint64_t resident_blocks() const {
+        int blocks = 0;
+        kdtree::check_cuda(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
+                               &blocks, workload_kernel<typename A::Ref>, kCallersPerBlock, 0),
+                           "computing the occupancy");
+        return std::uint64_t{multiprocessors_} * static_cast<unsigned>(blocks);
+    }
     void launch(unsigned blocks, const allocators::Workload& workload) const {
         workload_kernel<typename A::Ref>
             <<<blocks, kCallersPerBlock>>>(workload, allocator_.ref(), multiprocessors_);

@@ -5,8 +5,10 @@
 #include <optional>
 
 #include "app/backends/backend.h"
+#include "app/bench/replay.h"
 #include "app/bench/task_json.h"
 #include "app/text.h"
+#include "app/trace_file.h"
 #include "app/workers/lines.h"
 
 namespace heapwood::app {
@@ -31,6 +33,7 @@ struct Worksite {
     bool gpu;
     unsigned threads;
     const std::vector<const Backend*>& available;
+    allocators::Trace trace;  ///< empty: there is none
 };
 
 TaskResult answer(const Worksite& site, const Json& request) {
@@ -39,8 +42,12 @@ TaskResult answer(const Worksite& site, const Json& request) {
     if (allocator.empty()) return perform(site.stage, nullptr, true, task, site.threads);
     for (const Backend* backend : site.available) {
         if (backend->gpu != site.gpu || backend->traits.name != allocator) continue;
-        return perform(site.stage, backend->make_pool, backend->traits.frees_individually, task,
-                       site.threads);
+        const bool frees = backend->traits.frees_individually;
+        if (task.procedure == Procedure::replay) {
+            return replay_trace(site.stage, backend->make_pool, frees, task, site.trace,
+                                site.threads);
+        }
+        return perform(site.stage, backend->make_pool, frees, task, site.threads);
     }
     return ended(TaskOutcome::failed, "no allocator '" + allocator + "'");
 }
@@ -49,9 +56,11 @@ TaskResult answer(const Worksite& site, const Json& request) {
 
 void BenchWorkers::start(Worker& worker) const {
     worker.child.reset();
-    worker.child = std::make_unique<Child>(
-        std::vector<std::string>{"heapwood", kBenchWorkerVerb, "--device", gpu_ ? "gpu" : "cpu",
-                                 "--threads", std::to_string(threads_)});
+    std::vector<std::string> arguments{"heapwood",  kBenchWorkerVerb,
+                                       "--device",  gpu_ ? "gpu" : "cpu",
+                                       "--threads", std::to_string(threads_)};
+    if (!trace_.empty()) arguments.push_back("--trace=" + trace_);
+    worker.child = std::make_unique<Child>(arguments);
     // The first line says that it is ready, so that no task is charged for the start.
     std::string line;
     if (worker.child->lines().receive(line, Lines::Clock::now() + kStartLimit, interrupts_) !=
@@ -111,10 +120,12 @@ TaskResult BenchWorkers::run(const Player& player, const Task& task, double seco
     return ended(TaskOutcome::failed, "its process " + how);
 }
 
-void serve_bench_tasks(bool gpu, unsigned threads, const std::vector<const Backend*>& available) {
+void serve_bench_tasks(bool gpu, unsigned threads, const std::string& trace,
+                       const std::vector<const Backend*>& available) {
     Lines parent(become_child());
     const std::unique_ptr<WorkloadStage> stage = gpu ? gpu_stage() : cpu_stage(threads);
-    const Worksite site{*stage, gpu, threads, available};
+    const Worksite site{*stage, gpu, threads, available,
+                        trace.empty() ? allocators::Trace() : read_trace(trace).trace};
     parent.send("ready");
     for (std::string line; parent.receive(line) == Arrival::line;) {
         TaskResult result;

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "app/bench/bench_report.h"
@@ -20,9 +21,10 @@ inline constexpr const char* kBenchWorkerVerb = "bench-worker";
 /// The child processes, started when they are first needed.
 class BenchWorkers {
 public:
-    /// `interrupts`: a descriptor that ends every wait when it is readable, or -1.
-    BenchWorkers(bool gpu, unsigned threads, int interrupts)
-        : gpu_(gpu), threads_(threads), interrupts_(interrupts) {}
+    /// `interrupts`: a descriptor that ends every wait when it is readable, or -1. `trace`: the
+    /// file of what is replayed, or nothing.
+    BenchWorkers(bool gpu, unsigned threads, int interrupts, std::string trace = "")
+        : gpu_(gpu), threads_(threads), interrupts_(interrupts), trace_(std::move(trace)) {}
 
     /// A task in the player's process. One that does not answer in time is killed: a hang; one that
     /// ends by itself has failed. Either way the next task gets a new process.
@@ -39,11 +41,15 @@ private:
     bool gpu_;
     unsigned threads_;
     int interrupts_;
+    std::string trace_;
     std::map<std::string, Worker> workers_;
 };
 
 /// What such a process does: answers tasks until its parent is gone.
+/// @param trace the file of what is replayed, or nothing.
 /// @param available the backends that tasks may name.
-void serve_bench_tasks(bool gpu, unsigned threads, const std::vector<const Backend*>& available);
+/// @throws as read_trace().
+void serve_bench_tasks(bool gpu, unsigned threads, const std::string& trace,
+                       const std::vector<const Backend*>& available);
 
 }  // namespace heapwood::app

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "allocators/allocator.cuh"
+#include "allocators/fragmentation.h"
 #include "allocators/workloads/workload.cuh"
 
 namespace heapwood::app {
@@ -16,13 +17,16 @@ public:
     virtual ~WorkloadPool() = default;
 
     /// Runs a workload to its end. @return milliseconds: of the kernel by CUDA events; on a CPU
-    /// from the first thread's start to the last one's end. @throws std::runtime_error for CUDA's
-    /// errors.
+    /// from the first thread's start to the last one's end. A replay has no more callers than the
+    /// stage's resident_callers(), by warp. @throws std::runtime_error for CUDA's errors, and where
+    /// the callers of a replay do not all run at the same time.
     virtual double run(const allocators::Workload& workload) = 0;
     /// Frees everything, where the allocator can (not CUDA's malloc).
     virtual void reset() = 0;
     virtual std::uint64_t pool_bytes() const = 0;
     virtual std::uint64_t overhead_bytes() const = 0;
+    /// What its regions add up to.
+    virtual allocators::PoolUse use() const = 0;
 };
 
 /// A machine that workloads run on, and what they need of it beside an allocator.
@@ -34,6 +38,8 @@ public:
     virtual std::uint32_t multiprocessors() const = 0;
     /// Threads that run at once: at most this many callers call at the same time.
     virtual std::uint32_t threads() const = 0;
+    /// How many callers of a workload by warp are certain to run at once, with any allocator.
+    virtual std::uint32_t resident_callers() const = 0;
     /// Reads or writes all blocks. @return milliseconds, as WorkloadPool::run.
     virtual double touch(const allocators::Touch& touch) = 0;
     /// The way without an allocator (Winter et al. 2021): a prefix sum over the sizes of all slots,

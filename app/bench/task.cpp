@@ -2,14 +2,11 @@
 
 #include <algorithm>
 #include <chrono>
-#include <functional>
-#include <new>
-#include <optional>
-#include <stdexcept>
+#include <memory>
 
 #include "allocators/heap.h"
 #include "allocators/platform/bits.cuh"
-#include "app/text.h"
+#include "app/bench/task_run.h"
 
 namespace heapwood::app {
 namespace {
@@ -26,12 +23,6 @@ double since(Clock::time_point start) {
     return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
 }
 
-/// Ends a task that cannot go on.
-struct Stop {
-    TaskOutcome outcome;
-    std::string message;
-};
-
 /// How many slots a task needs with a pool of so many bytes.
 std::uint64_t slots_of(const Task& task, std::uint64_t pool_bytes) {
     const std::uint64_t callers = task.callers;
@@ -46,8 +37,8 @@ std::uint64_t slots_of(const Task& task, std::uint64_t pool_bytes) {
     return one_each ? callers : callers * task.requests;
 }
 
-/// A task while it lasts.
-class Performance {
+/// A turn that measures synthetic requests.
+class Performance final : public TaskRun {
 public:
     Performance(WorkloadStage& stage, MakePool make, bool frees, const Task& task, unsigned threads)
         : stage_(stage),
@@ -59,7 +50,7 @@ public:
         state_.zero();
     }
 
-    TaskResult take() {
+    TaskResult take() override {
         if (make_ != nullptr) {
             const auto start = Clock::now();
             pool_ = make_(config(), threads_);
@@ -85,11 +76,10 @@ public:
         return std::move(result_);
     }
 
-    /// Frees what is still there, for CUDA's heap outlives its pool.
-    void clean_up() {
+    void clean_up() override {
         if (pool_ && held_) free_all(Stamps::none);
     }
-    Counts counts() const { return result_.counts; }
+    Counts counts() const override { return result_.counts; }
 
 private:
     /// What launches write besides blocks.
@@ -145,21 +135,10 @@ private:
         result_.metrics[metric].value.push_back(value);
     }
 
-    /// @throws Stop if a block was corrupt or, if `refusals` are failures, a request refused.
+    /// @throws Stop, as app::judge does.
     void judge(bool refusals) {
-        const Counts seen = state().counts;
-        result_.counts = seen;
-        if (seen.corrupt != 0) {
-            throw Stop{TaskOutcome::corrupt,
-                       "blocks were overwritten while they were in use: at least " +
-                           grouped(seen.corrupt) + " of them"};
-        }
-        if (refusals && seen.failed != 0) {
-            throw Stop{TaskOutcome::out_of_pool,
-                       grouped(seen.failed) +
-                           " requests of an iteration were refused; try a "
-                           "larger --pool"};
-        }
+        result_.counts = state().counts;
+        app::judge(result_.counts, refusals);
     }
 
     void touch(bool write, const char* metric) {
@@ -357,29 +336,8 @@ const char* name(TaskOutcome outcome) {
 
 TaskResult perform(WorkloadStage& stage, MakePool make, bool frees, const Task& task,
                    unsigned threads) {
-    const auto ended = [](TaskOutcome outcome, const std::string& why) {
-        return TaskResult{.outcome = outcome, .message = why, .counts = {}, .metrics = {}};
-    };
-    try {
-        Performance performance(stage, make, frees, task, threads);
-        try {
-            return performance.take();
-        } catch (const Stop& stop) {
-            // A pool that was overwritten is left alone: freeing could take the process down.
-            if (stop.outcome != TaskOutcome::corrupt) performance.clean_up();
-            TaskResult result = ended(stop.outcome, stop.message);
-            result.counts = performance.counts();
-            return result;
-        }
-    } catch (const std::invalid_argument& error) {
-        return ended(TaskOutcome::out_of_memory, error.what());
-    } catch (const allocators::HeapError& error) {
-        return ended(TaskOutcome::out_of_memory, error.what());
-    } catch (const std::bad_alloc&) {
-        return ended(TaskOutcome::out_of_memory, "the machine's memory ran out");
-    } catch (const std::exception& error) {
-        return ended(TaskOutcome::failed, error.what());
-    }
+    return attempt(
+        [&] { return std::make_unique<Performance>(stage, make, frees, task, threads); });
 }
 
 }  // namespace heapwood::app

@@ -24,6 +24,7 @@ enum class Procedure {
     work,           ///< a launch that allocates and one that frees, timed together
     access,         ///< writes and reads what a launch has allocated
     make,           ///< makes the pool, and resets it
+    replay,         ///< replays the trace of the process (replay.h)
 };
 
 /// What to do.
@@ -80,6 +81,7 @@ struct TaskResult {
 /// checked before it is freed: by launches in between, or within the launch (its ends where that is
 /// timed, all of it in one more iteration at the end). Between iterations an allocator that frees
 /// nothing is reset. Never throws: what goes wrong is in the result.
+/// @param task anything but a replay (replay_trace())
 /// @param make of the allocator, or nullptr: the way without one, by a prefix sum (work and access)
 /// @param frees whether the allocator frees individually
 TaskResult perform(WorkloadStage& stage, MakePool make, bool frees, const Task& task,

@@ -3,11 +3,10 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 
 #include "app/backends/registers.h"
 #include "app/bench/bench_workers.h"
-#include "app/bench/schedule.h"
+#include "app/commands/bench_turns.h"
 #include "app/commands/choices.h"
 #include "app/commands/commands.h"
 #include "app/console.h"
@@ -112,48 +111,6 @@ BenchReport prepared(const BenchOptions& options, const std::vector<const Backen
     return report;
 }
 
-/// "1:05" for a duration.
-std::string clock_text(double seconds) {
-    const auto whole = static_cast<std::uint64_t>(seconds);
-    const std::string rest = std::to_string(whole % 60);
-    return std::to_string(whole / 60) + ":" + (rest.size() < 2 ? "0" : "") + rest;
-}
-
-void run(BenchReport& report, const Interrupts& interrupts) {
-    BenchWorkers workers(report.machine.gpu, report.run.threads, interrupts.descriptor());
-    const auto start = std::chrono::steady_clock::now();
-    const auto progress = [&](const BenchCell& cell, std::size_t turn, std::size_t turns) {
-        const double gone =
-            std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-        std::string left;
-        if (turn > 0) {
-            left =
-                ", about " +
-                clock_text(gone * static_cast<double>(turns - turn) / static_cast<double>(turn)) +
-                " left";
-        }
-        show_progress(report.series[cell.series].id + ": " + report.players[cell.player].name +
-                      " (" + grouped(turn + 1) + " of " + grouped(turns) + left + ")");
-    };
-    run_schedule(
-        report,
-        [&](const Player& player, const Task& task, double seconds) {
-            return workers.run(player, task, seconds);
-        },
-        progress, [&] { return interrupts.signal() != 0; });
-    clear_progress();
-}
-
-/// A line for each kind of thing that went wrong; the tables say where.
-void warn(const BenchReport& report) {
-    for (const BenchCell& cell : report.cells) {
-        const TaskOutcome outcome = cell.result.outcome;
-        if (outcome != TaskOutcome::corrupt && outcome != TaskOutcome::failed) continue;
-        log::error(report.series[cell.series].id + ", " + report.players[cell.player].name + ": " +
-                   cell.result.message);
-    }
-}
-
 void print(const BenchReport& report, const OutputOptions& output, Output* json) {
     if (json != nullptr) json->write(as_json(report));
     if (output.json == "-") return;
@@ -175,11 +132,11 @@ ExitCode bench(const BenchOptions& options, const std::vector<const Backend*>& a
     int signal = 0;
     {
         const Interrupts interrupts;
-        run(report, interrupts);
+        take_turns(report, "", interrupts);
         signal = interrupts.signal();
     }
     add_registers(report);
-    warn(report);
+    tell_errors(report);
     print(report, options.output, json ? &*json : nullptr);
     if (signal != 0) {
         log::error("interrupted: the results are those of the turns until then");
@@ -190,7 +147,8 @@ ExitCode bench(const BenchOptions& options, const std::vector<const Backend*>& a
 
 ExitCode bench_worker(const BenchWorkerOptions& options,
                       const std::vector<const Backend*>& available) {
-    serve_bench_tasks(options.device == DeviceChoice::gpu, options.threads, available);
+    serve_bench_tasks(options.device == DeviceChoice::gpu, options.threads, options.trace,
+                      available);
     return ExitCode::done;
 }
 

@@ -14,6 +14,7 @@
 #include "app/printers/printers.h"
 #include "app/report.h"
 #include "app/text.h"
+#include "app/trace_file.h"
 
 namespace heapwood::app {
 namespace {
@@ -48,6 +49,17 @@ Result build_with(const Backend& backend, const BuildOptions& options, const sce
         log::error(std::string(backend.traits.name) + ": " + result.message);
     }
     return result;
+}
+
+/// @throws UsageError unless the chosen ones can record a trace: one full allocator, whose frees
+/// are those of whole blocks.
+void check_trace(const std::vector<const Backend*>& chosen) {
+    const Backend& backend = *chosen.front();
+    if (chosen.size() == 1 && backend.method == Method::single && backend.traits.full) return;
+    throw UsageError("--trace records one build with one full allocator, but " +
+                     (chosen.size() > 1 ? std::to_string(chosen.size()) + " were chosen"
+                                        : std::string(backend.traits.name) + " is none") +
+                     "; choose one, as --allocator hybrid; 'heapwood replay' replays it with all");
 }
 
 void print(const Report& report, const OutputOptions& output, Output* json) {
@@ -85,6 +97,12 @@ ExitCode build(const BuildOptions& options, const std::vector<const Backend*>& a
         choose_backends(available, options, report.machine.gpu);
     std::optional<Output> json;
     if (!options.output.json.empty()) json.emplace(options.output.json);
+    std::optional<Output> trace;
+    if (!options.trace.empty()) {
+        check_trace(chosen);
+        trace.emplace(options.trace);
+        report.run.trace = true;
+    }
 
     show_progress("loading " + options.scene);
     const scenes::Scene scene = scenes::load(options.scene);
@@ -101,6 +119,9 @@ ExitCode build(const BuildOptions& options, const std::vector<const Backend*>& a
         report.results.push_back(build_with(*chosen[i], options, scene, report));
     }
     report.run.host_pool = nullptr;
+    for (const Result& result : report.results) {
+        if (trace && result.trace) trace->write(trace_text(report, result, *result.trace));
+    }
     print(report, options.output, json ? &*json : nullptr);
     return verdict(report);
 }

@@ -31,6 +31,13 @@ ExitCode compare(const CompareOptions& options,
 ExitCode bench(const BenchOptions& options,
                const std::vector<const Backend*>& available = backends());
 
+/// Replays a trace with every allocator asked for, each in a process of its own, as bench does, and
+/// reports.
+/// @param available the backends to choose among. A worker is this executable again.
+/// @throws UsageError, NoDevice, TraceError, scenes::SceneError.
+ExitCode replay(const ReplayOptions& options,
+                const std::vector<const Backend*>& available = backends());
+
 /// What such a process does, until its parent is gone.
 ExitCode bench_worker(const BenchWorkerOptions& options,
                       const std::vector<const Backend*>& available = backends());

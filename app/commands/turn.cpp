@@ -2,6 +2,7 @@
 
 #include <new>
 #include <stdexcept>
+#include <utility>
 
 #include "allocators/heap.h"
 #include "app/console.h"
@@ -44,7 +45,7 @@ std::string fault(const Turn& turn, const kdtree::BuildResult& built, Result& re
 }
 
 /// Moves a finished build's figures into the result.
-void record(const Turn& turn, const kdtree::BuildResult& built, Result& result) {
+void record(const Turn& turn, kdtree::BuildResult& built, Result& result) {
     result.samples = built.milliseconds;
     result.upload_ms = built.upload_ms;
     result.pool_ms = built.pool_ms;
@@ -60,6 +61,7 @@ void record(const Turn& turn, const kdtree::BuildResult& built, Result& result) 
     }
     result.peak = built.peak;
     result.profile = built.profile;
+    result.trace = std::move(built.trace);
     if (built.external_fragmentation >= 0) {
         result.external_fragmentation = built.external_fragmentation;
     }
@@ -104,7 +106,7 @@ Result take_turn(const Backend& backend, const Turn& turn) {
                                                      " that this allocator needs");
             return;
         }
-        const kdtree::BuildResult built = backend.build(turn.scene, turn.config, turn.run);
+        kdtree::BuildResult built = backend.build(turn.scene, turn.config, turn.run);
         if (built.status != kdtree::Status::done) {
             result.fail(outcome(built), built.message);
             return;

@@ -49,6 +49,14 @@ void add_threads(CLI::App& verb, unsigned& threads) {
         ->type_name("N");
 }
 
+void add_allocators(CLI::App& verb, std::vector<std::string>& names) {
+    verb.add_option("-a,--allocator", names, "Allocators, separated by commas; all: sound ones")
+        ->delimiter(',')
+        ->allow_extra_args(false)
+        ->capture_default_str()
+        ->type_name("NAME");
+}
+
 /// The sizes of pool and requests.
 void add_sizes(CLI::App& verb, BenchOptions& o) {
     verb.add_option_function<std::string>(
@@ -80,12 +88,7 @@ void add_bench(CLI::App& verb, BenchOptions& o) {
     verb.add_option("TEST", o.tests, "What to measure; all: everything. Tests:" + tests)
         ->required()
         ->type_name("");
-    verb.add_option("-a,--allocator", o.allocators,
-                    "Allocators, separated by commas; all: sound ones")
-        ->delimiter(',')
-        ->allow_extra_args(false)
-        ->capture_default_str()
-        ->type_name("NAME");
+    add_allocators(verb, o.allocators);
     add_device(verb, o.device);
     add_sizes(verb, o);
     verb.add_flag("--quick", o.quick,
@@ -118,9 +121,40 @@ void add_bench(CLI::App& verb, BenchOptions& o) {
     add_output(verb, o.output);
 }
 
+void add_replay(CLI::App& verb, ReplayOptions& o) {
+    verb.add_option("FILE", o.trace, "A trace, plain or compressed with xz or gzip")
+        ->required()
+        ->type_name("");
+    add_allocators(verb, o.allocators);
+    add_device(verb, o.device);
+    verb.add_option_function<std::string>(
+            "-p,--pool", [&o](const std::string& text) { o.pool = pool_size(text); },
+            "Memory for the allocators: 20x the root node's array of the trace's scene, or bytes: "
+            "512MiB; the default is at least what an allocator needs and at most a third of the "
+            "machine's memory")
+        ->default_str(PoolSize().text())
+        ->type_name("SIZE");
+    add_forms(verb, o.forms);
+    verb.add_option("--repeat", o.repeat,
+                    "Turns of an allocator: a fresh pool, a replay that is not shown, one that is, "
+                    "and one that is counted and checked in full")
+        ->check(whole(1, 1000000))
+        ->capture_default_str()
+        ->type_name("N");
+    verb.add_option("--time-limit", o.time_limit,
+                    "Seconds an allocator may take for all its turns; then no other begins, and "
+                    "what does not end is killed and called a hang")
+        ->check(real(0, kAnyReal, true))
+        ->capture_default_str()
+        ->type_name("S");
+    add_threads(verb, o.threads);
+    add_output(verb, o.output);
+}
+
 void add_bench_worker(CLI::App& verb, BenchWorkerOptions& o) {
     add_device(verb, o.device);
     add_threads(verb, o.threads);
+    verb.add_option("--trace", o.trace);
 }
 
 }  // namespace heapwood::app

@@ -1,5 +1,5 @@
 /// @file
-/// The options of `heapwood bench`.
+/// The options of `heapwood bench` and `heapwood replay`, whose turns are taken alike.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -8,10 +8,11 @@
 
 namespace heapwood::app {
 
-/// The verb that users call.
+/// The verbs that users call.
 void add_bench(CLI::App& verb, BenchOptions& options);
+void add_replay(CLI::App& verb, ReplayOptions& options);
 
-/// The verb of its worker processes.
+/// The verb of their worker processes.
 void add_bench_worker(CLI::App& verb, BenchWorkerOptions& options);
 
 }  // namespace heapwood::app

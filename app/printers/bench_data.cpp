@@ -5,6 +5,7 @@
 
 #include "app/forms.h"
 #include "app/printers/bench_printers.h"
+#include "app/printers/json_parts.h"
 #include "app/text.h"
 #include "app/version.h"
 
@@ -21,29 +22,18 @@ Json known(bool is_known, const Json& value) {
 }
 
 Json provenance(const BenchReport& report) {
-    const Version& v = version();
-    const Machine& m = report.machine;
     const SweepSettings& s = report.run.settings;
-    return {{"arguments", report.arguments},
-            {"version", v.version},
-            {"git", v.git},
-            {"build_type", v.build_type},
-            {"compiler", v.compiler},
-            {"cuda", known(*v.cuda != '\0', v.cuda)},
-            {"device", m.name},
-            {"device_kind", m.gpu ? "gpu" : "cpu"},
-            {"device_units", m.units},
-            {"driver", known(m.gpu, m.driver)},
-            {"runtime", known(m.gpu, m.runtime)},
-            {"setting", s.quick ? "quick" : "default"},
-            {"pool_bytes", s.pool_bytes.value_or(default_bench_pool(s))},
-            {"largest_bytes", s.largest_bytes},
-            {"forms", forms_json(s.forms)},
-            {"repeat", report.run.repeat},
-            {"iterations", warm_iterations(s)},
-            {"time_limit_s", report.run.time_limit},
-            {"seed", s.seed},
-            {"date", report.date}};
+    Json json = origin_json(report.arguments, report.machine);
+    json.update({{"setting", s.quick ? "quick" : "default"},
+                 {"pool_bytes", s.pool_bytes.value_or(default_bench_pool(s))},
+                 {"largest_bytes", s.largest_bytes},
+                 {"forms", forms_json(s.forms)},
+                 {"repeat", report.run.repeat},
+                 {"iterations", warm_iterations(s)},
+                 {"time_limit_s", report.run.time_limit},
+                 {"seed", s.seed},
+                 {"date", report.date}});
+    return json;
 }
 
 Json series_json(const Series& series) {
@@ -118,6 +108,21 @@ std::string number(double value) {
 
 }  // namespace
 
+Json origin_json(const std::vector<std::string>& arguments, const Machine& m) {
+    const Version& v = version();
+    return {{"arguments", arguments},
+            {"version", v.version},
+            {"git", v.git},
+            {"build_type", v.build_type},
+            {"compiler", v.compiler},
+            {"cuda", known(*v.cuda != '\0', v.cuda)},
+            {"device", m.name},
+            {"device_kind", m.gpu ? "gpu" : "cpu"},
+            {"device_units", m.units},
+            {"driver", known(m.gpu, m.driver)},
+            {"runtime", known(m.gpu, m.runtime)}};
+}
+
 std::string as_json(const BenchReport& report) {
     Json players = Json::array();
     for (const Player& player : report.players) {
@@ -137,7 +142,7 @@ std::string as_json(const BenchReport& report) {
         for (const PublishedRow& row : report.published) published.push_back(published_json(row));
         json["published"] = published;
     }
-    return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+    return document(json);
 }
 
 std::string as_csv(const BenchReport& report) {

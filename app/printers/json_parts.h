@@ -4,11 +4,17 @@
 
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <vector>
 
 #include "app/backends/backend.h"
+#include "app/machine.h"
 #include "app/report.h"
 
 namespace heapwood::app {
+
+/// Where figures come from, whatever they are of: arguments, program, machine.
+nlohmann::ordered_json origin_json(const std::vector<std::string>& arguments,
+                                   const Machine& machine);
 
 /// Where the figures come from: program, machine, configuration.
 nlohmann::ordered_json provenance_json(const Report& report);

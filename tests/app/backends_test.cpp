@@ -1,8 +1,9 @@
 /// @file
 /// Whole builds with every sound allocator, through the builders that the program consists of:
 /// whatever allocator, machine and schedule, the tree is that of one thread with AtomicMalloc
-/// (which tests/kdtree/tree_correctness_test.cpp finds correct), and a pool that is too small ends
-/// in a message. tests/kdtree/builder_tests.h goes further with a few of the allocators.
+/// (which tests/kdtree/tree_correctness_test.cpp finds correct), a pool that is too small ends in a
+/// message, and a recorded build can be replayed. tests/kdtree/builder_tests.h goes further with a
+/// few of the allocators.
 ///
 /// Compiled twice: HEAPWOOD_TEST_GPU is 0 for the CPU's builders, 1 for the GPU's.
 #include <gtest/gtest.h>
@@ -17,6 +18,7 @@
 #include <vector>
 
 #include "app/backends/backend.h"
+#include "app/bench/replay.h"
 #include "kdtree/config.h"
 #include "kdtree/device.h"
 #include "kdtree/reference.cuh"
@@ -207,6 +209,64 @@ TEST_P(BackendTest, CountsWhatTheBuilderAsksFor) {
         EXPECT_GE(s.peak_live_bytes, result.root_bytes);
         ASSERT_EQ(result.peak.has_value(), traits().walkable);
         if (result.peak) expect_plausible(*result.peak, s, threads);
+    }
+}
+
+TEST_P(BackendTest, RecordsWhatTheBuilderAsksFor) {
+    if (!traits().full) GTEST_SKIP() << "a trace has frees of whole blocks";
+    for (const unsigned threads : thread_counts()) {
+        const auto scene = scenes::generate({"soup", kTriangles, 1});
+        RunOptions options = run_options(kPool, threads);
+        options.trace = true;
+        const BuildResult result = build(scene, busy(), options);
+        ASSERT_EQ(result.status, Status::done) << result.message;
+        ASSERT_TRUE(result.trace);
+        const allocators::Trace& trace = *result.trace;
+        // The counts of the same build.
+        const allocators::Statistics& s = result.allocations;
+        const allocators::TraceFacts found = allocators::facts(trace);
+        EXPECT_EQ(found.requests, s.requests);
+        EXPECT_EQ(found.frees, s.frees);
+        EXPECT_NEAR(static_cast<double>(found.bytes),
+                    s.mean_bytes * static_cast<double>(s.requests), 1e-6);
+        EXPECT_EQ(found.largest, result.root_bytes);
+        if (threads == 1) {
+            EXPECT_EQ(found.peak_bytes, s.peak_live_bytes);
+        }
+        EXPECT_LE(trace.callers, result.warps);
+        std::vector<unsigned> frees(found.requests);
+        for (const allocators::TraceEvent& event : trace.events) {
+            EXPECT_LT(event.caller, trace.callers);
+            if (event.bytes == 0) ++frees[event.block];
+        }
+        EXPECT_EQ(frees, std::vector<unsigned>(found.requests, 1));
+    }
+}
+
+/// The trace of a build by as many threads, or by a GPU, once.
+const allocators::Trace& sample_trace() {
+    static const allocators::Trace trace = [] {
+        RunOptions options = run_options(kPool, kGpu ? 0 : 8);
+        options.trace = true;
+        const auto scene = scenes::generate({"soup", kTriangles, 1});
+        return find_backend("hybrid", kGpu)->build(scene, busy(), options).trace.value();
+    }();
+    return trace;
+}
+
+TEST_P(BackendTest, ReplaysABuild) {
+    const allocators::TraceFacts wanted = allocators::facts(sample_trace());
+    for (const unsigned threads : thread_counts()) {
+        const auto stage = kGpu ? gpu_stage() : cpu_stage(threads);
+        Task task;
+        task.procedure = Procedure::replay;
+        task.pool_bytes = kPool;
+        const bool frees = traits().frees_individually;
+        const TaskResult result =
+            replay_trace(*stage, GetParam()->make_pool, frees, task, sample_trace(), threads);
+        EXPECT_EQ(result.outcome, TaskOutcome::done) << result.message;
+        EXPECT_EQ(result.counts,
+                  (allocators::Counts{wanted.requests, frees ? wanted.frees : 0, 0, 0}));
     }
 }
 

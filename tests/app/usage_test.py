@@ -13,7 +13,7 @@ SCENE = "gen:sphere:200"
 
 class Help(unittest.TestCase):
     def test_every_help_shows_examples_that_parse(self):
-        for verb in ([], ["build"], ["compare"], ["bench"], ["list"]):
+        for verb in ([], ["build"], ["compare"], ["bench"], ["replay"], ["list"]):
             result = run(*verb, "--help")
             self.assertEqual(result.returncode, DONE)
             self.assertEqual(result.stderr, "")
@@ -51,7 +51,7 @@ class Mistakes(unittest.TestCase):
 
     def test_verbs(self):
         self.check(["required"])
-        self.check(["'bild'", "build, compare, bench, list", "did you mean 'build'?"],
+        self.check(["'bild'", "build, compare, bench, replay, list", "did you mean 'build'?"],
                    "bild", SCENE)
         self.check(["SCENE is required"], "build")
         self.check(["not expected", "other"], "build", SCENE, "other")

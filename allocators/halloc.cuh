@@ -20,10 +20,10 @@
 /// - Slabs are smaller in small pools: a pool has 1024 at least, and 16 for each multiprocessor,
 ///   down to slabs of 1 KiB.
 /// - Pieces have up to 64 KiB, but at most an eighth of a slab, instead of 3 KiB: what is larger
-/// goes
-///   to the list, and a request there takes several times as long. On an H100 most of what Halloc
-///   adds to a build was that of the nodes of 3 KiB and more. The price is up to a third of a piece
-///   that a request does not fill. With CUDA's malloc as the fallback pieces are as published.
+///   goes to the list, and a request there takes several times as long. On an H100 most of what
+///   Halloc adds to a build was that of the nodes of 3 KiB and more. The price: up to a third of
+///   a piece that a request does not fill. With CUDA's malloc as the fallback pieces are those
+///   published.
 /// - A class has a head slab for every few multiprocessors, at most 64, instead of one. As there,
 ///   the lanes of a warp raise its counter together, if there are more than a few; but which lanes
 ///   do so is left to chance.

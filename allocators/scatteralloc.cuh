@@ -159,7 +159,8 @@ private:
 
     static std::uint32_t page_shift(const PoolConfig& config) {
         const std::string name = traits().name;
-        if (config.forms.page_bytes != 4096 && config.forms.page_bytes != 8192 && config.forms.page_bytes != 16384) {
+        if (config.forms.page_bytes != 4096 && config.forms.page_bytes != 8192 &&
+            config.forms.page_bytes != 16384) {
             throw std::invalid_argument(name + ": pages are of 4096, 8192 or 16384 bytes");
         }
         if (config.bytes > std::uint64_t{1} << 40) {

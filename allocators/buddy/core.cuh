@@ -109,11 +109,12 @@ public:
         const std::uint32_t place = context.warp * kGolden;
         r.start = place >> 13;
         // The cache's word if there is one: in shared memory, where reading it costs no round trip.
-        std::uint64_t* hint =
-            context.cache != nullptr ? &context.cache->open : hints_ + (context.warp & hint_mask_);
-        r.hinted = first_look(*hint, r.level, place);
+        const bool cached = context.cache != nullptr;
+        const Hint hint{cached ? &context.cache->open : hints_ + (context.warp & hint_mask_),
+                        cached};
+        r.hinted = first_look(hint, r.level, place);
         r.towards = r.hinted;
-        if (char* p = take(r, r.level, r.hinted, *hint)) return p;
+        if (char* p = take(r, r.level, r.hinted, hint)) return p;
         return find(r, place, hint);
     }
 
@@ -137,6 +138,12 @@ public:
 
 private:
     friend class BasicBuddy<Policy>;
+
+    /// Where a caller keeps its hint.
+    struct Hint {
+        std::uint64_t* word;
+        bool cached;  ///< in its cache, which only the threads of one block use
+    };
 
     /// What is wanted, and what a search for it has met.
     struct Request {
@@ -181,20 +188,27 @@ private:
 
     /// As home, or where a hint says that the last request of this level was served. Hints are two
     /// nodes, those of levels 0 and 1, or 0: none.
-    HEAPWOOD_INLINE Node first_look(std::uint64_t& hint, std::uint32_t level,
+    HEAPWOOD_INLINE Node first_look(const Hint& hint, std::uint32_t level,
                                     std::uint32_t place) const {
         if (level < 2) {
-            const std::uint64_t both = platform::AtomicRef(hint).load_relaxed();
+            const std::uint64_t both = platform::AtomicRef(*hint.word).load_relaxed();
             if (const auto last = static_cast<Node>(both >> 32 * level); last != 0) return last;
         }
         return home(level, place);
     }
-    HEAPWOOD_INLINE static void remember(std::uint64_t& hint, std::uint32_t level, Node at) {
+    HEAPWOOD_INLINE static void remember(const Hint& hint, std::uint32_t level, Node at) {
         if (level >= 2) return;
         // Two callers may overwrite each other's: it is a hint.
-        const std::uint64_t both = platform::AtomicRef(hint).load_relaxed();
+        const std::uint64_t both = platform::AtomicRef(*hint.word).load_relaxed();
         const std::uint64_t other = level == 0 ? both >> 32 << 32 : both & 0xffffffffU;
-        platform::AtomicRef(hint).store_relaxed(std::uint64_t{at} << 32 * level | other);
+        const std::uint64_t now = std::uint64_t{at} << 32 * level | other;
+        if (hint.cached) {
+            // Not a store, for which compute-sanitizer would see a race of the warp's lanes.
+            platform::AtomicRef<std::uint64_t, platform::Scope::block>(*hint.word)
+                .exchange_acquire(now);
+        } else {
+            platform::AtomicRef(*hint.word).store_relaxed(now);
+        }
     }
 
     /// The unit from which to begin in a word of that level: above the level wanted, the one that
@@ -208,7 +222,7 @@ private:
     /// Takes what is wanted from one of the words of that level beside `at`. From a level above the
     /// one wanted it takes a unit and splits it.
     /// @return the block, or nullptr
-    HEAPWOOD_FN char* take(Request& r, std::uint32_t level, Node at, std::uint64_t& hint) const {
+    HEAPWOOD_FN char* take(Request& r, std::uint32_t level, Node at, const Hint& hint) const {
         const std::uint32_t order = level == r.level ? r.order : 0;
         Word w[kGroup];
         const Node group = at & ~(kGroup - 1);
@@ -318,7 +332,7 @@ private:
     }
 
     /// What a request does whose first look was in vain.
-    HEAPWOOD_NOINLINE char* find(Request r, std::uint32_t place, std::uint64_t* hint) const {
+    HEAPWOOD_NOINLINE char* find(Request r, std::uint32_t place, Hint hint) const {
         for (std::uint32_t round = 1;; ++round) {
             const Word before = moves().load_relaxed();
             r.lost = false;
@@ -327,19 +341,19 @@ private:
             Node at = r.hinted;
             for (std::uint32_t look = 0; look <= kNearby && !r.nothing; ++look) {
                 at = look < kNearby ? next(r, at) : home(r.level, place);
-                if (char* p = take(r, r.level, at, *hint)) return p;
+                if (char* p = take(r, r.level, at, hint)) return p;
             }
-            if (char* p = climb(r, at, *hint)) return p;
+            if (char* p = climb(r, at, hint)) return p;
             // The pool's large units are scarce. Small ones may have become large, all around.
             at = r.hinted;
             for (std::uint32_t look = 0; look < kMerges; ++look) {
                 merge_group(r.level, at);
-                if (char* p = take(r, r.level, at, *hint)) return p;
+                if (char* p = take(r, r.level, at, hint)) return p;
                 at = next(r, at);
             }
             place += kStep;
-            if (char* p = climb(r, home(r.level, place), *hint)) return p;
-            if (char* p = search(r, *hint)) return p;
+            if (char* p = climb(r, home(r.level, place), hint)) return p;
+            if (char* p = search(r, hint)) return p;
             const bool quiet = static_cast<std::uint32_t>(before) == 0 && !r.lost &&
                                moves().load_relaxed() == before;
             if (quiet || round >= Policy::kPatience) return nullptr;
@@ -353,7 +367,7 @@ private:
     }
 
     /// Splits a unit above this word, or near there, of the smallest size there is.
-    HEAPWOOD_FN char* climb(Request& r, Node at, std::uint64_t& hint) const {
+    HEAPWOOD_FN char* climb(Request& r, Node at, const Hint& hint) const {
         r.towards = at;
         for (std::uint32_t level = r.level + 1; level <= tree_.top; ++level) {
             at = tree_.parent(at);
@@ -369,7 +383,7 @@ private:
 
     /// Looks everywhere: from the root's level down for a unit to split, then in the level wanted
     /// for a run, once everything below has been merged. On each level from about the hint on.
-    HEAPWOOD_FN char* search(Request& r, std::uint64_t& hint) const {
+    HEAPWOOD_FN char* search(Request& r, const Hint& hint) const {
         const std::uint32_t from = r.hinted - tree_.first(r.level);
         for (std::uint32_t level = tree_.top + 1; level-- > r.level;) {
             // All levels but the root's have room for a multiple of 32 words.

@@ -1,7 +1,5 @@
 /// @file
 /// The verb `bench`.
-#include <unistd.h>
-
 #include <algorithm>
 
 #include "app/backends/registers.h"
@@ -9,7 +7,7 @@
 #include "app/commands/bench_turns.h"
 #include "app/commands/choices.h"
 #include "app/commands/commands.h"
-#include "app/console.h"
+#include "app/commands/print.h"
 #include "app/log.h"
 #include "app/output.h"
 #include "app/printers/bench_printers.h"
@@ -109,18 +107,6 @@ BenchReport prepared(const BenchOptions& options, const std::vector<const Backen
     report.asked_for_published = options.published;
     if (options.published) report.published = published_rows(report.series);
     return report;
-}
-
-void print(const BenchReport& report, const OutputOptions& output, Output* json) {
-    if (json != nullptr) json->write(as_json(report));
-    if (output.json == "-") return;
-    if (output.csv) {
-        write_to_stdout(as_csv(report));
-    } else if (output.markdown) {
-        write_to_stdout(as_markdown(report));
-    } else {
-        write_to_stdout(as_text(report, colour_allowed(STDOUT_FILENO)));
-    }
 }
 
 }  // namespace

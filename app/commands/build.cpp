@@ -1,12 +1,11 @@
 /// @file
 /// The verb `build`.
-#include <unistd.h>
-
 #include "app/backends/backend.h"
 #include "app/commands/choices.h"
 #include "app/commands/commands.h"
 #include "app/commands/minimal_pool.h"
 #include "app/commands/pool_trial.h"
+#include "app/commands/print.h"
 #include "app/commands/turn.h"
 #include "app/console.h"
 #include "app/log.h"
@@ -60,18 +59,6 @@ void check_trace(const std::vector<const Backend*>& chosen) {
                      (chosen.size() > 1 ? std::to_string(chosen.size()) + " were chosen"
                                         : std::string(backend.traits.name) + " is none") +
                      "; choose one, as --allocator hybrid; 'heapwood replay' replays it with all");
-}
-
-void print(const Report& report, const OutputOptions& output, Output* json) {
-    if (json != nullptr) json->write(as_json(report));
-    if (output.json == "-") return;
-    if (output.csv) {
-        write_to_stdout(as_csv(report));
-    } else if (output.markdown) {
-        write_to_stdout(as_markdown(report));
-    } else {
-        write_to_stdout(as_text(report, colour_allowed(STDOUT_FILENO)));
-    }
 }
 
 /// The exit code of the worst that happened: a wrong tree before a build that did not end.

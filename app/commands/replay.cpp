@@ -1,12 +1,11 @@
 /// @file
 /// The verb `replay`.
-#include <unistd.h>
-
 #include <optional>
 
 #include "app/commands/bench_turns.h"
 #include "app/commands/choices.h"
 #include "app/commands/commands.h"
+#include "app/commands/print.h"
 #include "app/console.h"
 #include "app/log.h"
 #include "app/output.h"
@@ -59,18 +58,6 @@ ReplayReport prepared(const ReplayOptions& options, const std::vector<const Back
     turns.series.push_back(series);
     turns.cells = cells_of(turns.series, turns.players);
     return report;
-}
-
-void print(const ReplayReport& report, const OutputOptions& output, Output* json) {
-    if (json != nullptr) json->write(as_json(report));
-    if (output.json == "-") return;
-    if (output.csv) {
-        write_to_stdout(as_csv(report));
-    } else if (output.markdown) {
-        write_to_stdout(as_markdown(report));
-    } else {
-        write_to_stdout(as_text(report, colour_allowed(STDOUT_FILENO)));
-    }
 }
 
 }  // namespace

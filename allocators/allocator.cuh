@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "allocators/heap.h"
+#include "allocators/memory/buffer.h"
 #include "allocators/platform/macros.cuh"
 
 namespace heapwood::allocators {
@@ -113,7 +113,7 @@ struct RegionVisitor {
 /// The contract.
 ///
 /// Host object: `A(config)` makes the pool (throws std::invalid_argument below
-/// `traits().smallest_pool`, HeapError when there is no such memory); `ref()` for kernels;
+/// `traits().smallest_pool`, BufferError when there is no such memory); `ref()` for kernels;
 /// `reset()` frees everything; `pool_bytes()` the pool's size; `overhead_bytes()` its side
 /// tables; `for_each_region(visitor)` visits every region in ascending order, covering the pool
 /// without gap or overlap (nothing if not `walkable`). All of them only while no kernel runs.

@@ -17,7 +17,7 @@
 #include <stdexcept>
 
 #include "allocators/allocator.cuh"
-#include "allocators/heap.h"
+#include "allocators/memory/buffer.h"
 #include "allocators/platform/atomic.cuh"
 #include "allocators/platform/bits.cuh"
 
@@ -66,8 +66,8 @@ public:
         if (config.bytes < traits().smallest_pool) {
             throw std::invalid_argument("atomicmalloc needs a pool of at least 4096 bytes");
         }
-        pool_ = Heap(config.place, capacity_);
-        counter_ = Heap(config.place, sizeof(std::uint64_t));
+        pool_ = Buffer(config.place, capacity_);
+        counter_ = Buffer(config.place, sizeof(std::uint64_t));
         reset();
     }
 
@@ -94,8 +94,8 @@ public:
 
 private:
     std::uint64_t capacity_;
-    Heap pool_;
-    Heap counter_;
+    Buffer pool_;
+    Buffer counter_;
 };
 
 static_assert(Allocator<AtomicMalloc>);

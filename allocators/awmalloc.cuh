@@ -46,7 +46,7 @@
 #include <string>
 
 #include "allocators/allocator.cuh"
-#include "allocators/heap.h"
+#include "allocators/memory/buffer.h"
 #include "allocators/platform/atomic.cuh"
 #include "allocators/platform/bits.cuh"
 
@@ -351,8 +351,8 @@ public:
             platform::ceil_div<std::uint64_t>(layout_.capacity, Policy::kMostSegments);
         layout_.log2_segment =
             platform::floor_log2(std::bit_ceil(std::max(even_share, Policy::kSmallestSegment)));
-        pool_ = Heap(config.place, layout_.capacity);
-        state_ = Heap(config.place, sizeof(State));
+        pool_ = Buffer(config.place, layout_.capacity);
+        state_ = Buffer(config.place, sizeof(State));
         reset();
     }
 
@@ -421,8 +421,8 @@ private:
     }
 
     Layout layout_{};
-    Heap pool_;
-    Heap state_;
+    Buffer pool_;
+    Buffer state_;
 };
 
 using AWMalloc = RingMalloc<AWMallocPolicy>;

@@ -23,7 +23,7 @@
 #include "allocators/allocator.cuh"
 #include "allocators/buddy/core.cuh"
 #include "allocators/buddy/tree.cuh"
-#include "allocators/heap.h"
+#include "allocators/memory/buffer.h"
 #include "allocators/platform/bits.cuh"
 
 namespace heapwood::allocators {
@@ -53,9 +53,9 @@ public:
         if (config.bytes < traits().smallest_pool || tree_.leaves > buddy::Tree::kMostLeaves) {
             throw std::invalid_argument("buddy needs a pool of 4096 bytes to 1 TiB");
         }
-        pool_ = Heap(config.place, pool_bytes());
+        pool_ = Buffer(config.place, pool_bytes());
         hints_ = std::bit_floor(std::clamp<std::uint32_t>(tree_.words(0) / 4, 1, 2 * callers_));
-        table_ = Heap(config.place, (tree_.places() + hints_) * sizeof(Word));
+        table_ = Buffer(config.place, (tree_.places() + hints_) * sizeof(Word));
         reset();
     }
 
@@ -158,8 +158,8 @@ private:
     buddy::Tree tree_;
     std::uint32_t callers_;
     std::uint32_t hints_;
-    Heap pool_;
-    Heap table_;  ///< the words, then the hints
+    Buffer pool_;
+    Buffer table_;  ///< the words, then the hints
 };
 
 /// What BasicBuddy needs to be told.

@@ -4,10 +4,10 @@
 ///
 /// On a GPU the pool is CUDA's device heap, of which a process has one, and whose size CUDA fixes
 /// when a kernel first uses it. So the first CudaMalloc decides: a later one that asks for no more
-/// shares that heap (pool_bytes() is its real size), one that asks for more throws HeapError. CUDA
-/// takes the memory when it loads the first kernel with a `malloc`; if there is not enough, that
-/// launch fails. The heap cannot be walked, so fragmentation is unknown, and it cannot be emptied:
-/// reset() does nothing, and a block nobody frees stays until the process ends.
+/// shares that heap (pool_bytes() is its real size), one that asks for more throws BufferError.
+/// CUDA takes the memory when it loads the first kernel with a `malloc`; if there is not enough,
+/// that launch fails. The heap cannot be walked, so fragmentation is unknown, and it cannot be
+/// emptied: reset() does nothing, and a block nobody frees stays until the process ends.
 ///
 /// On a CPU the pool exists as a number only: a counter refuses requests that would bring the sum
 /// of live blocks above it.
@@ -21,8 +21,8 @@
 #include <string>
 
 #include "allocators/allocator.cuh"
-#include "allocators/heap.h"
-#include "allocators/heap_device.h"
+#include "allocators/memory/buffer.h"
+#include "allocators/memory/buffer_device.h"
 #include "allocators/platform/atomic.cuh"
 #include "allocators/platform/bits.cuh"
 
@@ -97,7 +97,7 @@ public:
         if (config.place == Place::device) {
             capacity_ = detail::set_device_malloc_bytes(config.bytes);
         } else {
-            live_ = Heap(Place::host, sizeof(std::uint64_t));
+            live_ = Buffer(Place::host, sizeof(std::uint64_t));
             live_.zero();
         }
     }
@@ -122,7 +122,7 @@ public:
 
 private:
     std::uint64_t capacity_;
-    Heap live_;
+    Buffer live_;
 };
 
 static_assert(Allocator<CudaMalloc>);

@@ -36,7 +36,7 @@
 
 #include "allocators/allocator.cuh"
 #include "allocators/circular/circular_malloc.cuh"
-#include "allocators/heap.h"
+#include "allocators/memory/buffer.h"
 #include "allocators/platform/atomic.cuh"
 #include "allocators/platform/bits.cuh"
 
@@ -195,9 +195,9 @@ public:
         : shift_(superblock_shift(config)),
           list_(config, shift_),
           heaps_(std::max(config.callers, 1U)) {
-        open_ = Heap(config.place, std::uint64_t{heaps_} * 2 * kStride * sizeof(Open));
-        heads_ = Heap(config.place, heaps_ * sizeof(Link));
-        links_ = Heap(config.place, (config.bytes >> shift_) * sizeof(Link));
+        open_ = Buffer(config.place, std::uint64_t{heaps_} * 2 * kStride * sizeof(Open));
+        heads_ = Buffer(config.place, heaps_ * sizeof(Link));
+        links_ = Buffer(config.place, (config.bytes >> shift_) * sizeof(Link));
         open_.zero();
         heads_.zero();
     }
@@ -251,9 +251,9 @@ private:
     std::uint32_t shift_;
     List list_;
     std::uint32_t heaps_;
-    Heap open_;
-    Heap heads_;
-    Heap links_;
+    Buffer open_;
+    Buffer heads_;
+    Buffer links_;
 };
 
 static_assert(Allocator<FDGMalloc>);

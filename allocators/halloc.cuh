@@ -56,10 +56,10 @@
 
 #include "allocators/allocator.cuh"
 #include "allocators/circular/policy.cuh"
-#include "allocators/fallback.cuh"
 #include "allocators/halloc/classes.cuh"
 #include "allocators/halloc/slabs.cuh"
-#include "allocators/heap.h"
+#include "allocators/memory/buffer.h"
+#include "allocators/parts/fallback.cuh"
 #include "allocators/platform/crowd.cuh"
 
 namespace heapwood::allocators {
@@ -137,12 +137,12 @@ public:
             std::clamp<std::uint64_t>(slabs / Policy::kSlabsPerHead, 1,
                                       std::min(config.multiprocessors, Policy::kMostHeads))));
         cell_count_ = std::max(static_cast<std::uint32_t>(slabs), 1U);
-        states_ = Heap(config.place, cell_count_ * sizeof(std::uint32_t));
-        heads_ = Heap(config.place, std::uint64_t{halloc::kClasses} * heads_each_ * sizeof(Head));
+        states_ = Buffer(config.place, cell_count_ * sizeof(std::uint32_t));
+        heads_ = Buffer(config.place, std::uint64_t{halloc::kClasses} * heads_each_ * sizeof(Head));
         bitmaps_ =
-            Heap(config.place, std::uint64_t{cell_count_} * halloc::bitmap_words(slab_shift_) *
-                                   sizeof(std::uint32_t));
-        cursors_ = Heap(config.place, halloc::kClasses * sizeof(std::uint32_t));
+            Buffer(config.place, std::uint64_t{cell_count_} * halloc::bitmap_words(slab_shift_) *
+                                     sizeof(std::uint32_t));
+        cursors_ = Buffer(config.place, halloc::kClasses * sizeof(std::uint32_t));
         reset();
     }
 
@@ -230,10 +230,10 @@ private:
     FallbackPool<Policy> pool_;
     std::uint32_t heads_each_;
     std::uint32_t cell_count_;
-    Heap states_;
-    Heap heads_;
-    Heap bitmaps_;
-    Heap cursors_;
+    Buffer states_;
+    Buffer heads_;
+    Buffer bitmaps_;
+    Buffer cursors_;
 };
 
 using Halloc = BasicHalloc<HallocPolicy>;

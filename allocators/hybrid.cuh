@@ -39,7 +39,7 @@
 
 #include "allocators/allocator.cuh"
 #include "allocators/circular/circular_malloc.cuh"
-#include "allocators/heap.h"
+#include "allocators/memory/buffer.h"
 #include "allocators/platform/atomic.cuh"
 #include "allocators/platform/bits.cuh"
 
@@ -318,14 +318,14 @@ public:
     explicit Hybrid(const PoolConfig& config)
         : shift_(block_shift(config)), list_(config, shift_), shared_count_(1) {
         const std::uint64_t blocks = config.bytes >> shift_;
-        live_ = Heap(config.place, blocks * sizeof(Live));
+        live_ = Buffer(config.place, blocks * sizeof(Live));
         // Of the pool, callers have at most a third open to themselves and a third spare; an eighth
         // is open to all.
         cached_callers_ = static_cast<std::uint32_t>(
             std::min<std::uint64_t>(config.callers, blocks / kBlocksPerCachedCaller));
         shared_count_ = std::bit_floor(static_cast<std::uint32_t>(
             std::clamp<std::uint64_t>(config.callers, 1, std::max<std::uint64_t>(blocks / 8, 1))));
-        shared_ = Heap(config.place, shared_count_ * kSharedStride * sizeof(Open));
+        shared_ = Buffer(config.place, shared_count_ * kSharedStride * sizeof(Open));
         live_.zero();
         shared_.zero();
     }
@@ -411,8 +411,8 @@ private:
     List list_;
     std::uint32_t shared_count_;
     std::uint32_t cached_callers_ = 0;
-    Heap live_;
-    Heap shared_;
+    Buffer live_;
+    Buffer shared_;
 };
 
 static_assert(Allocator<Hybrid>);

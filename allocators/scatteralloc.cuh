@@ -38,8 +38,8 @@
 
 #include "allocators/allocator.cuh"
 #include "allocators/circular/circular_malloc.cuh"
-#include "allocators/heap.h"
-#include "allocators/scatter/fields.cuh"
+#include "allocators/memory/buffer.h"
+#include "allocators/scatteralloc/fields.cuh"
 
 namespace heapwood::allocators {
 
@@ -88,7 +88,7 @@ public:
     explicit BasicScatterAlloc(const PoolConfig& config)
         : page_shift_(page_shift(config)), list_(config, page_shift_) {
         const scatter::Layout layout = this->layout();
-        words_ = Heap(config.place, layout.words() * sizeof(Word));
+        words_ = Buffer(config.place, layout.words() * sizeof(Word));
         // Callers may hold a part of the pool in fields that nobody uses.
         std::uint64_t home_bytes = 0;
         for (std::uint32_t size = scatter::kSmallestChunk; size < page_shift_; ++size) {
@@ -97,8 +97,9 @@ public:
         homes_ = std::bit_floor(static_cast<std::uint32_t>(
             std::clamp<std::uint64_t>(pool_bytes() / kHeldPart / home_bytes, 1,
                                       std::bit_ceil(std::max(config.callers, 1U)))));
-        slots_ = Heap(config.place, (std::uint64_t{homes_} << scatter::kHomeShift) * sizeof(Slot));
-        state_ = Heap(config.place, sizeof(scatter::State));
+        slots_ =
+            Buffer(config.place, (std::uint64_t{homes_} << scatter::kHomeShift) * sizeof(Slot));
+        state_ = Buffer(config.place, sizeof(scatter::State));
         words_.zero();
         slots_.zero();
         state_.zero();
@@ -198,9 +199,9 @@ private:
     std::uint32_t page_shift_;
     List list_;
     std::uint32_t homes_ = 1;
-    Heap words_;
-    Heap slots_;
-    Heap state_;
+    Buffer words_;
+    Buffer slots_;
+    Buffer state_;
 };
 
 using ScatterAlloc = BasicScatterAlloc<ScatterPolicy>;

@@ -49,9 +49,9 @@
 
 #include "allocators/allocator.cuh"
 #include "allocators/circular/policy.cuh"
-#include "allocators/fallback.cuh"
-#include "allocators/heap.h"
-#include "allocators/kept_blocks.cuh"
+#include "allocators/memory/buffer.h"
+#include "allocators/parts/fallback.cuh"
+#include "allocators/parts/kept_blocks.cuh"
 #include "allocators/xmalloc/blocks.cuh"
 #include "allocators/xmalloc/fifo.cuh"
 
@@ -123,8 +123,8 @@ public:
         kept_levels_ = kinds_to_keep(
             xmalloc::kLevels, config.callers, pool_.list_bytes() / Policy::kKeptPart,
             [this](std::uint32_t level) { return std::uint64_t{1} << (smallest_shift_ + level); });
-        ends_ = Heap(config.place, queue_count() * sizeof(FifoEnds));
-        slots_ = Heap(config.place, slots * sizeof(FifoSlot));
+        ends_ = Buffer(config.place, queue_count() * sizeof(FifoEnds));
+        slots_ = Buffer(config.place, slots * sizeof(FifoSlot));
         ends_.zero();
         slots_.zero();
     }
@@ -221,8 +221,8 @@ private:
     bool shorter_ = false;
     xmalloc::Level levels_[xmalloc::kLevels];
     std::uint32_t kept_levels_;
-    Heap ends_;
-    Heap slots_;
+    Buffer ends_;
+    Buffer slots_;
 };
 
 using XMalloc = BasicXMalloc<XMallocPolicy>;

@@ -9,12 +9,12 @@
 #include <vector>
 
 #include "allocators/allocator.cuh"
-#include "allocators/host_pool.h"
-#include "allocators/statistics.h"
-#include "allocators/workloads/trace.h"
+#include "allocators/measure/statistics.h"
+#include "allocators/measure/trace.h"
+#include "allocators/memory/array_pool.h"
 #include "kdtree/config.h"
-#include "kdtree/phase_profile.cuh"
-#include "kdtree/tree.h"
+#include "kdtree/single/phase_profile.cuh"
+#include "kdtree/tree/tree.h"
 #include "scenes/scene.h"
 
 namespace heapwood::kdtree {
@@ -38,8 +38,8 @@ struct RunOptions {
     bool trace = false;            ///< one more run, whose requests and frees are recorded
     /// Where arrays outside the allocator's pool come from, to be used again by the next build;
     /// nullptr: a pool that ends with the build and keeps slabs as `keep` says.
-    allocators::HostPool* host_pool = nullptr;
-    allocators::HostPool::Keep keep = allocators::HostPool::Keep::slabs;
+    allocators::ArrayPool* array_pool = nullptr;
+    allocators::ArrayPool::Keep keep = allocators::ArrayPool::Keep::slabs;
 };
 
 /// Bytes of everything that a build takes where it runs, at its peak.

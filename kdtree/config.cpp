@@ -5,8 +5,8 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "kdtree/split_binned.cuh"
-#include "kdtree/split_exact.cuh"
+#include "kdtree/split/split_binned.cuh"
+#include "kdtree/split/split_exact.cuh"
 
 namespace heapwood::kdtree {
 

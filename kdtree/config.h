@@ -53,8 +53,8 @@ struct BuildConfig {
     /// what a leaf would; 0: no such rule (pbrt-v3: 4).
     float hopeless_ratio = 0.0F;
     /// Nodes above this many references (at most 64) choose among bins, others among all planes
-    /// (measured: with snapping, 32 gives the same SAH to 0.4 % and takes a CPU 7 to 15 % less time,
-    /// but an H100 7 to 13 % more).
+    /// (measured: with snapping, 32 gives the same SAH to 0.4 % and takes a CPU 7 to 15 % less
+    /// time, but an H100 7 to 13 % more).
     std::uint32_t exact_limit = 64;
     /// Planes that such nodes choose among, dealt out evenly to the axes, at most 93: 32 bins each.
     std::uint32_t planes = 93;

@@ -15,7 +15,7 @@
 #include "allocators/circular/core.cuh"
 #include "allocators/circular/header.cuh"
 #include "allocators/circular/layout.h"
-#include "allocators/heap.h"
+#include "allocators/memory/buffer.h"
 
 namespace heapwood::allocators::circular {
 
@@ -50,12 +50,12 @@ public:
                 granules_ / Policy::kGranulesPerRefuge, 1, Policy::kRefuges));
             hints = 1 + refuges_;
         }
-        pool_ = Heap(config.place, pool_bytes());
-        table_ = Heap(config.place, (std::uint64_t{granules_} + 1) * sizeof(Cell));
+        pool_ = Buffer(config.place, pool_bytes());
+        table_ = Buffer(config.place, (std::uint64_t{granules_} + 1) * sizeof(Cell));
         if constexpr (Policy::kBackward) {
-            before_ = Heap(config.place, (std::uint64_t{granules_} + 1) * sizeof(std::uint32_t));
+            before_ = Buffer(config.place, (std::uint64_t{granules_} + 1) * sizeof(std::uint32_t));
         }
-        hints_ = Heap(config.place, std::uint64_t{hints} * kHintStride * sizeof(std::uint32_t));
+        hints_ = Buffer(config.place, std::uint64_t{hints} * kHintStride * sizeof(std::uint32_t));
         reset();
     }
 
@@ -96,7 +96,7 @@ public:
 
     std::uint64_t pool_bytes() const { return std::uint64_t{granules_} << shift_; }
     /// The memory that the chunks are of.
-    const Heap& pool() const { return pool_; }
+    const Buffer& pool() const { return pool_; }
     std::uint64_t overhead_bytes() const { return table_.size() + before_.size() + hints_.size(); }
 
     /// @throws std::logic_error if the table is not a chain of chunks that tile the pool, which
@@ -191,10 +191,10 @@ private:
     Shares shares_{};
     std::uint32_t refuges_ = 0;
     std::vector<std::uint32_t> starts_;
-    Heap pool_;
-    Heap table_;
-    Heap before_;
-    Heap hints_;
+    Buffer pool_;
+    Buffer table_;
+    Buffer before_;
+    Buffer hints_;
 };
 
 }  // namespace heapwood::allocators::circular

@@ -57,9 +57,9 @@
 #include <cstdint>
 
 #include "allocators/allocator.cuh"
-#include "allocators/apart.cuh"
-#include "allocators/fallback.cuh"
 #include "allocators/halloc/classes.cuh"
+#include "allocators/parts/apart.cuh"
+#include "allocators/parts/fallback.cuh"
 #include "allocators/platform/atomic.cuh"
 #include "allocators/platform/bits.cuh"
 #include "allocators/platform/lanes.cuh"

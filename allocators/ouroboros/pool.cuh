@@ -29,7 +29,7 @@
 
 #include "allocators/allocator.cuh"
 #include "allocators/circular/layout.h"
-#include "allocators/heap.h"
+#include "allocators/memory/buffer.h"
 #include "allocators/ouroboros/chunks.cuh"
 #include "allocators/ouroboros/core.cuh"
 #include "allocators/ouroboros/geometry.h"
@@ -225,12 +225,12 @@ private:
     std::uint32_t largest_cached_;
     typename Chunks<Policy>::List list_;
     typename Queue::Host queues_;
-    Heap states_;
-    Heap masks_;
-    Heap flags_;
-    Heap controls_;
-    Heap list_words_;
-    Heap collections_;
+    Buffer states_;
+    Buffer masks_;
+    Buffer flags_;
+    Buffer controls_;
+    Buffer list_words_;
+    Buffer collections_;
 };
 
 }  // namespace heapwood::allocators::ouroboros

@@ -26,7 +26,7 @@
 #include <vector>
 
 #include "allocators/allocator.cuh"
-#include "allocators/heap.h"
+#include "allocators/memory/buffer.h"
 #include "allocators/ouroboros/chunks.cuh"
 #include "allocators/ouroboros/geometry.h"
 #include "allocators/ouroboros/semaphore.cuh"
@@ -154,7 +154,7 @@ public:
             queue_.first_slots_[k] = static_cast<std::uint32_t>(queue_.shard_slots_);
             queue_.shard_slots_ += std::uint64_t{1} << queue_.entries_shift(geometry, k);
         }
-        slots_ = Heap(place, geometry.shards * queue_.shard_slots_ * sizeof(std::uint32_t));
+        slots_ = Buffer(place, geometry.shards * queue_.shard_slots_ * sizeof(std::uint32_t));
         queue_.slots_ = slots_.as<std::uint32_t>();
     }
 
@@ -166,7 +166,7 @@ public:
     }
     /// Calls visit(entry) for all that is in a queue. No kernel runs.
     template <class Visitor>
-    void for_each_entry(const Control& c, std::uint32_t k, std::uint32_t shard, const Heap&,
+    void for_each_entry(const Control& c, std::uint32_t k, std::uint32_t shard, const Buffer&,
                         Visitor&& visit) const {
         const std::uint64_t size = std::uint64_t{1} << queue_.entries_shift(geometry_, k);
         const std::uint64_t ring = shard * queue_.shard_slots_ + queue_.first_slots_[k];
@@ -183,7 +183,7 @@ public:
 private:
     Geometry geometry_;
     StandardQueue queue_;
-    Heap slots_;
+    Buffer slots_;
 };
 
 }  // namespace heapwood::allocators::ouroboros

@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "allocators/allocator.cuh"
-#include "allocators/heap.h"
+#include "allocators/memory/buffer.h"
 #include "allocators/ouroboros/geometry.h"
 #include "allocators/ouroboros/virtual_queue.cuh"
 #include "allocators/platform/atomic.cuh"
@@ -157,8 +157,8 @@ private:
     }
 
     std::uint32_t size_shift_;
-    Heap parts_;
-    Heap used_;
+    Buffer parts_;
+    Buffer used_;
 };
 
 /// A list of parts for each queue, with a word for each chunk that links it to the next part.
@@ -309,8 +309,8 @@ public:
     }
 
 private:
-    Heap links_;
-    Heap used_;
+    Buffer links_;
+    Buffer used_;
 };
 
 }  // namespace heapwood::allocators::ouroboros

@@ -24,7 +24,7 @@
 #include <vector>
 
 #include "allocators/allocator.cuh"
-#include "allocators/heap.h"
+#include "allocators/memory/buffer.h"
 #include "allocators/ouroboros/chunks.cuh"
 #include "allocators/ouroboros/geometry.h"
 #include "allocators/ouroboros/semaphore.cuh"
@@ -269,7 +269,7 @@ public:
     void set(Control&, std::uint32_t) const {}
     /// Calls visit(entry) for all that is in a queue. No kernel runs.
     template <class Visitor>
-    void for_each_entry(const Control& c, std::uint32_t k, std::uint32_t shard, const Heap& pool,
+    void for_each_entry(const Control& c, std::uint32_t k, std::uint32_t shard, const Buffer& pool,
                         Visitor&& visit) const {
         const std::uint32_t shift = geometry_.chunk_shift - 2;
         std::vector<std::uint32_t> entries;

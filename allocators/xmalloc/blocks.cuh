@@ -18,9 +18,9 @@
 #include <cstdint>
 
 #include "allocators/allocator.cuh"
-#include "allocators/apart.cuh"
-#include "allocators/fallback.cuh"
-#include "allocators/kept_blocks.cuh"
+#include "allocators/parts/apart.cuh"
+#include "allocators/parts/fallback.cuh"
+#include "allocators/parts/kept_blocks.cuh"
 #include "allocators/platform/atomic.cuh"
 #include "allocators/platform/bits.cuh"
 #include "allocators/platform/warp.cuh"

@@ -7,10 +7,10 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "allocators/adaptors/coalescing.cuh"
 #include "allocators/allocator.cuh"
+#include "allocators/measure/coalescing.cuh"
 #include "allocators/platform/warp.cuh"
-#include "kdtree/builder_gpu.cuh"
+#include "kdtree/single/builder_gpu.cuh"
 
 namespace heapwood::app {
 
@@ -21,7 +21,7 @@ struct Request {
     std::size_t bytes;
 
     __device__ allocators::Context context() const {
-        return {.multiprocessor = kdtree::multiprocessor(multiprocessors),
+        return {.multiprocessor = platform::multiprocessor(multiprocessors),
                 .warp = (blockIdx.x * blockDim.x + threadIdx.x) / 32};
     }
     /// Uses a block; nothing if there is none.

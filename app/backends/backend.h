@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "allocators/allocator.cuh"
-#include "app/bench/stage.h"
+#include "app/measure/stage.h"
 #include "kdtree/builder.h"
 
 namespace heapwood::app {

@@ -1,5 +1,5 @@
 #include "app/backends/backend.h"
-#include "kdtree/level_builder.h"
+#include "kdtree/levels/level_builder.h"
 
 namespace heapwood::app {
 namespace {

@@ -7,7 +7,7 @@
 #include <memory>
 #include <stdexcept>
 
-#include "app/bench/stage.h"
+#include "app/measure/stage.h"
 
 namespace heapwood::app {
 

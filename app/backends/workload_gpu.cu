@@ -1,7 +1,7 @@
 #include <cub/device/device_scan.cuh>
 #include <vector>
 
-#include "allocators/heap.h"
+#include "allocators/memory/buffer.h"
 #include "app/backends/workload_gpu.cuh"
 
 namespace heapwood::app {
@@ -29,11 +29,11 @@ class GpuStage final : public WorkloadStage {
 public:
     GpuStage() {
         int device = 0;
-        kdtree::check_cuda(cudaGetDevice(&device), "finding the device");
-        kdtree::check_cuda(
+        platform::check_cuda(cudaGetDevice(&device), "finding the device");
+        platform::check_cuda(
             cudaDeviceGetAttribute(&multiprocessors_, cudaDevAttrMultiProcessorCount, device),
             "counting multiprocessors");
-        kdtree::check_cuda(
+        platform::check_cuda(
             cudaDeviceGetAttribute(&threads_, cudaDevAttrMaxThreadsPerMultiProcessor, device),
             "counting threads");
         load_kernels();
@@ -59,23 +59,23 @@ public:
 
     /// With cudaMalloc for sums and blocks, as in the survey: it is part of what this way costs.
     double place_by_prefix_sum(const allocators::Blocks& blocks) override {
-        using allocators::Heap;
+        using allocators::Buffer;
         return timed("placing by a prefix sum", [&] {
-            Heap sizes(place(), blocks.slots * sizeof(std::uint64_t));
+            Buffer sizes(place(), blocks.slots * sizeof(std::uint64_t));
             auto* ends = sizes.as<std::uint64_t>();
             sizes_kernel<<<blocks_for(blocks.slots), kCallersPerBlock>>>(blocks, ends);
             std::size_t scratch_bytes = 0;
             const auto count = static_cast<std::int64_t>(blocks.slots);
-            kdtree::check_cuda(
+            platform::check_cuda(
                 cub::DeviceScan::InclusiveSum(nullptr, scratch_bytes, ends, ends, count),
                 "asking for scratch memory");
-            Heap scratch(place(), scratch_bytes);
-            kdtree::check_cuda(
+            Buffer scratch(place(), scratch_bytes);
+            platform::check_cuda(
                 cub::DeviceScan::InclusiveSum(scratch.data(), scratch_bytes, ends, ends, count),
                 "summing sizes");
             std::uint64_t sum = 0;
             sizes.read((blocks.slots - 1) * sizeof(sum), &sum, sizeof(sum));
-            placed_ = Heap(place(), sum);
+            placed_ = Buffer(place(), sum);
             pointers_kernel<<<blocks_for(blocks.slots), kCallersPerBlock>>>(blocks, ends,
                                                                             placed_.as<char>());
         });
@@ -87,7 +87,7 @@ public:
 private:
     /// CUDA loads a kernel at its first launch, which is not to be timed.
     void load_kernels() {
-        allocators::Heap memory(place(), sizeof(void*) + sizeof(allocators::Counts));
+        allocators::Buffer memory(place(), sizeof(void*) + sizeof(allocators::Counts));
         memory.zero();
         const allocators::Blocks one{
             .data = memory.as<void*>(), .slots = 1, .min_bytes = 16, .max_bytes = 16, .seed = 0};
@@ -99,7 +99,7 @@ private:
 
     int multiprocessors_ = 0;
     int threads_ = 0;
-    allocators::Heap placed_;
+    allocators::Buffer placed_;
 };
 
 }  // namespace

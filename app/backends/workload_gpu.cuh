@@ -9,9 +9,9 @@
 #include <memory>
 #include <stdexcept>
 
-#include "app/bench/stage.h"
-#include "kdtree/cuda_check.h"
-#include "kdtree/multiprocessor.cuh"
+#include "allocators/platform/cuda_check.h"
+#include "allocators/platform/multiprocessor.cuh"
+#include "app/measure/stage.h"
 
 namespace heapwood::app {
 
@@ -23,15 +23,15 @@ inline constexpr unsigned kResidentBlocks = 2;
 /// Runs and times what `launch()` puts on the default stream, in milliseconds.
 template <class Launch>
 double timed(const char* what, const Launch& launch) {
-    kdtree::CudaEvent start;
-    kdtree::CudaEvent stop;
-    kdtree::check_cuda(cudaEventRecord(start.event), "recording an event");
+    platform::CudaEvent start;
+    platform::CudaEvent stop;
+    platform::check_cuda(cudaEventRecord(start.event), "recording an event");
     launch();
-    kdtree::check_cuda(cudaGetLastError(), what);
-    kdtree::check_cuda(cudaEventRecord(stop.event), "recording an event");
-    kdtree::check_cuda(cudaEventSynchronize(stop.event), what);
+    platform::check_cuda(cudaGetLastError(), what);
+    platform::check_cuda(cudaEventRecord(stop.event), "recording an event");
+    platform::check_cuda(cudaEventSynchronize(stop.event), what);
     float ms = 0;
-    kdtree::check_cuda(cudaEventElapsedTime(&ms, start.event, stop.event), what);
+    platform::check_cuda(cudaEventElapsedTime(&ms, start.event, stop.event), what);
     return static_cast<double>(ms);
 }
 
@@ -51,7 +51,7 @@ __global__ void __launch_bounds__(kCallersPerBlock, kResidentBlocks)
     const std::uint32_t thread = blockIdx.x * blockDim.x + threadIdx.x;
     const std::uint32_t caller = workload.by_warp ? thread / 32 : thread;
     if (caller >= workload.callers || (workload.by_warp && thread % 32 != 0)) return;
-    const allocators::Context context{.multiprocessor = kdtree::multiprocessor(multiprocessors),
+    const allocators::Context context{.multiprocessor = platform::multiprocessor(multiprocessors),
                                       .warp = thread / 32};
     run_caller(ref, context, workload, caller);
 }
@@ -64,7 +64,7 @@ public:
         : allocator_(config), multiprocessors_(config.multiprocessors) {
         // CUDA loads a kernel at its first launch, which is not to be timed: here nobody calls.
         launch(1, {});
-        kdtree::check_cuda(cudaGetLastError(), "loading the workloads");
+        platform::check_cuda(cudaGetLastError(), "loading the workloads");
     }
 
     double run(const allocators::Workload& workload) override {
@@ -84,9 +84,9 @@ private:
     /// Of the kernel on this device, by CUDA's own word.
     std::uint64_t resident_blocks() const {
         int blocks = 0;
-        kdtree::check_cuda(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
-                               &blocks, workload_kernel<typename A::Ref>, kCallersPerBlock, 0),
-                           "computing the occupancy");
+        platform::check_cuda(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
+                                 &blocks, workload_kernel<typename A::Ref>, kCallersPerBlock, 0),
+                             "computing the occupancy");
         return std::uint64_t{multiprocessors_} * static_cast<unsigned>(blocks);
     }
     void launch(unsigned blocks, const allocators::Workload& workload) const {

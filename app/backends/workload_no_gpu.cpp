@@ -1,6 +1,6 @@
 #include <stdexcept>
 
-#include "app/bench/stage.h"
+#include "app/measure/stage.h"
 
 namespace heapwood::app {
 

@@ -4,8 +4,8 @@
 #
 # Makes a file NAME_SUFFIX from TEMPLATE for every allocator (with SOUND: but the specimens; with
 # ONLY: those named, which must exist) and puts their paths into VARIABLE. In the template,
-# @HEAPWOOD_NAME@ is the name on the command line, @HEAPWOOD_HEADER@ the header's name, the same
-# with underscores, and @HEAPWOOD_CLASS@ the class.
+# @HEAPWOOD_NAME@ is the name on the command line, @HEAPWOOD_HEADER@ the same with underscores,
+# @HEAPWOOD_INCLUDE@ the header's path, and @HEAPWOOD_CLASS@ the class.
 function(heapwood_allocator_sources variable template suffix)
     cmake_parse_arguments(PARSE_ARGV 3 arg "SOUND" "" "ONLY")
     set(unknown ${arg_ONLY})
@@ -22,6 +22,10 @@ function(heapwood_allocator_sources variable template suffix)
         endif()
         set(HEAPWOOD_CLASS ${CMAKE_MATCH_2})
         string(REPLACE "-" "_" HEAPWOOD_HEADER ${HEAPWOOD_NAME})
+        set(HEAPWOOD_INCLUDE allocators/${HEAPWOOD_HEADER}.cuh)
+        if(CMAKE_MATCH_3)
+            set(HEAPWOOD_INCLUDE allocators/specimens/${HEAPWOOD_HEADER}.cuh)
+        endif()
         # Of two sources of the same name CMake would silently take but one.
         if(EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/${HEAPWOOD_HEADER}_${suffix})
             message(FATAL_ERROR "${HEAPWOOD_HEADER}_${suffix} is the name of a generated source")

@@ -14,14 +14,14 @@
 #include <vector>
 
 #include "allocators/allocator.cuh"
-#include "allocators/fragmentation.h"
-#include "allocators/statistics.h"
+#include "allocators/measure/fragmentation.h"
+#include "allocators/measure/statistics.h"
 #include "tests/allocators/bodies.h"
 #include "tests/allocators/scale.h"
 
 namespace heapwood::tests {
 
-/// A machine (tests/platform/machines.h) as a value, and how large the tests on it are.
+/// A machine (tests/allocators/platform/machines.h) as a value, and how large the tests on it are.
 struct AnyMachine {
     const char* name;
     bool (*available)();

@@ -14,8 +14,8 @@
 #include "allocators/awmalloc.cuh"
 #include "allocators/platform/bits.cuh"
 #include "tests/allocators/bodies.h"
+#include "tests/allocators/platform/machines.h"
 #include "tests/allocators/scale.h"
-#include "tests/platform/machines.h"
 #include "tests/seed.h"
 
 namespace heapwood::tests {

@@ -1,7 +1,7 @@
 /// @file
 /// What the warps of the conformance suite do: each body is called on every lane of every warp of
-/// a machine (tests/platform/machines.h), uses an allocator through its Ref, and leaves what it
-/// saw where the host can judge it.
+/// a machine (tests/allocators/platform/machines.h), uses an allocator through its Ref, and leaves
+/// what it saw where the host can judge it.
 #pragma once
 
 #include <cstddef>

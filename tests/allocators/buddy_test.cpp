@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "allocators/buddy.cuh"
-#include "allocators/heap.h"
+#include "allocators/memory/buffer.h"
 #include "tests/allocators/bodies.h"
 #include "tests/seed.h"
 
@@ -366,7 +366,7 @@ TEST(Buddy, AgreesWithASequentialModel) {
 std::optional<Buddy> large_pool(std::uint64_t bytes) {
     try {
         return Buddy({.bytes = bytes, .callers = 4000});
-    } catch (const HeapError&) {
+    } catch (const BufferError&) {
         return std::nullopt;
     }
 }
@@ -407,7 +407,7 @@ TEST(Buddy, RefusesAPoolThatCannotBeHad) {
     EXPECT_NO_THROW({
         try {
             Buddy({.bytes = std::uint64_t{1} << 40});
-        } catch (const HeapError&) {
+        } catch (const BufferError&) {
         }
     });
 }

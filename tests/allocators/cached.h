@@ -8,8 +8,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "allocators/adaptors/adaptor.h"
 #include "allocators/allocator.cuh"
+#include "allocators/measure/adaptor.h"
 
 namespace heapwood::tests {
 

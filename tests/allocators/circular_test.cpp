@@ -15,7 +15,7 @@
 #include "allocators/circular/layout.h"
 #include "allocators/cmalloc.cuh"
 #include "allocators/cmmalloc.cuh"
-#include "allocators/heap.h"
+#include "allocators/memory/buffer.h"
 #include "tests/allocators/bodies.h"
 #include "tests/seed.h"
 
@@ -281,7 +281,7 @@ TEST(Circular, GoesRoundTheRing) {
 std::optional<CMalloc> large_pool(std::uint64_t bytes, std::uint64_t largest_request) {
     try {
         return CMalloc({.bytes = bytes, .largest_request = largest_request});
-    } catch (const HeapError&) {
+    } catch (const BufferError&) {
         return std::nullopt;
     }
 }
@@ -312,7 +312,7 @@ TEST(Circular, HandlesPoolsAboveFourGiB) {
 }
 
 TEST(Circular, RefusesAPoolThatCannotBeHad) {
-    EXPECT_THROW(CMalloc({.bytes = std::uint64_t{1} << 55}), HeapError);
+    EXPECT_THROW(CMalloc({.bytes = std::uint64_t{1} << 55}), BufferError);
 }
 
 }  // namespace

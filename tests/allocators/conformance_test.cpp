@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "allocators/fragmentation.h"
+#include "allocators/measure/fragmentation.h"
 #include "tests/allocators/pool_test.h"
 #include "tests/seed.h"
 

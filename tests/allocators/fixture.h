@@ -12,12 +12,12 @@
 #include <vector>
 
 #include "allocators/allocator.cuh"
-#include "allocators/fragmentation.h"
+#include "allocators/measure/fragmentation.h"
 #include "tests/allocators/bodies.h"
+#include "tests/allocators/platform/machines.h"
 #include "tests/allocators/pool_checks.h"
 #include "tests/allocators/pools.h"
 #include "tests/allocators/scale.h"
-#include "tests/platform/machines.h"
 #include "tests/seed.h"
 
 namespace heapwood::tests {

@@ -18,7 +18,7 @@
 #include "allocators/halloc.cuh"
 #include "tests/allocators/fixture.h"
 #include "tests/allocators/interleaving.h"
-#include "tests/allocators/published_stress.h"
+#include "tests/allocators/specimens/published_stress.h"
 #include "tests/allocators/subjects.h"
 
 namespace heapwood::tests {

@@ -20,8 +20,8 @@ namespace heapwood::tests {
 
 namespace {
 
+using allocators::Buffer;
 using allocators::Context;
-using allocators::Heap;
 using allocators::Place;
 using allocators::PoolConfig;
 using namespace allocators::ouroboros;

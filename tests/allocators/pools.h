@@ -16,8 +16,8 @@
 
 #include "allocators/allocator.cuh"
 #include "tests/allocators/any_pool.h"
+#include "tests/allocators/platform/machines.h"
 #include "tests/allocators/scale.h"
-#include "tests/platform/machines.h"
 
 namespace heapwood::tests {
 
@@ -100,7 +100,7 @@ protected:
 
 /// A pool on a machine of the host.
 template <class A>
-class HostPool final : public PoolOf<A>, private RefCalls {
+class ArrayPool final : public PoolOf<A>, private RefCalls {
 public:
     using PoolOf<A>::PoolOf;
 
@@ -215,7 +215,7 @@ private:
 template <class Machine>
 struct MachineParts {
     template <class A, Role role>
-    using Pool = HostPool<A>;
+    using Pool = ArrayPool<A>;
 
     static void* allocate(std::size_t bytes) { return allocate_on_host(bytes); }
     static void free(void* p) { std::free(p); }

@@ -1,11 +1,11 @@
 /// @file
-/// How large the allocators' tests are on a machine (tests/platform/machines.h).
+/// How large the allocators' tests are on a machine (tests/allocators/platform/machines.h).
 #pragma once
 
 #include <cstdint>
 
 #include "allocators/allocator.cuh"
-#include "tests/platform/machines.h"
+#include "tests/allocators/platform/machines.h"
 
 namespace heapwood::tests {
 

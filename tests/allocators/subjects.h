@@ -8,12 +8,12 @@
 #include <memory>
 #include <string>
 
-#include "allocators/adaptors/counting.cuh"
-#include "allocators/adaptors/limiting.cuh"
 #include "allocators/allocator.cuh"
+#include "allocators/measure/counting.cuh"
+#include "allocators/measure/limiting.cuh"
 #include "tests/allocators/any_pool.h"
+#include "tests/allocators/platform/machines.h"
 #include "tests/allocators/pools.h"
-#include "tests/platform/machines.h"
 
 namespace heapwood::tests {
 

@@ -13,12 +13,12 @@
 #include <thread>
 #include <vector>
 
-#include "allocators/adaptors/adaptor.h"
+#include "allocators/measure/adaptor.h"
 #include "allocators/xmalloc.cuh"
 #include "tests/allocators/cached.h"
 #include "tests/allocators/fixture.h"
 #include "tests/allocators/interleaving.h"
-#include "tests/allocators/published_stress.h"
+#include "tests/allocators/specimens/published_stress.h"
 #include "tests/allocators/subjects.h"
 
 namespace heapwood::tests {

@@ -1,9 +1,9 @@
 /// @file
 /// Whole builds with every sound allocator, through the builders that the program consists of:
 /// whatever allocator, machine and schedule, the tree is that of one thread with AtomicMalloc
-/// (which tests/kdtree/tree_correctness_test.cpp finds correct), a pool that is too small ends in a
-/// message, and a recorded build can be replayed. tests/kdtree/builder_tests.h goes further with a
-/// few of the allocators.
+/// (which tests/kdtree/tree/tree_correctness_test.cpp finds correct), a pool that is too small ends
+/// in a message, and a recorded build can be replayed. tests/kdtree/single/builder_tests.h goes
+/// further with a few of the allocators.
 ///
 /// Compiled twice: HEAPWOOD_TEST_GPU is 0 for the CPU's builders, 1 for the GPU's.
 #include <gtest/gtest.h>
@@ -17,12 +17,12 @@
 #include <utility>
 #include <vector>
 
+#include "allocators/platform/device.h"
 #include "app/backends/backend.h"
-#include "app/bench/replay.h"
+#include "app/measure/replay.h"
 #include "kdtree/config.h"
-#include "kdtree/device.h"
-#include "kdtree/reference.cuh"
-#include "kdtree/verify.h"
+#include "kdtree/model/reference.cuh"
+#include "kdtree/tree/verify.h"
 #include "scenes/generators.h"
 #include "tests/kdtree/small_scenes.h"
 #include "tests/seed.h"
@@ -134,7 +134,7 @@ const std::vector<Sample>& samples() {
 class BackendTest : public ::testing::TestWithParam<const Backend*> {
 protected:
     void SetUp() override {
-        if (kGpu && !kdtree::device_available()) GTEST_SKIP() << kdtree::device_absence();
+        if (kGpu && !platform::device_available()) GTEST_SKIP() << platform::device_absence();
     }
     const allocators::Traits& traits() const { return GetParam()->traits; }
     BuildResult build(const scenes::Scene& scene, const BuildConfig& config,

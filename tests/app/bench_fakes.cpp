@@ -10,7 +10,7 @@
 #include "allocators/cmalloc.cuh"
 #include "app/backends/backend.h"
 #include "app/backends/workload_cpu.h"
-#include "app/program.h"
+#include "app/verbs/program.h"
 #include "tests/app/revolving.h"
 
 namespace heapwood::app {

@@ -10,13 +10,13 @@
 #include <stdexcept>
 
 #include "allocators/atomicmalloc.cuh"
-#include "allocators/heap.h"
+#include "allocators/memory/buffer.h"
 #include "app/backends/workload_cpu.h"
-#include "app/bench/bench_report.h"
-#include "app/bench/schedule.h"
-#include "app/bench/sweeps.h"
-#include "app/bench/task.h"
-#include "app/bench/task_json.h"
+#include "app/measure/bench_report.h"
+#include "app/measure/schedule.h"
+#include "app/measure/sweeps.h"
+#include "app/measure/task.h"
+#include "app/measure/task_json.h"
 #include "tests/app/revolving.h"
 
 namespace heapwood::app {
@@ -204,7 +204,7 @@ TEST(Task, NeverThrows) {
         return perform(*stage, make_pool, true, task(Procedure::allocate, 1, 1), 1);
     };
     EXPECT_EQ(outcome([](const PoolConfig&, unsigned) -> std::unique_ptr<WorkloadPool> {
-                  throw allocators::HeapError("no memory of that kind");
+                  throw allocators::BufferError("no memory of that kind");
               }).outcome,
               TaskOutcome::out_of_memory);
     const TaskResult failed =

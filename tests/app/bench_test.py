@@ -17,7 +17,7 @@ from command_line import (
     run,
 )
 
-SCHEMA = json.loads((pathlib.Path(__file__).parent / "bench.schema.json").read_text())
+SCHEMA = json.loads((schema_check.SCHEMAS / "bench.schema.json").read_text())
 TESTS = ["ad", "acd", "p", "alloc", "mixed", "scaling", "fragmentation", "oom", "work", "access",
          "init", "registers"]
 FAKES = os.environ.get("HEAPWOOD_TEST_BENCH_FAKES", "heapwood_bench_fakes")

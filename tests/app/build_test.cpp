@@ -7,9 +7,9 @@
 #include <new>
 #include <stdexcept>
 
-#include "allocators/heap.h"
+#include "allocators/memory/buffer.h"
 #include "app/backends/backend.h"
-#include "app/commands/commands.h"
+#include "app/verbs/commands.h"
 
 namespace heapwood::app {
 namespace {
@@ -205,9 +205,9 @@ TEST(Build, LooksForNoMinimalPoolUnasked) {
 }
 
 TEST(Build, ErrorsOfOneDoNotStopTheOthers) {
-    const Outcome outcome =
-        run({backend("a", throws<std::runtime_error>), backend("b", throws<allocators::HeapError>),
-             backend("c", throws_bad_alloc), backend("d", one_leaf)});
+    const Outcome outcome = run({backend("a", throws<std::runtime_error>),
+                                 backend("b", throws<allocators::BufferError>),
+                                 backend("c", throws_bad_alloc), backend("d", one_leaf)});
     EXPECT_EQ(outcome.code, ExitCode::internal) << "the first failure's";
     EXPECT_EQ(outcome.results.at(0).at("outcome"), "failed");
     EXPECT_EQ(outcome.results.at(0).at("message"), "as a test wants it");

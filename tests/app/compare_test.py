@@ -4,7 +4,6 @@ import copy
 import csv
 import io
 import json
-import pathlib
 import re
 import statistics
 import unittest
@@ -14,7 +13,7 @@ from command_line import (
     BAD_INPUT, DONE, MODELS, OUT_OF_MEMORY, USAGE, allocators, compare, compared, folder, report,
 )
 
-SCHEMA = json.loads((pathlib.Path(__file__).parent / "compare.schema.json").read_text())
+SCHEMA = json.loads((schema_check.SCHEMAS / "compare.schema.json").read_text())
 # The second pool is too small for atomicmalloc on both scenes, and smaller than cudamalloc's least.
 SCENES = (MODELS / "cottage.obj", "gen:city:3000")
 POOLS = ("200x", "8x")

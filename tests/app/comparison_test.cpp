@@ -1,13 +1,13 @@
 /// @file
 /// What a comparison makes of its turns, and how its tables look.
-#include "app/comparison.h"
+#include "app/report/comparison.h"
 
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
-#include "app/printers/comparison.h"
-#include "sample_comparison.h"
+#include "app/report/comparison_printers.h"
+#include "tests/app/sample_comparison.h"
 
 namespace heapwood::app {
 namespace {

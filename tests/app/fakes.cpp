@@ -12,7 +12,7 @@
 #include <thread>
 
 #include "app/backends/backend.h"
-#include "app/program.h"
+#include "app/verbs/program.h"
 #include "kdtree/builder.h"
 
 namespace heapwood::app {

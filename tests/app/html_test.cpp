@@ -1,4 +1,4 @@
-#include "app/printers/html.h"
+#include "app/report/html.h"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>

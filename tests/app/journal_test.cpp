@@ -1,6 +1,6 @@
 /// @file
 /// Journals that were cut off, are of something else, or cannot be written.
-#include "app/workers/journal.h"
+#include "app/measure/journal.h"
 
 #include <gtest/gtest.h>
 
@@ -8,8 +8,8 @@
 #include <fstream>
 #include <sstream>
 
-#include "app/exit_code.h"
-#include "temporary_folder.h"
+#include "app/base/exit_code.h"
+#include "tests/app/temporary_folder.h"
 
 namespace heapwood::app {
 namespace {

@@ -1,6 +1,6 @@
 /// @file
 /// Files of results are replaced all at once, or not at all.
-#include "app/output.h"
+#include "app/base/output.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "temporary_folder.h"
+#include "tests/app/temporary_folder.h"
 
 namespace heapwood::app {
 namespace {

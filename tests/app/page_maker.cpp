@@ -3,7 +3,7 @@
 #include <iostream>
 #include <sstream>
 
-#include "app/printers/html.h"
+#include "app/report/html.h"
 
 int main(int argc, char** argv) {
     if (argc != 2) return 2;

@@ -1,8 +1,8 @@
-#include "app/pool_size.h"
+#include "app/base/pool_size.h"
 
 #include <gtest/gtest.h>
 
-#include "app/exit_code.h"
+#include "app/base/exit_code.h"
 
 namespace heapwood::app {
 namespace {

@@ -1,4 +1,4 @@
-#include "app/printers/printers.h"
+#include "app/report/printers.h"
 
 #include <gtest/gtest.h>
 
@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "app/printers/table.h"
-#include "sample_report.h"
+#include "app/report/table.h"
+#include "tests/app/sample_report.h"
 
 namespace heapwood::app {
 namespace {

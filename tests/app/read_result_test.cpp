@@ -4,8 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "app/printers/json_parts.h"
-#include "sample_report.h"
+#include "app/report/json_parts.h"
+#include "tests/app/sample_report.h"
 
 namespace heapwood::app {
 namespace {

@@ -1,7 +1,7 @@
 /// @file
 /// The parts of `replay`: traces to files and back, and turns on real allocators and on broken
 /// ones. replay_test.py has the whole, and files that are wrong.
-#include "app/bench/replay.h"
+#include "app/measure/replay.h"
 
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@
 
 #include "allocators/cmalloc.cuh"
 #include "app/backends/workload_cpu.h"
-#include "app/trace_file.h"
+#include "app/measure/trace_file.h"
 #include "tests/app/revolving.h"
 #include "tests/app/sample_report.h"
 #include "tests/app/temporary_folder.h"

@@ -6,7 +6,6 @@ import io
 import json
 import lzma
 import os
-import pathlib
 import subprocess
 import unittest
 
@@ -16,7 +15,7 @@ from command_line import (
     folder, run,
 )
 
-SCHEMA = json.loads((pathlib.Path(__file__).parent / "replay.schema.json").read_text())
+SCHEMA = json.loads((schema_check.SCHEMAS / "replay.schema.json").read_text())
 FAKES = os.environ.get("HEAPWOOD_TEST_BENCH_FAKES", "heapwood_bench_fakes")
 SCENE = "gen:city:500"
 HEADER = {"kind": "trace", "schema": 1, "callers": 2, "requests": 2, "frees": 2, "root_bytes": 4096}

@@ -1,8 +1,8 @@
-#include "app/report.h"
+#include "app/report/report.h"
 
 #include <gtest/gtest.h>
 
-#include "sample_report.h"
+#include "tests/app/sample_report.h"
 
 namespace heapwood::app {
 namespace {

@@ -4,13 +4,12 @@ import copy
 import csv
 import io
 import json
-import pathlib
 import unittest
 
 import schema_check
 from command_line import MODELS, allocators, build, report
 
-SCHEMA = json.loads((pathlib.Path(__file__).parent / "report.schema.json").read_text())
+SCHEMA = json.loads((schema_check.SCHEMAS / "report.schema.json").read_text())
 
 
 def at(json_value, path):

@@ -6,7 +6,7 @@
 #include <stdexcept>
 
 #include "allocators/allocator.cuh"
-#include "allocators/heap.h"
+#include "allocators/memory/buffer.h"
 #include "allocators/platform/atomic.cuh"
 
 namespace heapwood::tests {
@@ -48,8 +48,8 @@ struct Revolving {
     template <class Visitor>
     void for_each_region(Visitor&&) const {}
 
-    allocators::Heap memory;
-    allocators::Heap next;
+    allocators::Buffer memory;
+    allocators::Buffer next;
 };
 static_assert(allocators::Allocator<Revolving>);
 

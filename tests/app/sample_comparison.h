@@ -4,7 +4,7 @@
 
 #include <initializer_list>
 
-#include "app/comparison.h"
+#include "app/report/comparison.h"
 
 namespace heapwood::app {
 

@@ -1,10 +1,10 @@
-"""Checks JSON against the part of JSON Schema that the schemas of this folder use."""
+"""Checks JSON against the part of JSON Schema that the schemas of app/report/schemas use."""
 
 import json
 import pathlib
 import re
 
-FOLDER = pathlib.Path(__file__).resolve().parent
+SCHEMAS = pathlib.Path(__file__).resolve().parents[2] / "app/report/schemas"
 
 TYPES = {
     "object": dict,
@@ -37,7 +37,7 @@ def violations(value, schema, root=None, where="$"):
     if "$ref" in schema:
         file, name = schema["$ref"].split("#/$defs/")
         if file:
-            root = json.loads((FOLDER / file).read_text())
+            root = json.loads((SCHEMAS / file).read_text())
         return violations(value, root["$defs"][name], root, where)
     if "anyOf" in schema:
         tries = [violations(value, option, root, where) for option in schema["anyOf"]]

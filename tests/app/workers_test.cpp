@@ -9,9 +9,9 @@
 #include <csignal>
 #include <thread>
 
-#include "app/workers/interrupts.h"
-#include "app/workers/lines.h"
-#include "app/workers/worker.h"
+#include "app/measure/interrupts.h"
+#include "app/measure/lines.h"
+#include "app/measure/worker.h"
 
 namespace heapwood::app {
 namespace {

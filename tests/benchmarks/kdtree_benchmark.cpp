@@ -13,9 +13,9 @@
 
 #include "allocators/atomicmalloc.cuh"
 #include "allocators/cmalloc.cuh"
-#include "kdtree/builder_cpu.h"
-#include "kdtree/quality.h"
-#include "kdtree/verify.h"
+#include "kdtree/single/builder_cpu.h"
+#include "kdtree/tree/quality.h"
+#include "kdtree/tree/verify.h"
 #include "scenes/generators.h"
 
 namespace heapwood::kdtree {
@@ -167,7 +167,7 @@ public:
 private:
     scenes::Scene scene_;
     CpuMachine machine_;
-    allocators::HostPool pool_;
+    allocators::ArrayPool pool_;
     BuildMemory memory_;
     A allocator_;
 };

@@ -527,7 +527,7 @@ std::string Explorer::print_schedule() const {
     const auto name = [&](std::uintptr_t address) {
         std::string known = program_.name(address);
         if (!known.empty()) return known;
-        // A Heap starts at a multiple of 256 bytes.
+        // A Buffer starts at a multiple of 256 bytes.
         const auto letter = static_cast<char>('A' + blocks.size() % 26);
         std::string place(1, blocks.try_emplace(address / 256, letter).first->second);
         return place.append("[").append(std::to_string(address % 256 / 4)).append("]");

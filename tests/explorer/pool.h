@@ -256,7 +256,7 @@ private:
             return "box " + std::to_string((a - address(&boxes_[0])) / 8);
         }
         for (const Block& b : live_) {
-            // A Heap starts at a multiple of 256 bytes, and is no larger here.
+            // A Buffer starts at a multiple of 256 bytes, and is no larger here.
             if (a / 256 == b.begin / 256) return "pool+" + std::to_string(a % 256);
         }
         return "";

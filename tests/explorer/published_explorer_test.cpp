@@ -6,8 +6,8 @@
 #include <iostream>
 #include <string>
 
-#include "allocators/cfmalloc_published.cuh"
-#include "allocators/cmalloc_published.cuh"
+#include "allocators/specimens/cfmalloc_published.cuh"
+#include "allocators/specimens/cmalloc_published.cuh"
 #include "tests/explorer/circular_scenarios.h"
 #include "tests/explorer/explorer.h"
 

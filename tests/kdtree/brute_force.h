@@ -2,7 +2,7 @@
 /// Oracle for traversal: every triangle of the scene, one after the other.
 #pragma once
 
-#include "kdtree/traversal.cuh"
+#include "kdtree/tree/traversal.cuh"
 #include "scenes/scene.h"
 
 namespace heapwood::kdtree::tests {

@@ -4,7 +4,7 @@
 ///
 /// A machine M has `name`, `available()`, `kThreads` (host threads or lanes that run at once; 0 on
 /// a GPU), `kTriangles` (how large a scene it builds in a moment), and `make<A>(config)`: a machine
-/// of kdtree/build_driver.h.
+/// of kdtree/single/build_driver.h.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -12,17 +12,17 @@
 #include <cstdint>
 #include <string>
 
-#include "allocators/adaptors/counting.cuh"
-#include "allocators/adaptors/limiting.cuh"
 #include "allocators/atomicmalloc.cuh"
-#include "kdtree/build_driver.h"
-#include "kdtree/build_worker.cuh"
-#include "kdtree/builder_cpu.h"
-#include "tests/platform/lockstep_warp.h"
+#include "allocators/measure/counting.cuh"
+#include "allocators/measure/limiting.cuh"
+#include "kdtree/single/build_driver.h"
+#include "kdtree/single/build_worker.cuh"
+#include "kdtree/single/builder_cpu.h"
+#include "tests/allocators/platform/lockstep_warp.h"
 
 #if defined(__CUDACC__)
-#include "kdtree/builder_gpu.cuh"
-#include "tests/platform/machines.h"
+#include "kdtree/single/builder_gpu.cuh"
+#include "tests/allocators/platform/machines.h"
 #endif
 
 namespace heapwood::kdtree::tests {
@@ -122,8 +122,8 @@ Attempt attempt(const scenes::Scene& scene, const BuildConfig& config, std::uint
     using Limited = allocators::Limiting<A>;
     using Counted = allocators::Counting<Limited>;
     const auto machine = M::template make<Limited>(config);
-    allocators::HostPool host_pool(machine.place());
-    BuildMemory memory(host_pool, scene, config, machine.warps());
+    allocators::ArrayPool array_pool(machine.place());
+    BuildMemory memory(array_pool, scene, config, machine.warps());
     Counted allocator({.place = machine.place(),
                        .bytes = pool_bytes,
                        .largest_request = root_array_bytes(scene.triangles.size()),

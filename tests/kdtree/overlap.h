@@ -6,7 +6,7 @@
 #include <array>
 #include <cmath>
 
-#include "kdtree/box.cuh"
+#include "kdtree/model/box.cuh"
 
 namespace heapwood::kdtree::tests {
 

@@ -1,4 +1,4 @@
-#include "reference_builder.h"
+#include "tests/kdtree/reference_builder.h"
 
 #include <algorithm>
 #include <iterator>
@@ -7,7 +7,7 @@
 #include <tuple>
 #include <vector>
 
-#include "kdtree/walk.h"
+#include "kdtree/tree/walk.h"
 
 namespace heapwood::kdtree::tests {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "kdtree/config.h"
-#include "kdtree/tree.h"
+#include "kdtree/tree/tree.h"
 #include "scenes/scene.h"
 
 namespace heapwood::kdtree::tests {

@@ -1,14 +1,14 @@
 /// @file
 /// The oracle for split choices finds wrong ones.
-#include "reference_builder.h"
+#include "tests/kdtree/reference_builder.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <string>
 
-#include "dice.h"
-#include "small_scenes.h"
+#include "tests/kdtree/dice.h"
+#include "tests/kdtree/small_scenes.h"
 
 namespace heapwood::kdtree::tests {
 namespace {

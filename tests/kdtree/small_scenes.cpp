@@ -1,9 +1,9 @@
-#include "small_scenes.h"
+#include "tests/kdtree/small_scenes.h"
 
 #include <stdexcept>
 #include <utility>
 
-#include "dice.h"
+#include "tests/kdtree/dice.h"
 
 namespace heapwood::kdtree::tests {
 namespace {

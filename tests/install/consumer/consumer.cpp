@@ -5,7 +5,7 @@
 #include <thread>
 #include <vector>
 
-#include <heapwood/kdtree/tree.h>
+#include <heapwood/kdtree/tree/tree.h>
 #include <heapwood/scenes/scene.h>
 
 #include "stamp.h"

@@ -1,0 +1,29 @@
+/// @file
+/// The GPU as the host sees it. A program without CUDA links the same functions: no device there.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace heapwood::platform {
+
+/// What a report says of a GPU.
+struct DeviceInfo {
+    std::string name;
+    int multiprocessors = 0;
+    std::string driver;              ///< newest CUDA version the driver speaks, "13.0"
+    std::string runtime;             ///< CUDA version of this program, "13.0"
+    std::uint64_t memory_bytes = 0;  ///< of the whole device
+    int architecture = 0;            ///< compute capability, 90 for 9.0
+};
+
+/// Whether device 0 can be used.
+bool device_available();
+
+/// Why it cannot, as a sentence without a full stop; empty if it can.
+std::string device_absence();
+
+/// Properties of device 0. @throws std::runtime_error if there is none.
+DeviceInfo device_info();
+
+}  // namespace heapwood::platform

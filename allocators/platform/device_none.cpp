@@ -1,0 +1,21 @@
+/// @file
+/// device.h of a program without CUDA.
+#include "allocators/platform/device.h"
+
+#include <stdexcept>
+
+namespace heapwood::platform {
+
+bool device_available() {
+    return false;
+}
+
+std::string device_absence() {
+    return "this heapwood was built without CUDA";
+}
+
+DeviceInfo device_info() {
+    throw std::runtime_error(device_absence());
+}
+
+}  // namespace heapwood::platform

@@ -1,0 +1,18 @@
+/// @file
+/// The options of `heapwood bench` and `heapwood replay`, whose turns are taken alike.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include "app/cli/cli.h"
+
+namespace heapwood::app {
+
+/// The verbs that users call.
+void add_bench(CLI::App& verb, BenchOptions& options);
+void add_replay(CLI::App& verb, ReplayOptions& options);
+
+/// The verb of their worker processes.
+void add_bench_worker(CLI::App& verb, BenchWorkerOptions& options);
+
+}  // namespace heapwood::app

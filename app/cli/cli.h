@@ -1,0 +1,135 @@
+/// @file
+/// The command line as data: what a user asked for, before anything is done about it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "allocators/allocator.cuh"
+#include "app/backends/backend.h"
+#include "app/base/exit_code.h"
+#include "app/base/pool_size.h"
+#include "kdtree/config.h"
+
+namespace heapwood::app {
+
+/// Where results go, and as what. Without any of them: tables on standard output.
+struct OutputOptions {
+    std::string json;  ///< file, or "-" for standard output alone; empty: none
+    bool csv = false;
+    bool markdown = false;
+    bool latex = false;  ///< only where a verb offers it
+};
+
+/// Where to build.
+enum class DeviceChoice { automatic, gpu, cpu };
+
+/// How trees are built and timed, and with what: all that verbs which build have in common.
+struct BuildParameters {
+    std::vector<std::string> arguments;  ///< the whole command line, for the report
+    std::vector<Method> methods{Method::single};
+    std::vector<std::string> allocators{"cmalloc"};  ///< names, or "all": the sound ones
+    /// The options given that are for the allocators of the single kernel alone, as typed.
+    std::vector<std::string> allocator_options;
+    DeviceChoice device = DeviceChoice::automatic;
+    /// Whether memory outside the allocators' pools is kept from one build for the next.
+    allocators::ArrayPool::Keep array_pool = allocators::ArrayPool::Keep::slabs;
+    allocators::Forms forms;
+    unsigned repeat = 5;
+    unsigned warm_up = 1;
+    unsigned threads = 0;
+    bool minimal_pool = false;
+    bool verify = false;
+    bool statistics = true;
+    kdtree::BuildConfig config;
+    std::string preset = "default";  ///< what `config` has where no option says otherwise
+    OutputOptions output;
+};
+
+/// `heapwood build`.
+struct BuildOptions : BuildParameters {
+    std::string scene;
+    /// Unset: default_pool_bytes.
+    std::optional<PoolSize> pool;
+    std::string trace;  ///< file for the requests and frees of a build; empty: none
+};
+
+/// `heapwood compare`.
+struct CompareOptions : BuildParameters {
+    CompareOptions() { allocators = {"all"}; }
+
+    std::vector<std::string> scenes;
+    std::vector<PoolSize> pools;  ///< none: default_pool_bytes
+    double time_limit = 120;      ///< seconds that a turn may take
+    std::string html;             ///< file for a page of the results; empty: none
+    std::string resume;           ///< file of an earlier run to go on from, or to be made; or empty
+    std::string worker;           ///< this process is the worker for that allocator, if not empty
+};
+
+/// `heapwood bench`.
+struct BenchOptions {
+    std::vector<std::string> arguments;  ///< the whole command line, for the report
+    std::vector<std::string> tests;      ///< names, or "all"
+    std::vector<std::string> allocators{"all"};
+    DeviceChoice device = DeviceChoice::automatic;
+    std::optional<std::uint64_t> pool_bytes;
+    std::uint32_t largest_bytes = 8192;
+    allocators::Forms forms;
+    bool quick = false;
+    std::optional<unsigned> repeat;
+    std::optional<unsigned> iterations;
+    std::optional<float> time_limit;  ///< seconds
+    unsigned threads = 0;
+    std::uint32_t seed = 1;
+    bool published = false;
+    OutputOptions output;
+};
+
+/// `heapwood replay`.
+struct ReplayOptions {
+    std::vector<std::string> arguments;  ///< the whole command line, for the report
+    std::string trace;                   ///< file
+    std::vector<std::string> allocators{"all"};
+    DeviceChoice device = DeviceChoice::automatic;
+    /// Unset: default_pool_bytes.
+    std::optional<PoolSize> pool;
+    allocators::Forms forms;
+    unsigned repeat = 5;
+    float time_limit = 60;  ///< seconds
+    unsigned threads = 0;
+    OutputOptions output;
+};
+
+/// `heapwood bench-worker`, a process of bench or replay.
+struct BenchWorkerOptions {
+    DeviceChoice device = DeviceChoice::cpu;
+    unsigned threads = 0;
+    std::string trace;  ///< file of what is replayed; empty: nothing
+};
+
+/// `heapwood list`.
+struct ListOptions {
+    OutputOptions output;
+};
+
+/// Nothing is left to do: help or version was shown (done), or an error was reported (usage).
+struct Exit {
+    ExitCode code = ExitCode::done;
+};
+
+/// A command line that was understood.
+struct CommandLine {
+    std::variant<Exit, BuildOptions, CompareOptions, BenchOptions, ReplayOptions,
+                 BenchWorkerOptions, ListOptions>
+        verb;
+    int verbosity = 0;  ///< -1 quiet, 0 normal, 1 and more verbose
+};
+
+/// Reads the command line and the HEAPWOOD_* environment; the command line wins. Answers help,
+/// --version and mistakes itself.
+CommandLine parse(int argc, const char* const* argv);
+
+}  // namespace heapwood::app

@@ -1,0 +1,95 @@
+/// @file
+/// What `bench` found out: plain data, for any printer.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/backends/backend.h"
+#include "app/base/exit_code.h"
+#include "app/base/machine.h"
+#include "app/measure/sweeps.h"
+#include "app/measure/task.h"
+#include "app/report/report.h"
+
+namespace heapwood::app {
+
+/// Who takes part: an allocator, or the way without one.
+struct Player {
+    std::string name;
+    std::string title;
+    bool full = true;                  ///< false: carries the papers' asterisk
+    const Backend* backend = nullptr;  ///< nullptr: the prefix sum
+
+    bool baseline() const { return backend == nullptr; }
+};
+
+/// An allocator's player, and that of the prefix sum.
+Player player_of(const Backend& backend);
+Player prefix_sum_player();
+
+/// Whether a process can have the player's heap in one size only, which it keeps: CUDA's on a GPU.
+bool has_lasting_heap(const Player& player);
+
+/// One player at one point of one series.
+struct BenchCell {
+    std::size_t series = 0;  ///< its number
+    std::size_t player = 0;  ///< its number
+    std::optional<double> x;
+    Task task;  ///< as it was run; with the pool's own size, once there was one
+    unsigned turns = 0;
+    TaskResult result{.outcome = TaskOutcome::skipped, .message = "", .counts = {}, .metrics = {}};
+};
+
+/// Adds a turn to a cell: its samples, or how it failed, which ends the cell.
+void add_turn(BenchCell& cell, TaskResult turn);
+
+/// How it was run.
+struct BenchRun {
+    SweepSettings settings;
+    unsigned repeat = 3;
+    unsigned threads = 0;
+    double time_limit = 2;  ///< seconds that an allocator may take for a test
+};
+
+/// Medians that a paper gives for a series.
+struct PublishedRow {
+    std::string series;
+    std::string name;    ///< as the paper calls the allocator
+    std::string metric;  ///< of the series
+    std::string device;
+    std::string source;
+    std::vector<double> x;
+    std::vector<std::optional<double>> values;  ///< milliseconds; nothing where the paper has none
+};
+
+/// Everything one call of `bench` found out.
+struct BenchReport {
+    std::vector<std::string> arguments;
+    std::string date;  ///< UTC, ISO 8601
+    Machine machine;
+    BenchRun run;
+    std::vector<Player> players;
+    std::vector<Series> series;
+    std::vector<BenchCell> cells;  ///< by series, then point, then player
+    /// Of these series; empty unless asked for.
+    std::vector<PublishedRow> published;
+    bool asked_for_published = false;
+};
+
+/// The cells of these tests, all still to be run. The pool of a cell is at least what its allocator
+/// needs, unless the series varies the pool; those of a player whose heap has one size are left out
+/// of such a series.
+std::vector<BenchCell> cells_of(const std::vector<Series>& series,
+                                const std::vector<Player>& players);
+
+/// The exit code: overwritten blocks before errors; then, if there is not a single figure, out of
+/// memory. Refusals and time limits are findings, not errors.
+ExitCode verdict(const BenchReport& report);
+
+/// The survey's medians on a TITAN V (scripts/published) for those of the series that it has.
+std::vector<PublishedRow> published_rows(const std::vector<Series>& series);
+
+}  // namespace heapwood::app

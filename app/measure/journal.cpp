@@ -1,0 +1,126 @@
+#include "app/measure/journal.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "app/base/exit_code.h"
+#include "app/base/text.h"
+
+namespace heapwood::app {
+namespace {
+
+/// All that is in the file.
+std::string contents(int descriptor) {
+    std::string text;
+    std::array<char, 65536> chunk;
+    for (;;) {
+        const ssize_t n = ::read(descriptor, chunk.data(), chunk.size());
+        if (n < 0 && errno == EINTR) continue;
+        if (n <= 0) return text;
+        text.append(chunk.data(), static_cast<std::size_t>(n));
+    }
+}
+
+std::string dumped(const Journal::Json& json) {
+    return json.dump(-1, ' ', false, Journal::Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace
+
+Journal::Journal(std::string path, const Json& header) : path_(std::move(path)), header_(header) {
+    const auto refuse = [this](const std::string& why) {
+        if (descriptor_ >= 0) close(descriptor_);
+        throw UsageError("'" + path_ + "' " + why);
+    };
+    created_ = access(path_.c_str(), F_OK) != 0;
+    descriptor_ = open(path_.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    if (descriptor_ < 0) refuse(std::string("cannot be written: ") + std::strerror(errno));
+    struct stat about {};
+    // A device has nothing to go on from, and perhaps no end.
+    if (fstat(descriptor_, &about) != 0 || !S_ISREG(about.st_mode)) return;
+    if (flock(descriptor_, LOCK_EX | LOCK_NB) != 0) refuse("is in use by another heapwood compare");
+    try {
+        read();
+        if (headed_) compare(header);
+    } catch (const Json::exception&) {
+        close(descriptor_);
+        throw UsageError(not_a_journal());
+    } catch (const UsageError&) {
+        close(descriptor_);
+        throw;
+    }
+}
+
+Journal::~Journal() {
+    if (created_ && !headed_) unlink(path_.c_str());
+    if (descriptor_ >= 0) close(descriptor_);
+}
+
+std::string Journal::not_a_journal() const {
+    return "'" + path_ + "' is no journal of heapwood compare: delete it, or name another file";
+}
+
+void Journal::read() {
+    const std::string text = contents(descriptor_);
+    std::size_t begin = 0;
+    for (;;) {
+        const std::size_t end = text.find('\n', begin);
+        if (end == text.npos) break;
+        const Json line = Json::parse(text.substr(begin, end - begin));
+        if (begin == 0) {
+            header_ = line;
+            headed_ = true;
+        } else {
+            entries_.push_back(line);
+        }
+        begin = end + 1;
+    }
+    // A header that was cut short is none, but other text without an end of line is somebody's.
+    if (begin == 0 && !text.empty() && text.front() != '{') throw UsageError(not_a_journal());
+    if (begin < text.size() && ftruncate(descriptor_, static_cast<off_t>(begin)) != 0) {
+        throw UsageError("'" + path_ + "' cannot be written: " + std::strerror(errno));
+    }
+}
+
+void Journal::compare(const Json& header) const {
+    std::vector<std::string> different;
+    for (const auto& [key, value] : header.items()) {
+        if (key == "date" || key == "adopted") continue;
+        if (!header_.contains(key) || header_.at(key) != value) different.push_back(key);
+    }
+    if (different.empty()) return;
+    throw UsageError("'" + path_ +
+                     "' is of another comparison, which differs in: " + joined(different, ", ") +
+                     "; give the same arguments to the same program, or name another file");
+}
+
+bool Journal::append(const Json& entry) {
+    if (!fine_) return false;
+    fine_ = (headed_ || write(dumped(header_))) && write(dumped(entry));
+    headed_ = true;
+    return fine_;
+}
+
+bool Journal::write(const std::string& text) {
+    for (std::size_t written = 0; written < text.size();) {
+        const ssize_t n = ::write(descriptor_, text.data() + written, text.size() - written);
+        if (n < 0 && errno == EINTR) continue;
+        if (n <= 0) return false;
+        written += static_cast<std::size_t>(n);
+    }
+    return true;
+}
+
+void Journal::remove() {
+    unlink(path_.c_str());
+    created_ = false;
+}
+
+}  // namespace heapwood::app

@@ -1,0 +1,78 @@
+/// @file
+/// The tests of the papers as sweeps: what is measured, at which points, with which settings.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/measure/task.h"
+
+namespace heapwood::app {
+
+/// What decides how large the tests are.
+struct SweepSettings {
+    bool gpu = false;
+    bool quick = false;                       ///< small counts: every test in a moment
+    std::optional<std::uint64_t> pool_bytes;  ///< for all but AD, ACD and P, which have the papers'
+    std::uint32_t largest_bytes = 8192;       ///< the largest request of a sweep over sizes
+    std::optional<std::uint32_t> iterations;  ///< warm ones in a turn
+    allocators::Forms forms = {};
+    std::uint64_t seed = 1;
+};
+
+/// A quantity that a series measures.
+struct Metric {
+    std::string name;   ///< in Samples
+    std::string title;  ///< for people
+    std::string unit;   ///< "ms", "B", or "1"
+    bool timed;         ///< has cold and warm samples; else values
+};
+
+/// The quantity along which a series goes.
+struct Axis {
+    std::string name;
+    std::string title;
+};
+
+/// One point of a series.
+struct Point {
+    double x;  ///< 0 if the series has no axis
+    Task task;
+};
+
+/// One sweep: a figure, or a table without an axis.
+struct Series {
+    std::string id;  ///< "alloc.thread.10000"
+    std::string test;
+    std::string title;
+    std::string source;  ///< paper and figure that it follows
+    std::optional<Axis> axis;
+    std::vector<Metric> metrics;
+    std::vector<Point> points;  ///< in ascending order; none: `registers`, which nothing runs for
+    bool baseline = false;      ///< can be done without an allocator
+    bool descending = false;    ///< the last point takes least time, and is run first
+    bool exact_pool = false;    ///< the pool is what is varied: never enlarged for an allocator
+};
+
+/// A test's name and what it is.
+struct TestName {
+    std::string name;
+    std::string what;
+};
+
+/// All tests, in the order in which they run.
+const std::vector<TestName>& test_names();
+
+/// The series of a test, one of test_names(). Points that would ask for more than half of the pool
+/// are left out.
+std::vector<Series> series_of(const std::string& test, const SweepSettings& settings);
+
+/// How many warm iterations a turn has at most.
+std::uint32_t warm_iterations(const SweepSettings& settings);
+
+/// The pool of the tests that follow Winter et al. 2021, unless the user chooses one.
+std::uint64_t default_bench_pool(const SweepSettings& settings);
+
+}  // namespace heapwood::app

@@ -1,0 +1,90 @@
+/// @file
+/// One turn of one allocator at one point of a sweep: what is measured, and what came of it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "allocators/allocator.cuh"
+#include "allocators/measure/workload.cuh"
+#include "app/measure/stage.h"
+
+namespace heapwood::app {
+
+/// How a turn goes. An iteration is what is repeated and timed.
+enum class Procedure {
+    pairs,          ///< AD: one launch, in which every caller allocates and frees, one by one
+    cycle,          ///< ACD: one launch, in which every caller allocates all, then frees all
+    probability,    ///< P: `rounds` launches, timed together; then, untimed, all is freed
+    allocate,       ///< a launch that allocates; the blocks are touched; a launch that frees
+    fragmentation,  ///< the same, `rounds` times: over which addresses blocks are spread
+    fill,           ///< allocates until the first refusal, then until everybody was refused
+    work,           ///< a launch that allocates and one that frees, timed together
+    access,         ///< writes and reads what a launch has allocated
+    make,           ///< makes the pool, and resets it
+    replay,         ///< replays the trace of the process (replay.h)
+};
+
+/// What to do.
+struct Task {
+    Procedure procedure = Procedure::allocate;
+    bool by_warp = false;        ///< only the first lane of every warp calls
+    std::uint32_t callers = 1;   ///< at least 1
+    std::uint32_t requests = 1;  ///< of every caller, at least 1; probability: steps in a round
+    std::uint32_t rounds = 1;
+    std::uint32_t min_bytes = 16;  ///< of a request; multiples of 4, at least 4
+    std::uint32_t max_bytes = 16;
+    std::uint64_t pool_bytes = 0;
+    float threshold = 0;  ///< probability: a step acts if its die in [0, 1) is above
+    allocators::Forms forms = {};
+    std::uint64_t seed = 1;
+    std::uint32_t iterations = 1;  ///< warm ones, after the cold one
+    double budget_ms = 100;        ///< no further iteration begins after this time
+};
+
+/// How a turn ended.
+enum class TaskOutcome {
+    done,
+    out_of_pool,    ///< requests were refused
+    corrupt,        ///< blocks overlapped, or somebody else wrote to one
+    hang,           ///< no end within the time limit; the process was killed
+    skipped,        ///< not tried: the allocator had used its time for this test up, or hung
+    out_of_memory,  ///< of the machine, or more than the allocator can manage
+    failed,         ///< any other error
+};
+
+/// "done", "out_of_pool", ...
+const char* name(TaskOutcome outcome);
+
+/// What was measured of one thing: times of cold and of warm iterations, or plain values.
+struct Samples {
+    std::vector<double> cold;  ///< the first iteration on a fresh pool
+    std::vector<double> warm;  ///< the later ones
+    std::vector<double> value;
+
+    bool operator==(const Samples&) const = default;
+};
+
+/// What came of a turn.
+struct TaskResult {
+    TaskOutcome outcome = TaskOutcome::done;
+    std::string message;          ///< why, if not done
+    allocators::Counts counts{};  ///< of the iteration in which all is counted and checked
+    std::map<std::string, Samples> metrics;  ///< by name; empty if not done
+    std::uint64_t pool_bytes = 0;            ///< the pool's own word; 0: there was none
+    double seconds = 0;                      ///< that it took
+};
+
+/// Makes a pool, takes the turn, and gives the pool back. Every block is stamped on receipt and
+/// checked before it is freed: by launches in between, or within the launch (its ends where that is
+/// timed, all of it in one more iteration at the end). Between iterations an allocator that frees
+/// nothing is reset. Never throws: what goes wrong is in the result.
+/// @param task anything but a replay (replay_trace())
+/// @param make of the allocator, or nullptr: the way without one, by a prefix sum (work and access)
+/// @param frees whether the allocator frees individually
+TaskResult perform(WorkloadStage& stage, MakePool make, bool frees, const Task& task,
+                   unsigned threads);
+
+}  // namespace heapwood::app

@@ -1,0 +1,243 @@
+#include "app/measure/trace_file.h"
+
+#include <charconv>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "app/base/text.h"
+#include "app/report/json_parts.h"
+#include "scenes/byte_source.h"
+
+namespace heapwood::app {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr int kSchema = 1;
+constexpr const char* kColumns = "op,caller,value";
+constexpr const char* kRecord = "record it with 'heapwood build SCENE --trace FILE'";
+constexpr std::size_t kLongestLine = std::size_t{1} << 20;
+
+/// The lines of a file, one after the other.
+class LineReader {
+public:
+    explicit LineReader(const std::string& path)
+        : path_(path), source_(scenes::open_source(path)) {}
+
+    /// The next line, good until the next call; nothing at the end of the file.
+    std::optional<std::string_view> next() {
+        std::size_t end = text_.find('\n', at_);
+        while (end == std::string::npos && !ended_) {
+            if (text_.size() - at_ > kLongestLine) fail("a line is too long", number_ + 1);
+            text_.erase(0, at_);
+            at_ = 0;
+            const std::size_t left = text_.size();
+            text_.resize(left + kLongestLine);
+            const std::size_t count = source_->read(text_.data() + left, kLongestLine);
+            text_.resize(left + count);
+            ended_ = count == 0;
+            end = text_.find('\n', left);
+        }
+        if (at_ == text_.size()) return std::nullopt;
+        if (end == std::string::npos) end = text_.size();
+        std::string_view line(text_.data() + at_, end - at_);
+        at_ = std::min(end + 1, text_.size());
+        ++number_;
+        if (line.ends_with('\r')) line.remove_suffix(1);
+        return line;
+    }
+    std::uint64_t number() const { return number_; }
+
+    /// @throws TraceError that names the last line, or that one.
+    [[noreturn]] void fail(const std::string& what, std::uint64_t line = 0) const {
+        throw TraceError(path_ + ":" + std::to_string(line != 0 ? line : number_) + ": " + what +
+                         "; correct the trace, or " + kRecord);
+    }
+
+private:
+    std::string path_;
+    std::unique_ptr<scenes::ByteSource> source_;
+    std::string text_;
+    std::size_t at_ = 0;
+    bool ended_ = false;
+    std::uint64_t number_ = 0;
+};
+
+/// What the first line must say.
+struct Header {
+    std::uint64_t callers = 0;
+    std::uint64_t requests = 0;
+    std::uint64_t frees = 0;
+    std::uint64_t root_bytes = 0;
+};
+
+Header header(const LineReader& lines, std::string_view line) {
+    const Json json = Json::parse(line, nullptr, false);
+    if (!json.is_object() || json.value("kind", Json()) != "trace") {
+        lines.fail("this is not the header of a trace");
+    }
+    const Json schema = json.value("schema", Json());
+    if (schema != kSchema) {
+        lines.fail("the trace has version " + schema.dump() + ", this program reads version " +
+                   std::to_string(kSchema) + ": use the program that wrote it");
+    }
+    const auto number = [&](const char* name, std::uint64_t least, std::uint64_t most) {
+        const Json value = json.value(name, Json());
+        if (!value.is_number_unsigned() || value < least || value > most) {
+            lines.fail(std::string("the header's '") + name + "' is not a number from " +
+                       std::to_string(least) + " to " + std::to_string(most));
+        }
+        return value.get<std::uint64_t>();
+    };
+    const std::uint64_t most = allocators::kMostTraceRequests;
+    return {.callers = number("callers", 1, std::uint64_t{1} << 24),
+            .requests = number("requests", 1, most),
+            .frees = number("frees", 0, most),
+            .root_bytes = number("root_bytes", 4, std::uint64_t{1} << 46)};
+}
+
+/// A call as its line has it.
+struct Call {
+    bool free;
+    std::uint64_t caller;
+    std::uint64_t value;
+};
+
+/// A whole number at the front of the text, which it is taken off with the comma behind it.
+std::optional<std::uint64_t> take_number(std::string_view& text) {
+    std::uint64_t value = 0;
+    const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc()) return std::nullopt;
+    text.remove_prefix(static_cast<std::size_t>(stop - text.data()));
+    if (text.starts_with(',')) text.remove_prefix(1);
+    return value;
+}
+
+std::optional<Call> parsed(std::string_view line) {
+    const bool free = line.starts_with("f,");
+    if (!free && !line.starts_with("a,")) return std::nullopt;
+    line.remove_prefix(2);
+    const auto caller = take_number(line);
+    const auto value = caller ? take_number(line) : std::nullopt;
+    if (!value || !line.empty()) return std::nullopt;
+    return Call{free, *caller, *value};
+}
+
+/// Takes the calls of a trace, and refuses those that contradict the others.
+class Collector {
+public:
+    Collector(const LineReader& lines, const Header& header) : lines_(lines), header_(header) {
+        trace_.callers = static_cast<std::uint32_t>(header.callers);
+    }
+
+    void add(const Call& call) {
+        if (call.caller >= header_.callers) {
+            lines_.fail("caller " + std::to_string(call.caller) +
+                        " is out of range; the header says that there are " +
+                        std::to_string(header_.callers));
+        }
+        const auto caller = static_cast<std::uint32_t>(call.caller);
+        if (call.free) {
+            free(caller, call.value);
+        } else {
+            request(caller, call.value);
+        }
+    }
+    /// The trace, once all lines have been read.
+    allocators::Trace take() {
+        const std::uint64_t frees = trace_.events.size() - freed_by_.size();
+        if (freed_by_.size() != header_.requests || frees != header_.frees) {
+            lines_.fail("the file ends after " + grouped(freed_by_.size()) + " requests and " +
+                        grouped(frees) + " frees, but the header says " +
+                        grouped(header_.requests) + " and " + grouped(header_.frees) +
+                        ": it was cut off or changed");
+        }
+        return std::move(trace_);
+    }
+
+private:
+    void request(std::uint32_t caller, std::uint64_t bytes) {
+        constexpr std::uint64_t kMost = std::numeric_limits<std::uint32_t>::max() - 3;
+        if (bytes == 0 || bytes % 4 != 0 || bytes > kMost) {
+            lines_.fail("a request of " + std::to_string(bytes) +
+                        " bytes; sizes are multiples of 4 from 4 to " + std::to_string(kMost));
+        }
+        if (freed_by_.size() == header_.requests) {
+            lines_.fail("more requests than the " + grouped(header_.requests) +
+                        " of which the header says");
+        }
+        trace_.events.push_back({caller, static_cast<std::uint32_t>(freed_by_.size()),
+                                 static_cast<std::uint32_t>(bytes)});
+        freed_by_.push_back(0);
+    }
+    void free(std::uint32_t caller, std::uint64_t block) {
+        if (block >= freed_by_.size()) {
+            lines_.fail("a free of request " + std::to_string(block) + ", but only " +
+                        std::to_string(freed_by_.size()) + " stand before it, counted from 0");
+        }
+        if (freed_by_[block] != 0) {
+            lines_.fail("a second free of request " + std::to_string(block) + ", which line " +
+                        std::to_string(freed_by_[block]) + " has freed");
+        }
+        freed_by_[block] = lines_.number();
+        trace_.events.push_back({caller, static_cast<std::uint32_t>(block), 0});
+    }
+
+    const LineReader& lines_;
+    const Header& header_;
+    allocators::Trace trace_;
+    std::vector<std::uint64_t> freed_by_;  ///< by request: the line; 0: none
+};
+
+}  // namespace
+
+TraceFile read_trace(const std::string& path) {
+    LineReader lines(path);
+    TraceFile file;
+    file.header = lines.next().value_or("");
+    const Header said = header(lines, file.header);
+    file.root_bytes = said.root_bytes;
+    if (lines.next() != kColumns) {
+        lines.fail(std::string("the second line of a trace is '") + kColumns + "'");
+    }
+    Collector collector(lines, said);
+    while (const auto line = lines.next()) {
+        const auto call = parsed(*line);
+        if (!call) lines.fail("this is no call; calls are a,CALLER,BYTES and f,CALLER,REQUEST");
+        collector.add(*call);
+    }
+    file.trace = collector.take();
+    return file;
+}
+
+std::string trace_text(const Report& report, const Result& result, const allocators::Trace& trace) {
+    const allocators::TraceFacts facts = allocators::facts(trace);
+    const Json json{{"kind", "trace"},
+                    {"schema", kSchema},
+                    {"columns",
+                     "a: the caller asks for value bytes; f: it frees the block of request number "
+                     "value, requests being counted from 0 in the order of the file"},
+                    {"callers", trace.callers},
+                    {"requests", facts.requests},
+                    {"frees", facts.frees},
+                    {"bytes", facts.bytes},
+                    {"peak_bytes", facts.peak_bytes},
+                    {"root_bytes", report.root_bytes},
+                    {"allocator", result.allocator.name},
+                    {"pool_bytes", result.pool_bytes},
+                    {"scene", scene_json(report)},
+                    {"provenance", provenance_json(report)}};
+    std::string text = json.dump(-1, ' ', false, Json::error_handler_t::replace);
+    text += std::string("\n") + kColumns + "\n";
+    for (const allocators::TraceEvent& event : trace.events) {
+        text += event.bytes != 0 ? "a," : "f,";
+        text += std::to_string(event.caller) + "," +
+                std::to_string(event.bytes != 0 ? event.bytes : event.block) + "\n";
+    }
+    return text;
+}
+
+}  // namespace heapwood::app

@@ -1,0 +1,100 @@
+#include "app/verbs/choices.h"
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "allocators/platform/device.h"
+#include "app/base/log.h"
+#include "app/base/text.h"
+
+namespace heapwood::app {
+namespace {
+
+/// The available backends of these names on that machine, each once; "all" stands for every one but
+/// the specimens.
+/// @throws UsageError for an unknown name.
+std::vector<const Backend*> named_backends(const std::vector<const Backend*>& available,
+                                           const std::vector<std::string>& names, bool gpu) {
+    std::vector<const Backend*> there;
+    std::vector<std::string> known;
+    std::vector<std::string> sound;
+    for (const Backend* backend : available) {
+        if (backend->gpu != gpu) continue;
+        there.push_back(backend);
+        known.emplace_back(backend->traits.name);
+        if (backend->traits.sound) sound.push_back(known.back());
+    }
+    std::vector<const Backend*> chosen;
+    const bool all = std::find(names.begin(), names.end(), "all") != names.end();
+    for (const std::string& name : all ? sound : names) {
+        const auto found = std::find(known.begin(), known.end(), name);
+        if (found == known.end()) {
+            throw UsageError("no allocator '" + name + "'; there are " + joined(known, ", ") +
+                             did_you_mean(name, known));
+        }
+        const Backend* backend = there[static_cast<std::size_t>(found - known.begin())];
+        if (std::find(chosen.begin(), chosen.end(), backend) == chosen.end()) {
+            chosen.push_back(backend);
+        }
+    }
+    return chosen;
+}
+
+}  // namespace
+
+void check(const kdtree::BuildConfig& config) {
+    try {
+        kdtree::validate(config);
+    } catch (const std::invalid_argument& error) {
+        throw UsageError(error.what());
+    }
+}
+
+Machine choose_machine(DeviceChoice choice) {
+    if (choice == DeviceChoice::gpu) return gpu();
+    if (choice == DeviceChoice::automatic) {
+        if (platform::device_available()) return gpu();
+        log::detail("building on the CPU: " + platform::device_absence());
+    }
+    return cpu();
+}
+
+Report new_report(const BuildParameters& parameters) {
+    Report report;
+    report.arguments = parameters.arguments;
+    report.date = now();
+    report.machine = choose_machine(parameters.device);
+    report.configuration = parameters.config;
+    report.preset = parameters.preset;
+    report.run = {.pool_bytes = 0,
+                  .repeat = parameters.repeat,
+                  .warm_up = parameters.warm_up,
+                  .threads = parameters.threads,
+                  .forms = parameters.forms,
+                  .statistics = parameters.statistics,
+                  .array_pool = nullptr,
+                  .keep = parameters.array_pool};
+    return report;
+}
+
+std::vector<const Backend*> choose_backends(const std::vector<const Backend*>& available,
+                                            const BuildParameters& parameters, bool gpu) {
+    const auto has = [&](Method method) {
+        return std::find(parameters.methods.begin(), parameters.methods.end(), method) !=
+               parameters.methods.end();
+    };
+    std::vector<const Backend*> chosen;
+    if (has(Method::single)) {
+        chosen = named_backends(available, parameters.allocators, gpu);
+    } else if (!parameters.allocator_options.empty()) {
+        log::warning("the method levels has no allocator: no effect of " +
+                     joined(parameters.allocator_options, ", "));
+    }
+    if (has(Method::levels)) chosen.push_back(&level_backend(gpu));
+    if (gpu && parameters.threads > 0) {
+        log::warning("--threads is for builds on the CPU and has no effect on a GPU");
+    }
+    return chosen;
+}
+
+}  // namespace heapwood::app

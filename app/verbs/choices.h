@@ -1,0 +1,30 @@
+/// @file
+/// What users leave open, decided: the machine, and which builders run on it.
+#pragma once
+
+#include <vector>
+
+#include "app/backends/backend.h"
+#include "app/base/machine.h"
+#include "app/cli/cli.h"
+#include "app/report/report.h"
+#include "kdtree/config.h"
+
+namespace heapwood::app {
+
+/// @throws UsageError for parameters that are no configuration of the builder.
+void check(const kdtree::BuildConfig& config);
+
+/// The machine that the user's choice comes down to. @throws NoDevice.
+Machine choose_machine(DeviceChoice choice);
+
+/// A report of nothing as yet: what was asked for, of which machine, and when. @throws NoDevice.
+Report new_report(const BuildParameters& parameters);
+
+/// Those of the available backends on that machine that were asked for, each once, "all" being
+/// every one but the specimens; then the reference method, if it was. Warns of options without
+/// effect. @throws UsageError for an unknown name.
+std::vector<const Backend*> choose_backends(const std::vector<const Backend*>& available,
+                                            const BuildParameters& parameters, bool gpu);
+
+}  // namespace heapwood::app

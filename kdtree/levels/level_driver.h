@@ -1,0 +1,260 @@
+/// @file
+/// Runs a build level by level on a machine: its arrays, the order of its steps, repetitions.
+///
+/// A machine does a few things to arrays, one after another:
+///     Place place() const;
+///     std::uint32_t warps() const;  // about how many items of work keep it busy
+///     void for_each(std::uint32_t n, const F& f);       // f(i) for all i < n
+///     void for_each_warp(std::uint32_t n, const F& f);  // f(warp, scratch, i), a warp each
+///     void exclusive_scan(ArrayPool&, Needs* values, std::uint32_t n);  // in place
+///     void copy(void* to, const void* from, std::uint64_t bytes);
+///     double time(const F& f);  // runs f; milliseconds
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "allocators/memory/array_pool.h"
+#include "kdtree/builder.h"
+#include "kdtree/levels/level_steps.cuh"
+#include "kdtree/single/build_input.h"
+
+namespace heapwood::kdtree {
+
+/// A scene in a machine's memory, and the builds of its tree.
+template <class Machine>
+class LevelDriver {
+    using Block = allocators::ArrayPool::Block;
+
+public:
+    /// Uploads the scene. @throws allocators::BufferError, std::invalid_argument.
+    LevelDriver(Machine& machine, allocators::ArrayPool& pool, const scenes::Scene& scene,
+                const BuildConfig& config)
+        : machine_(machine),
+          pool_(pool),
+          config_(config),
+          scene_bounds_{scene.bounds.lo, scene.bounds.hi},
+          normalisation_(normalisation(scene)) {
+        const std::vector<Triangle> triangles = gather(scene, normalisation_);
+        const std::uint64_t n = triangles.size();
+        triangles_ = pool_.request(n * sizeof(Triangle), "the triangles");
+        triangles_.write(0, triangles.data(), n * sizeof(Triangle));
+        problem_.triangles = triangles_.as<Triangle>();
+        problem_.count = static_cast<std::uint32_t>(n);
+        problem_.bounds = {scene_bounds_.lo * normalisation_, scene_bounds_.hi * normalisation_};
+        static_cast<TreeRules&>(problem_) = tree_rules(config, problem_.bounds, n);
+    }
+
+    /// One build; the status is done, nodes_exhausted or references_exhausted.
+    Status build() {
+        begin();
+        Arrays level = root();
+        while (level.level.count > 0) {
+            const Needs needs = decide(level);
+            if (!fits(needs)) return status_;
+            Arrays next = make_level(needs.pieces, needs.references, needs.binned);
+            level.items = pool_.request(needs.items * sizeof(LevelItem), "items of work");
+            level.level.items = level.items.template as<LevelItem>();
+            machine_.for_each_warp(needs.binned, ClearBins{next.level});
+            machine_.for_each(level.level.count, Emit{problem_, level.level, next.level, tree_});
+            machine_.for_each_warp(needs.items, Divide{problem_, level.level, next.level, tree_});
+            tree_.next_pair += needs.pairs;
+            tree_.next_reference += needs.leaf_references;
+            level = std::move(next);
+        }
+        return Status::done;
+    }
+
+    /// A sentence on why the last build ended early.
+    const std::string& message() const { return message_; }
+
+    /// Bytes of everything at the peak since the host pool's last reset_peak.
+    MemoryUse use() const {
+        const allocators::ArrayPool::Statistics s = pool_.statistics();
+        MemoryUse use;
+        use.triangles = triangles_.size();
+        use.nodes = nodes_.size();
+        use.references = references_.size();
+        use.levels = s.peak_live_bytes - use.total();
+        use.spare = s.peak_slab_bytes - s.peak_live_bytes;
+        return use;
+    }
+
+    /// The tree of the last build, in canonical form.
+    Tree tree() const {
+        std::vector<Node> nodes(2 * std::size_t{tree_.next_pair});
+        std::vector<std::uint32_t> references(tree_.next_reference);
+        nodes_.read(0, nodes.data(), nodes.size() * sizeof(Node));
+        references_.read(0, references.data(), references.size() * sizeof(std::uint32_t));
+        denormalise(nodes, normalisation_);
+        return canonical(nodes, references, scene_bounds_);
+    }
+
+private:
+    /// The owners of a level's arrays.
+    struct Arrays {
+        Level level{};
+        Block pieces;
+        Block references;
+        Block bins;
+        Block needs;
+        Block counters;
+        Block items;
+    };
+
+    /// Numbers of a level's references, and of the tree's, have 32 bits; a little less, so that
+    /// rounding up to whole chunks and blocks does not overflow.
+    static constexpr std::uint64_t kMostReferences = UINT32_MAX - 0xffffU;
+
+    void begin() {
+        nodes_ = Block();
+        references_ = Block();
+        tree_ = {};
+        tree_.next_pair = 1;  // the root and a sibling that is not used
+        status_ = Status::done;
+        message_.clear();
+        const std::uint64_t n = problem_.count;
+        enlarge(nodes_, 0, 4 * n * sizeof(Node), "the nodes");
+        enlarge(references_, 0, 3 * n * sizeof(std::uint32_t), "the leaves' references");
+        point_at_tree();
+    }
+
+    Arrays make_level(std::uint32_t pieces, std::uint64_t references, std::uint32_t binned) {
+        Arrays a;
+        // About as many items as there are warps, but no smaller ones than the single kernel takes.
+        const std::uint64_t even = platform::ceil_div<std::uint64_t>(references, machine_.warps());
+        a.level.count = pieces;
+        a.level.chunk = static_cast<std::uint32_t>(std::max<std::uint64_t>(config_.chunk, even));
+        a.pieces = pool_.request(pieces * sizeof(LevelPiece), "a level's nodes");
+        a.references = pool_.request(references * sizeof(Reference), "a level's references");
+        a.bins = pool_.request(binned * sizeof(Bins), "a level's bins");
+        const std::uint64_t sums = pieces == 0 ? 0 : std::uint64_t{pieces} + 1;
+        a.needs = pool_.request(sums * sizeof(Needs), "a level's counts");
+        a.counters = pool_.request(pieces * sizeof(LevelCounters), "a level's counters");
+        a.level.pieces = a.pieces.template as<LevelPiece>();
+        a.level.references = a.references.template as<Reference>();
+        a.level.bins = a.bins.template as<Bins>();
+        a.level.needs = a.needs.template as<Needs>();
+        a.level.counters = a.counters.template as<LevelCounters>();
+        return a;
+    }
+
+    Arrays root() {
+        const std::uint32_t binned = problem_.count > problem_.exact_limit ? 1 : 0;
+        Arrays a = make_level(1, problem_.count, binned);
+        machine_.for_each(1, MakeRoot{problem_, a.level});
+        machine_.for_each_warp(binned, ClearBins{a.level});
+        machine_.for_each_warp(platform::ceil_div(problem_.count, a.level.chunk),
+                               FillRoot{problem_, a.level});
+        return a;
+    }
+
+    /// Decides all pieces of a level. @return what they need in all, copied from the machine.
+    Needs decide(Arrays& a) {
+        const std::uint32_t n = a.level.count;
+        machine_.for_each_warp(n, Decide{problem_, a.level});
+        machine_.exclusive_scan(pool_, a.level.needs, n + 1);
+        Needs needs{};
+        a.needs.read(n * sizeof(Needs), &needs, sizeof(needs));
+        return needs;
+    }
+
+    /// Makes room in the tree for a level's nodes and leaves; false, and the status set, if that is
+    /// more than the configuration allows.
+    bool fits(const Needs& needs) {
+        const std::uint64_t nodes = 2 * (std::uint64_t{tree_.next_pair} + needs.pairs);
+        const std::uint64_t references = tree_.next_reference + needs.leaf_references;
+        if (config_.max_nodes != 0 && nodes > config_.max_nodes) {
+            return fail(Status::nodes_exhausted,
+                        "the node array holds " + std::to_string(config_.max_nodes) +
+                            " nodes, but at least " + std::to_string(nodes) +
+                            " would have been needed");
+        }
+        if (config_.max_references != 0 && references > config_.max_references) {
+            return fail(Status::references_exhausted,
+                        "the array of the leaves' references holds " +
+                            std::to_string(config_.max_references) + ", but at least " +
+                            std::to_string(references) + " would have been needed");
+        }
+        if (nodes > Node::kLimit || std::max(references, needs.references) > kMostReferences) {
+            throw std::invalid_argument(
+                "the tree would have at least " + std::to_string(nodes) + " nodes and " +
+                std::to_string(references) + " references, and one of its levels " +
+                std::to_string(needs.references) + "; nodes must be at most 2^30, and references " +
+                std::to_string(kMostReferences) + ": raise the leaf limit or lower the depth");
+        }
+        enlarge(nodes_, 2 * std::uint64_t{tree_.next_pair} * sizeof(Node), nodes * sizeof(Node),
+                "the nodes");
+        enlarge(references_, tree_.next_reference * sizeof(std::uint32_t),
+                references * sizeof(std::uint32_t), "the leaves' references");
+        point_at_tree();
+        return true;
+    }
+
+    bool fail(Status status, std::string why) {
+        status_ = status;
+        message_ = std::move(why);
+        return false;
+    }
+
+    /// Makes a block at least `needed` bytes large; keeps the `used` first bytes.
+    void enlarge(Block& block, std::uint64_t used, std::uint64_t needed, const char* what) {
+        if (needed <= block.size()) return;
+        Block larger = pool_.request(std::max(needed, block.size() + block.size() / 2), what);
+        if (used > 0) machine_.copy(larger.data(), block.data(), used);
+        block = std::move(larger);
+    }
+
+    void point_at_tree() {
+        tree_.nodes = nodes_.template as<Node>();
+        tree_.references = references_.template as<std::uint32_t>();
+    }
+
+    Machine& machine_;
+    allocators::ArrayPool& pool_;
+    BuildConfig config_;
+    Block triangles_;
+    Block nodes_;
+    Block references_;
+    Box scene_bounds_;
+    float normalisation_;  ///< of the scene's coordinates, for the build
+    LevelProblem problem_{};
+    LevelTree tree_{};
+    Status status_ = Status::done;
+    std::string message_;
+};
+
+/// Builds options.repeat times on a machine. See level_builder.h.
+template <class Machine>
+BuildResult drive_levels(Machine& machine, const scenes::Scene& scene, const BuildConfig& config,
+                         const RunOptions& options) {
+    using Clock = std::chrono::steady_clock;
+    validate(config);
+    BuildResult result;
+    const auto start = Clock::now();
+    allocators::ArrayPool own(machine.place(), options.keep);
+    allocators::ArrayPool& pool = options.array_pool != nullptr ? *options.array_pool : own;
+    pool.reset_peak();
+    LevelDriver<Machine> driver(machine, pool, scene, config);
+    result.upload_ms = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+    result.root_bytes = root_array_bytes(scene.triangles.size());
+    for (unsigned i = 0; i < options.warm_up + options.repeat; ++i) {
+        const double ms = machine.time([&] { result.status = driver.build(); });
+        if (result.status != Status::done) {
+            result.message = driver.message();
+            return result;
+        }
+        if (i >= options.warm_up) result.milliseconds.push_back(ms);
+    }
+    result.memory = driver.use();
+    result.pool_bytes = pool.statistics().peak_slab_bytes;
+    result.tree = driver.tree();
+    return result;
+}
+
+}  // namespace heapwood::kdtree

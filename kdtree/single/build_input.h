@@ -1,0 +1,31 @@
+/// @file
+/// What every builder makes of a scene and a configuration before it starts.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "kdtree/config.h"
+#include "kdtree/model/node_rules.cuh"
+#include "kdtree/model/reference.cuh"
+#include "kdtree/tree/tree.h"
+#include "scenes/scene.h"
+
+namespace heapwood::kdtree {
+
+/// What a scene's coordinates are multiplied by before the build, and its planes are divided by
+/// afterwards, so that no error bound of the builder depends on its size: a power of two. 1 for the
+/// rare scene that spans so many magnitudes that this would change its smallest coordinates.
+float normalisation(const scenes::Scene& scene);
+
+/// The scene's triangles as the kernels read them, multiplied by `scale`.
+/// @throws std::invalid_argument if there are none, or 2^30 or more.
+std::vector<Triangle> gather(const scenes::Scene& scene, float scale);
+
+/// The rules for a scene of so many triangles within `bounds`, normalised.
+TreeRules tree_rules(const BuildConfig& config, const Box& bounds, std::uint64_t triangles);
+
+/// Divides the planes of finished nodes by `scale`.
+void denormalise(std::vector<Node>& nodes, float scale);
+
+}  // namespace heapwood::kdtree

@@ -1,0 +1,119 @@
+/// @file
+/// Where the finished parts of a tree go, and where failures are recorded.
+#pragma once
+
+#include <cstdint>
+
+#include "allocators/platform/atomic.cuh"
+#include "kdtree/builder.h"
+#include "kdtree/single/build_state.cuh"
+
+namespace heapwood::kdtree {
+
+/// One warp's way to the node array and the leaves' reference array. It reserves places in blocks,
+/// for an addition to the one counter costs more than the places that are lost in the end.
+///
+/// When an array is full nothing more is written to it, but the counting goes on, so that the
+/// caller learns how much would have been enough.
+template <class W>
+class BuildOutput {
+public:
+    /// Refers to its argument.
+    HEAPWOOD_FN BuildOutput(const W& warp, const Problem& problem)
+        : warp_(warp), problem_(problem) {}
+
+    /// Collective: the index of the first of two adjacent new nodes.
+    HEAPWOOD_INLINE std::uint32_t reserve_pair() {
+        if (pair_ == pair_end_) {
+            std::uint64_t first = 0;
+            if (leader()) first = platform::AtomicRef(state().nodes).add_relaxed(kPairBlock);
+            first = warp_.shuffle(first, 0);
+            // Far beyond any capacity it only matters that no index wraps around.
+            pair_ = static_cast<std::uint32_t>(first < Node::kLimit ? first : Node::kLimit);
+            pair_end_ = pair_ + kPairBlock;
+        }
+        return 2 * pair_++;
+    }
+
+    /// Collective: where `count` references of a leaf go.
+    HEAPWOOD_INLINE std::uint64_t reserve_references(std::uint32_t count) {
+        if (count > reference_end_ - reference_) {
+            const bool own = count >= kReferenceBlock;
+            std::uint64_t first = 0;
+            if (leader()) {
+                first = platform::AtomicRef(state().references)
+                            .add_relaxed(own ? count : kReferenceBlock);
+            }
+            first = warp_.shuffle(first, 0);
+            if (own) return first;
+            reference_ = first;
+            reference_end_ = first + kReferenceBlock;
+        }
+        const std::uint64_t first = reference_;
+        reference_ += count;
+        return first;
+    }
+
+    /// Any lane may call it.
+    HEAPWOOD_INLINE void write_node(std::uint32_t index, Node node) const {
+        if (index < problem_.node_capacity) {
+            problem_.nodes[index] = node;
+        } else {
+            record_failure(Status::nodes_exhausted, 0);
+        }
+    }
+
+    /// Any lane may call it.
+    HEAPWOOD_INLINE void write_reference(std::uint64_t index, std::uint32_t primitive) const {
+        if (index < problem_.reference_capacity) {
+            problem_.references[index] = primitive;
+        } else {
+            record_failure(Status::references_exhausted, 0);
+        }
+    }
+
+    /// Records a failure: the first one, but lack of memory, which ends the build, before lack of
+    /// space for nodes and references, which does not. Any lane may call it. `bytes`: what the
+    /// allocator was asked for.
+    HEAPWOOD_INLINE void record_failure(Status status, std::uint64_t bytes) const {
+        record_failure(state(), status, bytes);
+    }
+
+    /// Whether some warp has met the end of the allocator's memory.
+    HEAPWOOD_INLINE bool has_failed() const {
+        return state().status.ref().load_relaxed() ==
+               static_cast<std::uint32_t>(Status::pool_exhausted);
+    }
+
+private:
+    /// Node pairs, and leaf references, that are reserved at a time.
+    static constexpr std::uint32_t kPairBlock = 32;
+    static constexpr std::uint32_t kReferenceBlock = 256;
+
+    HEAPWOOD_INLINE bool leader() const { return warp_.lane() == 0; }
+    HEAPWOOD_INLINE BuildState& state() const { return *problem_.state; }
+
+    /// Out of line, for it is rare. Static, for a call with `this` would force the whole object
+    /// from registers into memory.
+    HEAPWOOD_NOINLINE static void record_failure(BuildState& state, Status status,
+                                                 std::uint64_t bytes) {
+        const auto value = static_cast<std::uint32_t>(status);
+        if (status == Status::pool_exhausted) {
+            if (state.status.ref().exchange_acq_rel(value) != value) {
+                platform::AtomicRef(state.failed_bytes).store_relaxed(bytes);
+            }
+        } else {
+            auto none = static_cast<std::uint32_t>(Status::done);
+            state.status.ref().cas_relaxed(none, value);
+        }
+    }
+
+    const W warp_;
+    const Problem& problem_;
+    std::uint32_t pair_ = 0;
+    std::uint32_t pair_end_ = 0;
+    std::uint64_t reference_ = 0;
+    std::uint64_t reference_end_ = 0;
+};
+
+}  // namespace heapwood::kdtree

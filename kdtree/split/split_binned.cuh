@@ -1,0 +1,232 @@
+/// @file
+/// Split search over up to 32 bins an axis (min-max binning after Shevtsov et al. 2007), for nodes
+/// of many references.
+///
+/// The bins divide evenly a box that contains the node's references: the root's cell, else the box
+/// around the parent's references, cut at its plane. Each reference is counted in the bin of its
+/// lower and of its upper end, so that the counts on both sides of each of the planes are exact:
+/// which bin an end is in is decided by comparing it with the planes themselves, so rounding in the
+/// guess cannot make counts and partition disagree.
+#pragma once
+
+#include <cstdint>
+
+#include "allocators/platform/atomic.cuh"
+#include "kdtree/model/sah.cuh"
+
+namespace heapwood::kdtree {
+
+/// Most bins of an axis.
+inline constexpr unsigned kBins = 32;
+
+/// Into how many bins each axis is divided: one more than it has planes.
+struct BinGrid {
+    std::uint32_t bins[3];
+    glm::vec3 share;  ///< of a bin in the whole: 1 / bins
+
+    /// So many planes (BuildConfig::planes) dealt out to the axes.
+    static BinGrid of(std::uint32_t planes) {
+        const std::uint32_t x = (planes + 2) / 3 + 1;
+        const std::uint32_t y = (planes + 1) / 3 + 1;
+        const std::uint32_t z = planes / 3 + 1;
+        return {
+            {x, y, z},
+            1.0F / glm::vec3{static_cast<float>(x), static_cast<float>(y), static_cast<float>(z)}};
+    }
+};
+
+/// How many references begin and end in each bin of each axis, and the box around all of them
+/// (which has coordinates as integers of the same order, for atomic minima and maxima).
+struct Bins {
+    std::uint32_t begin[3][kBins];
+    std::uint32_t end[3][kBins];
+    std::uint32_t lowest[3];
+    std::uint32_t highest[3];
+
+    /// Words of the counts.
+    static constexpr unsigned kWords = 2 * 3 * kBins;
+    HEAPWOOD_INLINE std::uint32_t* words() { return &begin[0][0]; }
+    HEAPWOOD_INLINE const std::uint32_t* words() const { return &begin[0][0]; }
+
+    /// The box around all references.
+    HEAPWOOD_INLINE Box tight() const {
+        return {{platform::ordered_bits_float(lowest[0]), platform::ordered_bits_float(lowest[1]),
+                 platform::ordered_bits_float(lowest[2])},
+                {platform::ordered_bits_float(highest[0]), platform::ordered_bits_float(highest[1]),
+                 platform::ordered_bits_float(highest[2])}};
+    }
+};
+
+/// Where the bins of a box are. Plane b of an axis, 0 < b < BinGrid::bins, is at lo + b * step.
+struct BinFrame {
+    glm::vec3 lo;
+    glm::vec3 step;
+    glm::vec3 inverse;  ///< of the step
+
+    HEAPWOOD_FN static BinFrame of(const Box& box, const BinGrid& grid) {
+        BinFrame f;
+        f.lo = box.lo;
+        // Divided before the subtraction, which could overflow.
+        f.step = {box.hi.x * grid.share.x - box.lo.x * grid.share.x,
+                  box.hi.y * grid.share.y - box.lo.y * grid.share.y,
+                  box.hi.z * grid.share.z - box.lo.z * grid.share.z};
+        f.inverse = {1 / f.step.x, 1 / f.step.y, 1 / f.step.z};
+        return f;
+    }
+
+    HEAPWOOD_INLINE float plane(unsigned axis, unsigned b) const {
+        return plane(component(lo, axis), component(step, axis), b);
+    }
+    HEAPWOOD_INLINE static float plane(float lo, float step, unsigned b) {
+        return lo + static_cast<float>(b) * step;
+    }
+
+    /// How many planes are at or below x.
+    HEAPWOOD_INLINE static unsigned planes_to(float lo, float step, float inverse, float x) {
+        unsigned b = guess(lo, inverse, x);
+        HEAPWOOD_UNROLL(1)
+        while (b > 0 && x < plane(lo, step, b)) --b;
+        HEAPWOOD_UNROLL(1)
+        while (b + 1 < kBins && plane(lo, step, b + 1) <= x) ++b;
+        return b;
+    }
+    /// How many planes are below x.
+    HEAPWOOD_INLINE static unsigned planes_below(float lo, float step, float inverse, float x) {
+        unsigned b = guess(lo, inverse, x);
+        HEAPWOOD_UNROLL(1)
+        while (b > 0 && x <= plane(lo, step, b)) --b;
+        HEAPWOOD_UNROLL(1)
+        while (b + 1 < kBins && plane(lo, step, b + 1) < x) ++b;
+        return b;
+    }
+
+private:
+    HEAPWOOD_INLINE static unsigned guess(float lo, float inverse, float x) {
+        const float g = (x - lo) * inverse;
+        // Clamped before the conversion; a NaN of a flat axis ends at the last bin.
+        return static_cast<unsigned>(g < 0 ? 0.0F : g < kBins - 1 ? g : float{kBins - 1});
+    }
+};
+
+/// Counts a reference's box in `bins`, which the other lanes of the warp count in at the same time.
+HEAPWOOD_INLINE void count_in_bins(Bins& bins, const BinFrame& frame, const Box& box) {
+    const auto along = [&](unsigned axis, float lo, float step, float inverse, float from,
+                           float to) {
+        const unsigned begin = BinFrame::planes_to(lo, step, inverse, from);
+        const unsigned end = BinFrame::planes_below(lo, step, inverse, to);
+        platform::AtomicRef(bins.begin[axis][begin]).count_relaxed(1);
+        // What lies in a plane goes right of it (Side::right): it ends where it begins.
+        platform::AtomicRef(bins.end[axis][end < begin ? begin : end]).count_relaxed(1);
+    };
+    along(0, frame.lo.x, frame.step.x, frame.inverse.x, box.lo.x, box.hi.x);
+    along(1, frame.lo.y, frame.step.y, frame.inverse.y, box.lo.y, box.hi.y);
+    along(2, frame.lo.z, frame.step.z, frame.inverse.z, box.lo.z, box.hi.z);
+}
+
+/// Collective: sets all counts of `bins` to 0, and the box to an empty one.
+template <class W>
+HEAPWOOD_INLINE void clear_bins(const W& warp, Bins& bins) {
+    HEAPWOOD_UNROLL(1)
+    for (unsigned i = warp.lane(); i < Bins::kWords; i += W::width) bins.words()[i] = 0;
+    for (unsigned i = warp.lane(); i < 3; i += W::width) {
+        bins.lowest[i] = 0xffffffffU;
+        bins.highest[i] = 0;
+    }
+}
+
+/// Collective: copies bins. No sync is implied.
+template <class W>
+HEAPWOOD_INLINE void copy_bins(const W& warp, Bins& to, const Bins& from) {
+    HEAPWOOD_UNROLL_ALL
+    for (unsigned i = warp.lane(); i < Bins::kWords; i += W::width) to.words()[i] = from.words()[i];
+    for (unsigned i = warp.lane(); i < 3; i += W::width) {
+        to.lowest[i] = from.lowest[i];
+        to.highest[i] = from.highest[i];
+    }
+}
+
+/// Collective: makes the union of the lanes' boxes the box of the bins. No sync is implied.
+template <class W>
+HEAPWOOD_FN void store_box(const W& warp, Bins& bins, const GrowingBox& mine) {
+    const std::uint32_t lowest[3] = {warp.min(platform::float_ordered_bits(mine.lo.x)),
+                                     warp.min(platform::float_ordered_bits(mine.lo.y)),
+                                     warp.min(platform::float_ordered_bits(mine.lo.z))};
+    const std::uint32_t highest[3] = {warp.max(platform::float_ordered_bits(mine.hi.x)),
+                                      warp.max(platform::float_ordered_bits(mine.hi.y)),
+                                      warp.max(platform::float_ordered_bits(mine.hi.z))};
+    if (warp.lane() != 0) return;
+    HEAPWOOD_UNROLL_ALL
+    for (unsigned axis = 0; axis < 3; ++axis) {
+        bins.lowest[axis] = lowest[axis];
+        bins.highest[axis] = highest[axis];
+    }
+}
+
+/// Collective: adds a warp's bins to those that many warps add to at the same time, relaxed: who
+/// reads the sums has to wait for all of them by other means.
+template <class W>
+HEAPWOOD_FN void add_bins(const W& warp, Bins& to, const Bins& from) {
+    HEAPWOOD_UNROLL(1)
+    for (unsigned i = warp.lane(); i < Bins::kWords; i += W::width) {
+        const std::uint32_t n = from.words()[i];
+        if (n > 0) platform::AtomicRef(to.words()[i]).count_relaxed(n);
+    }
+    for (unsigned axis = warp.lane(); axis < 3; axis += W::width) {
+        platform::AtomicRef(to.lowest[axis]).min_relaxed(from.lowest[axis]);
+        platform::AtomicRef(to.highest[axis]).max_relaxed(from.highest[axis]);
+    }
+}
+
+/// Collective: the best of the bins' planes, and of the planes that cut empty space off at the box
+/// `tight` around the references, for a cell that holds n references. `tight` may be the cell
+/// itself: then the bins' planes are the only ones.
+///
+/// The cell is not the frame: it may reach beyond it, and it may be smaller where empty space has
+/// been cut off since the counting; planes outside it are passed over.
+template <class W>
+HEAPWOOD_FN Choice split_binned(const W& warp, const Bins& bins, const BinFrame& frame,
+                                const BinGrid& grid, const Box& cell, const Box& tight,
+                                std::uint32_t n, const CostModel& model) {
+    const CellMeasure measure(cell, model);
+    BestSplit best;
+    for (unsigned c = warp.lane(); c < 6; c += W::width) {
+        const unsigned axis = c >> 1;
+        if ((c & 1U) == 0) {
+            const float position = component(tight.lo, axis);
+            if (component(cell.lo, axis) < position) {
+                best.offer(measure.cost(axis, position, 0, n), axis, Side::right, position, 0, n);
+            }
+        } else {
+            const float position = component(tight.hi, axis);
+            if (position < component(cell.hi, axis)) {
+                best.offer(measure.cost(axis, position, n, 0), axis, Side::left, position, n, 0);
+            }
+        }
+    }
+    HEAPWOOD_UNROLL_ALL
+    for (unsigned axis = 0; axis < 3; ++axis) {
+        const float lo = component(cell.lo, axis);
+        const float hi = component(cell.hi, axis);
+        std::uint32_t begun_before = 0;
+        std::uint32_t ended_before = 0;
+        for (unsigned base = 0; base < kBins; base += W::width) {
+            const unsigned b = base + warp.lane();
+            const std::uint32_t begin = bins.begin[axis][b];
+            const std::uint32_t end = bins.end[axis][b];
+            const std::uint32_t begun = begun_before + warp.inclusive_sum(begin);
+            const std::uint32_t ended = ended_before + warp.inclusive_sum(end);
+            const float position = frame.plane(axis, b);
+            if (b > 0 && b < grid.bins[axis] && lo < position && position < hi) {
+                const std::uint32_t left = begun - begin;
+                const std::uint32_t right = n - (ended - end);
+                best.offer(measure.cost(axis, position, left, right), axis, Side::right, position,
+                           left, right);
+            }
+            begun_before = warp.shuffle(begun, W::width - 1);
+            ended_before = warp.shuffle(ended, W::width - 1);
+        }
+    }
+    return choose(warp, best);
+}
+
+}  // namespace heapwood::kdtree

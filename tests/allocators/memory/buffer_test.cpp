@@ -1,0 +1,114 @@
+/// @file
+/// Tests of Buffer on the host: what it promises about alignment, laziness, ranges and failures.
+#include "allocators/memory/buffer.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace heapwood::allocators {
+
+namespace {
+
+/// Bytes of memory that this process has touched, from Linux's /proc; 0 if it has none.
+std::uint64_t resident_bytes() {
+    std::FILE* file = std::fopen("/proc/self/statm", "r");
+    if (file == nullptr) return 0;
+    unsigned long long total = 0;
+    unsigned long long resident = 0;
+    const int found = std::fscanf(file, "%llu %llu", &total, &resident);
+    std::fclose(file);
+    return found == 2 ? resident * 4096 : 0;
+}
+
+/// Small ones and large ones come from different sources.
+const std::vector<std::uint64_t> kSizes{1, 255, 256, 4096, (1 << 18) - 1, 1 << 18, 10 << 20};
+
+TEST(Buffer, IsAlignedAndHoldsWhatIsWritten) {
+    for (const std::uint64_t size : kSizes) {
+        Buffer heap(Place::host, size);
+        EXPECT_EQ(reinterpret_cast<std::uintptr_t>(heap.data()) % 256, 0U);
+        EXPECT_EQ(heap.size(), size);
+        heap.fill(0, 0xab, size);
+        const unsigned char last = 7;
+        heap.write(size - 1, &last, 1);
+        std::vector<unsigned char> bytes(size);
+        heap.read(0, bytes.data(), size);
+        std::vector<unsigned char> expected(size, 0xab);
+        expected.back() = 7;
+        EXPECT_EQ(bytes, expected);
+        heap.zero();
+        heap.read(0, bytes.data(), size);
+        EXPECT_EQ(bytes, std::vector<unsigned char>(size, 0));
+    }
+}
+
+TEST(Buffer, MovesItsMemory) {
+    Buffer a(Place::host, 100);
+    void* data = a.data();
+    Buffer b(std::move(a));
+    EXPECT_EQ(b.data(), data);
+    Buffer c(Place::host, 10);
+    c = std::move(b);
+    EXPECT_EQ(c.data(), data);
+    EXPECT_EQ(c.size(), 100U);
+}
+
+TEST(Buffer, EmptyHeapHasNothing) {
+    Buffer heap(Place::host, 0);
+    EXPECT_EQ(heap.data(), nullptr);
+    heap.zero();
+    heap.fill(0, 1, 0);
+    EXPECT_THROW(heap.fill(0, 1, 1), BufferError);
+}
+
+TEST(Buffer, RefusesRangesOutsideIt) {
+    Buffer heap(Place::host, 100);
+    char c[8] = {};
+    EXPECT_THROW(heap.read(93, c, 8), BufferError);
+    EXPECT_THROW(heap.write(101, c, 0), BufferError);
+    EXPECT_THROW(heap.fill(1, 0, ~std::uint64_t{0}), BufferError);
+    heap.read(92, c, 8);
+}
+
+TEST(Buffer, WritesWordsHereAndThere) {
+    Buffer heap(Place::host, 40);
+    heap.fill(0, 0xff, 40);
+    const std::vector<Word> words{{9, 4}, {0, 1}, {3, 2}};
+    heap.write_words(words.data(), words.size());
+    std::vector<std::uint32_t> found(10);
+    heap.read(0, found.data(), 40);
+    const std::uint32_t other = ~std::uint32_t{0};
+    EXPECT_EQ(found, (std::vector<std::uint32_t>{1, other, other, 2, other, other, other, other,
+                                                 other, 4}));
+    const Word outside{10, 0};
+    EXPECT_THROW(heap.write_words(&outside, 1), BufferError);
+}
+
+TEST(Buffer, TakesNoMemoryBeforeItIsTouched) {
+    const std::uint64_t before = resident_bytes();
+    if (before == 0) GTEST_SKIP() << "cannot tell how much memory is resident here";
+    Buffer heap(Place::host, std::uint64_t{1} << 30);
+    heap.zero();
+    EXPECT_LT(resident_bytes(), before + (100 << 20));
+}
+
+TEST(Buffer, SaysHowManyBytesItCouldNotHave) {
+    const std::uint64_t bytes = std::uint64_t{1} << 62;
+    try {
+        Buffer heap(Place::host, bytes);
+        FAIL() << "4 EiB were had";
+    } catch (const BufferError& e) {
+        EXPECT_NE(std::string(e.what()).find(std::to_string(bytes)), std::string::npos) << e.what();
+    }
+    EXPECT_THROW(Buffer(Place::host, ~std::uint64_t{0}), BufferError);
+    EXPECT_THROW(Buffer(Place::host, ~std::uint64_t{0} - 300), BufferError);
+}
+
+}  // namespace
+
+}  // namespace heapwood::allocators

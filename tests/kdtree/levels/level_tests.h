@@ -1,0 +1,211 @@
+/// @file
+/// The reference method, alike on every machine: its trees are those of the single kernel, bit for
+/// bit, and it ends in good order when anything runs out.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "kdtree/levels/level_builder.h"
+#include "scenes/generators.h"
+#include "tests/kdtree/build_machines.h"
+#include "tests/kdtree/dice.h"
+#include "tests/kdtree/small_scenes.h"
+
+namespace heapwood::kdtree::tests {
+
+/// A machine M has `available()`, `kTriangles` (how large a scene it builds in a moment), `kSlowly`
+/// (hundreds of triangles are too many) and `build(scene, config, options)`.
+template <class M>
+class LevelTest : public ::testing::Test {
+protected:
+    using Machine = M;
+
+    void SetUp() override {
+        if (!M::available()) GTEST_SKIP() << "no such device";
+    }
+
+    static RunOptions once() {
+        RunOptions options;
+        options.repeat = 1;
+        options.warm_up = 0;
+        return options;
+    }
+    static BuildResult build(const scenes::Scene& scene, const BuildConfig& config,
+                             const RunOptions& options = once()) {
+        return M::build(scene, config, options);
+    }
+    static void expect_plain_tree(const scenes::Scene& scene, const BuildConfig& config,
+                                  const std::string& what = {}) {
+        const BuildResult result = build(scene, config);
+        ASSERT_EQ(result.status, Status::done) << scene.path << what << ": " << result.message;
+        const Tree plain = plain_tree(scene, config);
+        EXPECT_EQ(result.tree.nodes.size(), plain.nodes.size()) << scene.path << what;
+        EXPECT_EQ(digest(result.tree), digest(plain)) << scene.path << what;
+    }
+    static scenes::Scene generated(const std::string& name, std::uint64_t seed = 1) {
+        return scenes::generate({name, M::kTriangles, seed});
+    }
+    /// Many pieces are binned, and divided by several warps, even in small scenes.
+    static BuildConfig busy() {
+        BuildConfig config;
+        config.exact_limit = M::kSlowly ? 16 : 32;
+        config.chunk = 32;
+        return config;
+    }
+    /// Long thin triangles across one another, without clipping and as deep as may be: many more
+    /// nodes and references than anybody expects.
+    static scenes::Scene slivers() { return random_scene("slivers", M::kSlowly ? 60 : 1000, 1); }
+    static BuildConfig lavish() {
+        BuildConfig config = busy();
+        config.leaf_limit = 1;
+        config.traversal_cost = 0;
+        config.clip = false;
+        config.depth_base = 14;
+        return config;
+    }
+};
+
+TYPED_TEST_SUITE_P(LevelTest);
+
+TYPED_TEST_P(LevelTest, BuildsTheSingleKernelsTree) {
+    using T = TestFixture;
+    for (const scenes::GeneratorInfo& info : scenes::generators()) {
+        const auto scene = T::generated(std::string(info.name));
+        T::expect_plain_tree(scene, T::busy());
+        if (!T::Machine::kSlowly) T::expect_plain_tree(scene, BuildConfig{});
+    }
+}
+
+TYPED_TEST_P(LevelTest, BuildsAwkwardScenes) {
+    using T = TestFixture;
+    Dice dice;
+    const std::vector<unsigned> counts = T::Machine::kSlowly
+                                             ? std::vector<unsigned>{1, 34}
+                                             : std::vector<unsigned>{1, 2, 5, 33, 64, 65, 150, 700};
+    for (const std::string& kind : scene_kinds()) {
+        for (const unsigned count : counts) {
+            const auto scene = random_scene(kind, count, dice());
+            T::expect_plain_tree(scene, T::busy());
+            if (!T::Machine::kSlowly) T::expect_plain_tree(scene, BuildConfig{});
+        }
+    }
+}
+
+TYPED_TEST_P(LevelTest, RandomConfigurationsGiveTheSameTree) {
+    using T = TestFixture;
+    Dice dice;
+    const auto& kinds = scene_kinds();
+    for (int i = 0; i < (T::Machine::kSlowly ? 4 : kSlow ? 30 : 150); ++i) {
+        const std::string kind = kinds[dice.below(kinds.size())];
+        const auto scene =
+            random_scene(kind, 1 + dice.below(T::Machine::kSlowly ? 60 : 900), dice());
+        BuildConfig config;
+        config.traversal_cost = dice.below(4) == 0 ? 0 : dice.uniform(0, 3);
+        config.intersection_cost = dice.uniform(0.1F, 3);
+        config.empty_bonus = dice.below(3) == 0 ? 1 : dice.uniform(0.1F, 1);
+        config.leaf_limit = dice.below(3) == 0 ? dice.below(200) : dice.below(6);
+        config.exact_limit = dice.below(65);
+        config.large_limit = std::max(config.exact_limit, 32 + dice.below(1000));
+        config.chunk = 32 + dice.below(100);
+        config.clip = dice.below(3) != 0;
+        if (dice.below(3) == 0) {
+            config.depth_base = dice.uniform(0, 12);
+            config.depth_factor = 0;
+        }
+        T::expect_plain_tree(scene, config, " configuration " + std::to_string(i));
+    }
+}
+
+TYPED_TEST_P(LevelTest, RootMayBeALeaf) {
+    using T = TestFixture;
+    const auto scene = T::generated("soup");
+    BuildConfig config = T::busy();
+    config.leaf_limit = ~0U;
+    config.leaf_area = 0;
+    const BuildResult result = T::build(scene, config);
+    ASSERT_EQ(result.status, Status::done) << result.message;
+    ASSERT_EQ(result.tree.nodes.size(), 1U);
+    EXPECT_EQ(result.tree.references.size(), scene.triangles.size());
+    EXPECT_EQ(digest(result.tree), digest(plain_tree(scene, config)));
+}
+
+TYPED_TEST_P(LevelTest, ArraysOfTheTreeGrow) {
+    using T = TestFixture;
+    const auto scene = T::slivers();
+    const Tree plain = plain_tree(scene, T::lavish());
+    if (!T::Machine::kSlowly) {
+        ASSERT_GT(plain.references.size(), 10 * scene.triangles.size()) << "the scene is too easy";
+    }
+    T::expect_plain_tree(scene, T::lavish());
+}
+
+TYPED_TEST_P(LevelTest, LimitsOfTheTreesArraysAreKept) {
+    using T = TestFixture;
+    const auto scene = T::slivers();
+    BuildConfig config = T::lavish();
+    const Tree plain = plain_tree(scene, config);
+    // The root has a sibling that is not used.
+    const std::uint64_t nodes = plain.nodes.size() + 1;
+    const std::uint64_t references = plain.references.size();
+    const auto status = [&](std::uint64_t max_nodes, std::uint64_t max_references) {
+        config.max_nodes = max_nodes;
+        config.max_references = max_references;
+        const BuildResult result = T::build(scene, config);
+        if (result.status == Status::done) {
+            EXPECT_EQ(digest(result.tree), digest(plain));
+            EXPECT_EQ(result.message, "");
+        } else {
+            EXPECT_TRUE(result.tree.nodes.empty());
+            EXPECT_TRUE(result.milliseconds.empty());
+            const std::string limit = std::to_string(
+                result.status == Status::nodes_exhausted ? max_nodes : max_references);
+            EXPECT_NE(result.message.find("holds " + limit), std::string::npos) << result.message;
+        }
+        return result.status;
+    };
+    EXPECT_EQ(status(nodes, references), Status::done);
+    EXPECT_EQ(status(nodes - 1, references), Status::nodes_exhausted);
+    EXPECT_EQ(status(nodes, references - 1), Status::references_exhausted);
+    EXPECT_EQ(status(2, 0), Status::nodes_exhausted);
+    EXPECT_EQ(status(0, 1), Status::references_exhausted);
+}
+
+TYPED_TEST_P(LevelTest, TheHostPoolChangesNothingAndServesTheNextBuild) {
+    using T = TestFixture;
+    using allocators::ArrayPool;
+    const auto scene = T::generated("city");
+    const std::uint64_t wanted = digest(plain_tree(scene, T::busy()));
+    RunOptions options = T::once();
+    options.keep = ArrayPool::Keep::nothing;
+    const BuildResult without = T::build(scene, T::busy(), options);
+    EXPECT_EQ(digest(without.tree), wanted);
+    EXPECT_GE(without.pool_bytes, 2 * without.root_bytes);
+
+    ArrayPool pool(T::Machine::kPlace);
+    options.array_pool = &pool;
+    EXPECT_EQ(digest(T::build(scene, T::busy(), options).tree), wanted);
+    const ArrayPool::Statistics first = pool.statistics();
+    EXPECT_EQ(first.live_bytes, 0U);
+    EXPECT_GT(first.grown, 0U);
+    EXPECT_GE(first.peak_live_bytes, without.pool_bytes);
+    options.repeat = 3;
+    options.warm_up = 2;
+    const BuildResult again = T::build(scene, T::busy(), options);
+    EXPECT_EQ(digest(again.tree), wanted);
+    EXPECT_EQ(again.milliseconds.size(), 3U);
+    EXPECT_EQ(pool.statistics().live_bytes, 0U);
+    EXPECT_GT(pool.statistics().requests, 5 * (first.requests / 2));
+    EXPECT_EQ(pool.statistics().grown, first.grown);
+    EXPECT_EQ(again.pool_bytes, first.slab_bytes);
+}
+
+REGISTER_TYPED_TEST_SUITE_P(LevelTest, BuildsTheSingleKernelsTree, BuildsAwkwardScenes,
+                            RandomConfigurationsGiveTheSameTree, RootMayBeALeaf,
+                            ArraysOfTheTreeGrow, LimitsOfTheTreesArraysAreKept,
+                            TheHostPoolChangesNothingAndServesTheNextBuild);
+
+}  // namespace heapwood::kdtree::tests

@@ -1,0 +1,172 @@
+/// @file
+/// The canonical form and the digest: invariance under renumbering, rejection of malformed trees.
+#include "kdtree/tree/tree.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <numeric>
+#include <stdexcept>
+
+#include "tests/kdtree/dice.h"
+
+namespace heapwood::kdtree {
+namespace {
+
+constexpr Box kUnit{{0, 0, 0}, {1, 1, 1}};
+
+using Nodes = std::vector<Node>;
+using Numbers = std::vector<std::uint32_t>;
+
+bool equal(const Tree& a, const Tree& b) {
+    return a.references == b.references && std::ranges::equal(a.nodes, b.nodes, [](Node m, Node n) {
+               return m.payload == n.payload && m.tagged == n.tagged;
+           });
+}
+
+/// Seven nodes in canonical form: x = 0.5; left: y = 0.25; right: z = 0.75.
+Tree seven_nodes() {
+    return {{Node::inner(0, 0.5F, 1), Node::inner(1, 0.25F, 3), Node::inner(2, 0.75F, 5),
+             Node::leaf(0, 2), Node::leaf(2, 1), Node::leaf(3, 0), Node::leaf(3, 3)},
+            {0, 4, 1, 2, 3, 5},
+            kUnit};
+}
+
+/// The same tree as a builder may leave it: pairs moved, gaps, references shuffled.
+Tree scrambled(const Tree& tree, tests::Dice& dice) {
+    const std::size_t pairs = (tree.nodes.size() - 1) / 2;
+    std::vector<std::uint32_t> place(pairs * 2 + 3);
+    std::iota(place.begin(), place.end(), 0U);
+    std::shuffle(place.begin(), place.end(), dice);
+    // Pair p goes to nodes 2 * place[p] + 1 and + 2; what is not written stays rubbish.
+    Tree out{Nodes(2 * place.size() + 1, Node{0xDEADBEEF, 0xDEADBEEC}), {}, tree.bounds};
+    const auto moved = [&](std::uint32_t i) {
+        return i == 0 ? 0 : 2 * place[(i - 1) / 2] + 1 + (i - 1) % 2;
+    };
+    std::vector<std::uint32_t> order(tree.nodes.size());
+    std::iota(order.begin(), order.end(), 0U);
+    std::shuffle(order.begin(), order.end(), dice);
+    for (const std::uint32_t i : order) {
+        Node node = tree.nodes[i];
+        if (node.is_leaf()) {
+            out.references.resize(out.references.size() + dice.below(3), 0xFFFFFFFFU);
+            const auto first = out.references.size();
+            out.references.insert(out.references.end(), tree.references.data() + node.first(),
+                                  tree.references.data() + node.first() + node.count());
+            std::shuffle(out.references.begin() + static_cast<std::ptrdiff_t>(first),
+                         out.references.end(), dice);
+            node = Node::leaf(static_cast<std::uint32_t>(first), node.count());
+        } else {
+            node = Node::inner(node.axis(), node.split(), moved(node.child()));
+        }
+        out.nodes[moved(i)] = node;
+    }
+    return out;
+}
+
+/// A canonical tree of random shape.
+Tree random_tree(unsigned inner, tests::Dice& dice) {
+    Tree tree{{Node::leaf(0, 0)}, {}, kUnit};
+    std::vector<std::uint32_t> leaves{0};
+    for (unsigned i = 0; i < inner; ++i) {
+        const std::size_t pick = dice.below(leaves.size());
+        const auto child = static_cast<std::uint32_t>(tree.nodes.size());
+        tree.nodes[leaves[pick]] =
+            Node::inner(dice.below(3), static_cast<float>(dice.below(100)), child);
+        leaves[pick] = child;
+        leaves.push_back(child + 1);
+        tree.nodes.resize(tree.nodes.size() + 2);
+    }
+    for (const std::uint32_t leaf : leaves) {
+        const auto first = static_cast<std::uint32_t>(tree.references.size());
+        tree.nodes[leaf] = Node::leaf(first, dice.below(5));
+        for (unsigned i = 0; i < tree.nodes[leaf].count(); ++i) {
+            tree.references.push_back(dice.below(1000));
+        }
+    }
+    return canonical(tree.nodes, tree.references, tree.bounds);
+}
+
+TEST(Canonical, KeepsACanonicalTree) {
+    const Tree tree = seven_nodes();
+    EXPECT_TRUE(equal(canonical(tree.nodes, tree.references, tree.bounds), tree));
+}
+
+TEST(Canonical, SingleLeaf) {
+    const Tree tree = canonical({Node::leaf(1, 2)}, {9, 7, 3}, kUnit);
+    EXPECT_TRUE(equal(tree, {{Node::leaf(0, 2)}, {3, 7}, kUnit}));
+    EXPECT_EQ(tree.bounds.hi.x, 1.0F);
+}
+
+TEST(Canonical, ForgetsHowTheNodesWereNumbered) {
+    tests::Dice dice;
+    for (unsigned i = 0; i < 200; ++i) {
+        const Tree tree = i == 0 ? seven_nodes() : random_tree(dice.below(60), dice);
+        const Tree moved = scrambled(tree, dice);
+        const Tree again = canonical(moved.nodes, moved.references, moved.bounds);
+        ASSERT_TRUE(equal(again, tree));
+        ASSERT_EQ(digest(again), digest(tree));
+    }
+}
+
+TEST(Canonical, TakesADeepTreeWithoutRecursion) {
+    constexpr std::uint32_t kDepth = 1'000'000;
+    Nodes nodes(2 * kDepth + 1, Node::leaf(0, 0));
+    for (std::uint32_t i = 0; i < kDepth; ++i) {
+        // A chain that leaves by the left child on even levels, and by the right on odd ones.
+        const std::uint32_t at = i == 0 ? 0 : 2 * i - 1 + (i - 1) % 2;
+        nodes[at] = Node::inner(i % 3, 0.5F, 2 * i + 1);
+    }
+    EXPECT_EQ(canonical(nodes, {}, kUnit).nodes.size(), nodes.size());
+}
+
+TEST(Canonical, RejectsWhatIsNoTree) {
+    const Tree good = seven_nodes();
+    const auto with = [&](std::size_t i, Node node) {
+        Nodes nodes = good.nodes;
+        nodes[i] = node;
+        return nodes;
+    };
+    const auto make = [&](const Nodes& nodes) { return canonical(nodes, good.references, kUnit); };
+    EXPECT_THROW(make({}), std::runtime_error);
+    EXPECT_THROW(make(with(2, Node::inner(2, 0.75F, 7))), std::runtime_error) << "no such child";
+    EXPECT_THROW(make(with(2, Node::inner(2, 0.75F, 6))), std::runtime_error) << "half a pair";
+    EXPECT_THROW(make(with(2, Node::inner(2, 0.75F, Node::kLimit - 1))), std::runtime_error);
+    EXPECT_THROW(make(with(2, Node::inner(2, 0.75F, 3))), std::runtime_error) << "shared pair";
+    EXPECT_THROW(make(with(2, Node::inner(2, 0.75F, 4))), std::runtime_error) << "shared child";
+    EXPECT_THROW(make(with(2, Node::inner(2, 0.75F, 0))), std::runtime_error) << "the root";
+    EXPECT_THROW(make(with(2, Node::inner(2, 0.75F, 1))), std::runtime_error) << "a cycle";
+    EXPECT_THROW(make(with(6, Node::leaf(4, 3))), std::runtime_error) << "leaf beyond the end";
+    EXPECT_THROW(make(with(6, Node::leaf(0xFFFFFFFF, 3))), std::runtime_error) << "overflow";
+    EXPECT_THROW(make(with(5, Node::leaf(0, 6))), std::runtime_error) << "overlapping leaves";
+}
+
+TEST(Digest, IsFnv1aOfTheWords) {
+    // FNV-1a with 32-bit words: number of nodes 1, payload 0, tagged 4 << 2 | 3, references.
+    const Tree tree{{Node::leaf(0, 4)}, {1, 2, 3, 4}, kUnit};
+    std::uint64_t expected = 14695981039346656037U;
+    for (const std::uint64_t word : {1U, 0U, 19U, 1U, 2U, 3U, 4U}) {
+        expected = (expected ^ word) * 1099511628211U;
+    }
+    EXPECT_EQ(digest(tree), expected);
+}
+
+TEST(Digest, SeesEveryChange) {
+    const Tree good = seven_nodes();
+    for (std::size_t i = 0; i < good.nodes.size(); ++i) {
+        Tree bad = good;
+        bad.nodes[i].payload ^= 1;
+        EXPECT_NE(digest(bad), digest(good));
+        bad = good;
+        bad.nodes[i].tagged ^= 4;
+        EXPECT_NE(digest(bad), digest(good));
+    }
+    for (std::size_t i = 0; i < good.references.size(); ++i) {
+        Tree bad = good;
+        bad.references[i] ^= 1U << 31;
+        EXPECT_NE(digest(bad), digest(good));
+    }
+}
+
+}  // namespace
+}  // namespace heapwood::kdtree

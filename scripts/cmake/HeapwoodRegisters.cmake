@@ -8,8 +8,9 @@ function(heapwood_record_registers library)
     if(CMAKE_CUDA_COMPILER_ID STREQUAL "NVIDIA")
         target_compile_options(${library} PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:-Xptxas=-v>)
     endif()
-    set_target_properties(${library} PROPERTIES CUDA_COMPILER_LAUNCHER
-        "sh;${HEAPWOOD_REGISTERS_SCRIPT};record;${CMAKE_CUDA_COMPILER_LAUNCHER}")
+    # A list, so that there is no empty argument where there is no compiler cache.
+    set(launcher sh ${HEAPWOOD_REGISTERS_SCRIPT} record ${CMAKE_CUDA_COMPILER_LAUNCHER})
+    set_target_properties(${library} PROPERTIES CUDA_COMPILER_LAUNCHER "${launcher}")
 endfunction()
 
 # heapwood_register_table(TARGET LIBRARY)

@@ -43,13 +43,14 @@ struct Traits {
     bool one_heap = false;  ///< on a GPU: a process has one pool of this kind, which it never frees
 };
 
-/// A few words that a caller lends to the allocator, so that it need not look up in the pool what
-/// concerns this caller alone. Zero before the first call. On a GPU in shared memory, on a CPU
-/// anywhere; used by the threads of one thread block only, any number at once.
+/// Words that a caller lends to the allocator, so that the allocator need not look up in the pool
+/// what concerns this caller alone. The header of each allocator says what it keeps there. All
+/// words are 0 before the first call and after flush(). On a GPU they lie in shared memory, on a
+/// CPU anywhere; the threads of one thread block use them, any number of threads at once.
 struct CallerCache {
-    std::uint64_t open;
-    std::uint32_t spare;
-    std::uint64_t pages[14];
+    static constexpr std::uint32_t kWords = 16;
+
+    std::uint64_t words[kWords];
 };
 
 /// Who calls: hints for spreading the load, never needed for correctness.

@@ -120,7 +120,7 @@ public:
                 std::min(most, (std::uint64_t{1} << level.log2_slots) + 1), 1,
                 config.forms.superblocks ? Policy::kInSuperblock : 1));
         }
-        kept_levels_ = kinds_to_keep(
+        kept_levels_ = xmalloc::Kept::kinds_to_keep(
             xmalloc::kLevels, config.callers, pool_.list_bytes() / Policy::kKeptPart,
             [this](std::uint32_t level) { return std::uint64_t{1} << (smallest_shift_ + level); });
         ends_ = Buffer(config.place, queue_count() * sizeof(FifoEnds));

@@ -96,7 +96,7 @@ private:
                 .largest_request = task_.max_bytes,
                 .multiprocessors = stage_.multiprocessors(),
                 .callers = std::min(task_.callers, stage_.threads()),
-                .forms = task_.forms};
+                .choices = task_.choices};
     }
 
     Blocks blocks() const {

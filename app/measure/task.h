@@ -38,7 +38,7 @@ struct Task {
     std::uint32_t max_bytes = 16;
     std::uint64_t pool_bytes = 0;
     float threshold = 0;  ///< probability: a step acts if its die in [0, 1) is above
-    allocators::Forms forms = {};
+    allocators::Choices choices = {};
     std::uint64_t seed = 1;
     std::uint32_t iterations = 1;  ///< warm ones, after the cold one
     double budget_ms = 100;        ///< no further iteration begins after this time

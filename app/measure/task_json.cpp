@@ -2,7 +2,7 @@
 
 #include <array>
 
-#include "app/cli/forms.h"
+#include "app/backends/allocator_options.h"
 
 namespace heapwood::app {
 namespace {
@@ -32,7 +32,7 @@ Json task_json(const Task& task) {
             {"max_bytes", task.max_bytes},
             {"pool_bytes", task.pool_bytes},
             {"threshold", task.threshold},
-            {"forms", forms_json(task.forms)},
+            {"forms", choices_json(task.choices)},
             {"seed", task.seed},
             {"iterations", task.iterations},
             {"budget_ms", task.budget_ms}};
@@ -48,7 +48,7 @@ Task read_task(const Json& json) {
             .max_bytes = json.at("max_bytes"),
             .pool_bytes = json.at("pool_bytes"),
             .threshold = json.at("threshold"),
-            .forms = read_forms(json.at("forms")),
+            .choices = read_choices(json.at("forms")),
             .seed = json.at("seed"),
             .iterations = json.at("iterations"),
             .budget_ms = json.at("budget_ms")};

@@ -1,4 +1,5 @@
 #include "app/report/replay_printers.h"
+#include "app/backends/allocator_options.h"
 
 #include <algorithm>
 #include <functional>
@@ -6,7 +7,6 @@
 #include <optional>
 
 #include "app/base/text.h"
-#include "app/cli/forms.h"
 #include "app/report/json_parts.h"
 #include "app/report/sections.h"
 #include "app/report/table.h"
@@ -278,7 +278,7 @@ std::string as_json(const ReplayReport& report) {
     const BenchRun& run = report.turns.run;
     Json provenance = origin_json(report.turns.arguments, report.turns.machine);
     provenance.update({{"pool_bytes", report.pool_bytes},
-                       {"forms", forms_json(run.settings.forms)},
+                       {"forms", choices_json(run.settings.choices)},
                        {"repeat", run.repeat},
                        {"time_limit_s", run.time_limit},
                        {"date", report.turns.date}});

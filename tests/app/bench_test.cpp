@@ -222,18 +222,15 @@ TEST(Task, SurvivesJson) {
     t.min_bytes = 8;
     t.max_bytes = 12;
     t.threshold = 0.75F;
-    t.forms = {.presplit = allocators::Presplit::uniform,
-               .fallback = allocators::Fallback::cudamalloc,
-               .superblocks = false,
-               .page_bytes = 8192};
+    t.choices = {{"presplit", "uniform"},
+                 {"fallback", "cudamalloc"},
+                 {"superblocks", "off"},
+                 {"page_bytes", "8192"}};
     t.seed = ~std::uint64_t{0};
     const Task copy = read_task(nlohmann::ordered_json::parse(task_json(t).dump()));
     EXPECT_EQ(task_json(copy), task_json(t));
     EXPECT_EQ(copy.seed, t.seed);
-    EXPECT_EQ(copy.forms.presplit, t.forms.presplit);
-    EXPECT_EQ(copy.forms.fallback, t.forms.fallback);
-    EXPECT_EQ(copy.forms.superblocks, t.forms.superblocks);
-    EXPECT_EQ(copy.forms.page_bytes, t.forms.page_bytes);
+    EXPECT_EQ(copy.choices, t.choices);
     const TaskResult result{.outcome = TaskOutcome::out_of_pool,
                             .message = "why",
                             .counts = {1, 2, 3, 4},

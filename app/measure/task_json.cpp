@@ -1,26 +1,15 @@
 #include "app/measure/task_json.h"
 
+<<<<<<< HEAD
 #include <array>
 
 #include "app/backends/allocator_options.h"
+=======
+#include "app/cli/forms.h"
+>>>>>>> engine
 
 namespace heapwood::app {
-namespace {
-
 using Json = nlohmann::ordered_json;
-
-constexpr std::array kOutcomes{
-    TaskOutcome::done,    TaskOutcome::out_of_pool,   TaskOutcome::corrupt, TaskOutcome::hang,
-    TaskOutcome::skipped, TaskOutcome::out_of_memory, TaskOutcome::failed};
-
-TaskOutcome outcome_named(const std::string& text) {
-    for (const TaskOutcome outcome : kOutcomes) {
-        if (text == name(outcome)) return outcome;
-    }
-    return TaskOutcome::failed;
-}
-
-}  // namespace
 
 Json task_json(const Task& task) {
     return {{"procedure", static_cast<int>(task.procedure)},
@@ -70,7 +59,7 @@ Json task_result_json(const TaskResult& result) {
 
 TaskResult read_task_result(const Json& json) {
     const Json& counts = json.at("counts");
-    TaskResult result{.outcome = outcome_named(json.at("outcome")),
+    TaskResult result{.outcome = outcome_named(json.at("outcome").get<std::string>()),
                       .message = json.at("message"),
                       .counts = {.requests = counts.at(0),
                                  .frees = counts.at(1),

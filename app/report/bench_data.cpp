@@ -88,7 +88,7 @@ Json cell_json(const BenchReport& report, const BenchCell& cell) {
             {"outcome", name(r.outcome)},
             {"message", known(!r.message.empty(), r.message)},
             {"parameters", known(runs, parameters)},
-            {"counts", known(runs && r.outcome == TaskOutcome::done, counts)},
+            {"counts", known(runs && r.outcome == Outcome::done, counts)},
             {"metrics", metrics}};
 }
 

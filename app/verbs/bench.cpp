@@ -49,7 +49,7 @@ void add_registers(BenchReport& report) {
             if (!found) {
                 cell.result.message = "the compiler's figures are only in a program with CUDA";
             } else {
-                cell.result.outcome = TaskOutcome::done;
+                cell.result.outcome = Outcome::done;
                 const auto add = [&](const char* metric, const auto& kernel) {
                     if (kernel) {
                         cell.result.metrics[metric].value = {

@@ -18,7 +18,7 @@ struct SweepSettings {
     std::optional<std::uint64_t> pool_bytes;  ///< for all but AD, ACD and P, which have the papers'
     std::uint32_t largest_bytes = 8192;       ///< the largest request of a sweep over sizes
     std::optional<std::uint32_t> iterations;  ///< warm ones in a turn
-    allocators::Forms forms = {};
+    allocators::Choices choices = {};
     std::uint64_t seed = 1;
 };
 

@@ -74,7 +74,7 @@ public:
     public:
         HEAPWOOD_FN void* allocate(const Context& context, std::size_t bytes) const {
             if (context.cache != nullptr && fits(bytes)) {
-                const platform::AtomicRef<Open, Scope::block> open(context.cache->open);
+                const platform::AtomicRef<Open, Scope::block> open(context.cache->words[0]);
                 if (void* p = cut(open, units_of(bytes))) return p;
             }
             return allocate_slowly(context, bytes);
@@ -87,7 +87,7 @@ public:
         }
         /// Forgets the open superblock in the caller's cache; what has been cut from it stays.
         HEAPWOOD_FN void flush(const Context& context) const {
-            if (context.cache != nullptr) context.cache->open = 0;
+            if (context.cache != nullptr) context.cache->words[0] = 0;
         }
 
         /// Frees all that the calling warp has ever been given. Called by one lane, after all
@@ -140,7 +140,7 @@ public:
             }
             const std::uint32_t units = units_of(bytes);
             if (context.cache != nullptr) {
-                return cut_fresh(platform::AtomicRef<Open, Scope::block>(context.cache->open),
+                return cut_fresh(platform::AtomicRef<Open, Scope::block>(context.cache->words[0]),
                                  context, units);
             }
             // Warps without a heap share words in the table's other half.

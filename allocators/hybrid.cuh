@@ -135,18 +135,18 @@ public:
         HEAPWOOD_INLINE bool has_cache(const Context& context) const {
             return context.cache != nullptr && context.warp < cached_callers_;
         }
-        HEAPWOOD_INLINE static platform::AtomicRef<std::uint32_t, Scope::block> spare_word(
+        HEAPWOOD_INLINE static platform::AtomicRef<std::uint64_t, Scope::block> spare_word(
             const Context& context) {
-            return platform::AtomicRef<std::uint32_t, Scope::block>(context.cache->spare);
+            return platform::AtomicRef<std::uint64_t, Scope::block>(context.cache->words[1]);
         }
         /// The caller's spare block, plus 1; 0: it has none.
         HEAPWOOD_INLINE static std::uint32_t take_spare(const Context& context) {
-            return spare_word(context).exchange_acq_rel(0);
+            return static_cast<std::uint32_t>(spare_word(context).exchange_acq_rel(0));
         }
 
         HEAPWOOD_INLINE static platform::AtomicRef<Open, Scope::block> cached_word(
             const Context& context) {
-            return platform::AtomicRef<Open, Scope::block>(context.cache->open);
+            return platform::AtomicRef<Open, Scope::block>(context.cache->words[0]);
         }
         HEAPWOOD_INLINE static std::uint32_t units_of(std::size_t bytes) {
             return static_cast<std::uint32_t>((bytes + kUnit - 1) >> kUnitShift);
@@ -269,8 +269,8 @@ public:
         HEAPWOOD_FN void keep(const Context& context, std::uint32_t block) const {
             live(block).store_relaxed(0);
             if (has_cache(context)) {
-                std::uint32_t none = 0;
-                if (spare_word(context).cas_acq_rel(none, block + 1)) return;
+                std::uint64_t none = 0;
+                if (spare_word(context).cas_acq_rel(none, block + 1ULL)) return;
             }
             to_list(context, address(block));
         }

@@ -110,7 +110,7 @@ public:
         r.start = place >> 13;
         // The cache's word if there is one: in shared memory, where reading it costs no round trip.
         const bool cached = context.cache != nullptr;
-        const Hint hint{cached ? &context.cache->open : hints_ + (context.warp & hint_mask_),
+        const Hint hint{cached ? &context.cache->words[0] : hints_ + (context.warp & hint_mask_),
                         cached};
         r.hinted = first_look(hint, r.level, place);
         r.towards = r.hinted;

@@ -36,6 +36,9 @@ namespace heapwood::allocators::xmalloc {
 /// Sizes of basic blocks, each twice the one before.
 inline constexpr std::uint32_t kLevels = 5;
 
+/// The blocks that a caller keeps, all words of its cache that are in use.
+using Kept = KeptBlocks<kLevels, 2>;
+
 /// What is common to the queues of a level.
 struct Level {
     std::uint32_t log2_slots;     ///< of each
@@ -53,7 +56,7 @@ public:
         if (bytes - 1 < largest_) {
             const std::uint32_t level = level_of(static_cast<std::uint32_t>(bytes));
             if (keeps(context, level)) {
-                const std::uint32_t kept = KeptBlocks(*context.cache).take(level);
+                const std::uint32_t kept = Kept(*context.cache).take(level);
                 if (kept != 0) return address(kept);
             }
             return allocate_block(context, level);
@@ -64,20 +67,16 @@ public:
         if (p == nullptr) return;
         if (bytes <= largest_) {
             const std::uint32_t level = level_of(static_cast<std::uint32_t>(bytes));
-            if (keeps(context, level) && KeptBlocks(*context.cache).keep(level, number_of(p))) {
-                return;
-            }
+            if (keeps(context, level) && Kept(*context.cache).keep(level, number_of(p))) return;
         }
         free(context, p, bytes);
     }
     /// Returns the blocks that the caller keeps.
     HEAPWOOD_FN void flush(const Context& context) const {
-        for (std::uint32_t level = 0; keeps(context, level); ++level) {
-            const KeptBlocks blocks(*context.cache);
-            while (const std::uint32_t kept = blocks.take(level)) {
-                free(context, address(kept), std::size_t{1} << (smallest_shift_ + level));
-            }
-        }
+        if (context.cache == nullptr) return;
+        Kept(*context.cache).empty([&](std::uint32_t level, std::uint32_t kept) {
+            free(context, address(kept), std::size_t{1} << (smallest_shift_ + level));
+        });
     }
     HEAPWOOD_FN std::uint64_t granted_bytes(const void* p, std::size_t bytes) const {
         return bytes > largest_ ? pool_.granted_bytes(p, bytes)

@@ -77,7 +77,7 @@ void add_sizes(CLI::App& verb, BenchOptions& o) {
             "left out")
         ->default_str("8KiB")
         ->type_name("SIZE");
-    add_forms(verb, o.forms);
+    add_choices(verb, o.choices);
 }
 
 /// How many warps call in AD, ACD and P.
@@ -152,7 +152,7 @@ void add_replay(CLI::App& verb, ReplayOptions& o) {
             "machine's memory")
         ->default_str(PoolSize().text())
         ->type_name("SIZE");
-    add_forms(verb, o.forms);
+    add_choices(verb, o.choices);
     verb.add_option("--repeat", o.repeat,
                     "Turns of an allocator: a fresh pool, a replay that is not shown, one that is, "
                     "and one that is counted and checked in full")

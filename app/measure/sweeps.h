@@ -19,7 +19,7 @@ struct SweepSettings {
     std::optional<std::uint64_t> pool_bytes;  ///< of the tests of 2021; others have the papers'
     std::uint32_t largest_bytes = 8192;       ///< the largest request of a sweep over sizes
     std::optional<std::uint32_t> iterations;  ///< warm ones in a turn
-    allocators::Forms forms = {};
+    allocators::Choices choices = {};
     std::uint64_t seed = 1;
 };
 

@@ -100,7 +100,7 @@ private:
                 .largest_request = task_.max_bytes,
                 .multiprocessors = stage_.multiprocessors(),
                 .callers = std::min(task_.callers, stage_.threads()),
-                .forms = task_.forms};
+                .choices = task_.choices};
     }
 
     Blocks blocks() const {
@@ -368,26 +368,6 @@ private:
 };
 
 }  // namespace
-
-const char* name(TaskOutcome outcome) {
-    switch (outcome) {
-        case TaskOutcome::done:
-            return "done";
-        case TaskOutcome::out_of_pool:
-            return "out_of_pool";
-        case TaskOutcome::corrupt:
-            return "corrupt";
-        case TaskOutcome::hang:
-            return "hang";
-        case TaskOutcome::skipped:
-            return "skipped";
-        case TaskOutcome::out_of_memory:
-            return "out_of_memory";
-        case TaskOutcome::failed:
-            return "failed";
-    }
-    return "failed";
-}
 
 TaskResult perform(WorkloadStage& stage, MakePool make, bool frees, const Task& task,
                    unsigned threads) {

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "app/backends/allocator_options.h"
 #include "app/base/text.h"
 #include "app/base/version.h"
-#include "app/cli/forms.h"
 #include "app/report/bench_printers.h"
 #include "app/report/json_parts.h"
 
@@ -27,7 +27,7 @@ Json provenance(const BenchReport& report) {
     json.update({{"setting", s.quick ? "quick" : "default"},
                  {"pool_bytes", s.pool_bytes.value_or(default_bench_pool(s))},
                  {"largest_bytes", s.largest_bytes},
-                 {"forms", forms_json(s.forms)},
+                 {"forms", choices_json(s.choices)},
                  {"repeat", report.run.repeat},
                  {"iterations", warm_iterations(s)},
                  {"time_limit_s", report.run.time_limit},
@@ -91,7 +91,7 @@ Json cell_json(const BenchReport& report, const BenchCell& cell) {
             {"outcome", name(r.outcome)},
             {"message", known(!r.message.empty(), r.message)},
             {"parameters", known(runs, parameters)},
-            {"counts", known(runs && r.outcome == TaskOutcome::done, counts)},
+            {"counts", known(runs && r.outcome == Outcome::done, counts)},
             {"metrics", metrics}};
 }
 

@@ -1,12 +1,6 @@
 #include "app/measure/task_json.h"
 
-<<<<<<< HEAD
-#include <array>
-
 #include "app/backends/allocator_options.h"
-=======
-#include "app/cli/forms.h"
->>>>>>> engine
 
 namespace heapwood::app {
 using Json = nlohmann::ordered_json;

@@ -1,19 +1,17 @@
 #include "app/measure/task_json.h"
 
-<<<<<<< HEAD
-#include <array>
-
 #include "app/backends/allocator_options.h"
-=======
-#include "app/cli/forms.h"
->>>>>>> engine
 
 namespace heapwood::app {
+
 using Json = nlohmann::ordered_json;
 
 Json task_json(const Task& task) {
     return {{"procedure", static_cast<int>(task.procedure)},
             {"by_warp", task.by_warp},
+            {"lanes", task.lanes},
+            {"held_blocks", task.held_blocks},
+            {"held_bytes", task.held_bytes},
             {"callers", task.callers},
             {"requests", task.requests},
             {"rounds", task.rounds},
@@ -30,11 +28,14 @@ Json task_json(const Task& task) {
 Task read_task(const Json& json) {
     return {.procedure = static_cast<Procedure>(json.at("procedure").get<int>()),
             .by_warp = json.at("by_warp"),
+            .lanes = json.at("lanes"),
             .callers = json.at("callers"),
             .requests = json.at("requests"),
             .rounds = json.at("rounds"),
             .min_bytes = json.at("min_bytes"),
             .max_bytes = json.at("max_bytes"),
+            .held_blocks = json.at("held_blocks"),
+            .held_bytes = json.at("held_bytes"),
             .pool_bytes = json.at("pool_bytes"),
             .threshold = json.at("threshold"),
             .choices = read_choices(json.at("forms")),

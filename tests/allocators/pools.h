@@ -147,10 +147,9 @@ struct CalledRef {
     HEAPWOOD_NOINLINE void* allocate(const allocators::Context& context, std::size_t bytes) const {
         return inner.allocate(context, bytes);
     }
-    HEAPWOOD_NOINLINE bool allocate_pair(const allocators::Context& context,
-                                         const std::size_t (&bytes)[2], void* (&blocks)[2]) const
-        requires allocators::AllocatesPairs<Inner>
-    {
+    HEAPWOOD_NOINLINE bool allocate_pair(
+        const allocators::Context& context, const std::size_t (&bytes)[2],
+        void* (&blocks)[2]) const requires allocators::AllocatesPairs<Inner> {
         return inner.allocate_pair(context, bytes, blocks);
     }
     HEAPWOOD_NOINLINE void deallocate(const allocators::Context& context, void* p,

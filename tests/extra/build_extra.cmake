@@ -2,7 +2,8 @@
 # `list`, `build`, and the conformance suite. Run by ctest: cmake -D... -P build_extra.cmake
 #
 # SOURCE_DIR, WORK_DIR, GENERATOR, BUILD_TYPE, FETCHED (where libraries were fetched to),
-# CXX_COMPILER, CCACHE and WERROR (as in this build); CUDA (ON or OFF), CUDA_COMPILER, CUDA_ARCHITECTURES (with commas).
+# CXX_COMPILER, CCACHE and WERROR (as in this build); CUDA (ON or OFF), CUDA_COMPILER,
+# CUDA_ARCHITECTURES (with commas).
 function(run status)
     execute_process(COMMAND ${ARGN} RESULT_VARIABLE ended OUTPUT_VARIABLE output
         ERROR_VARIABLE errors)

@@ -10,7 +10,7 @@
 ///
 /// **Against the original:**
 /// - Superblocks and large requests came from CUDA's malloc. Here they are runs of a circular list
-///   (circular/core.cuh) whose granule is a superblock, so that the pool is all there is.
+///   (circular/ring.cuh) whose granule is a superblock, so that the pool is all there is.
 /// - A heap was an object of the program's, made and ended by the warp. Here it is found by the
 ///   warp's number, its open superblock in the caller's cache if there is one, which on a GPU is
 ///   shared memory. The list has a link for every superblock, beside the pool, instead of arrays of

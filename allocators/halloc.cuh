@@ -7,7 +7,7 @@
 /// are not. Requests go to a head slab of their class: they draw a number from the counter, which
 /// is hashed to the piece at which the search in the bitmap begins. A head that is too full is
 /// replaced by an empty slab, else by one that is roomy, or sparse, or by whatever is left. A slab
-/// all of whose pieces are free returns to the circular list (circular/core.cuh) from which slabs
+/// all of whose pieces are free returns to the circular list (circular/ring.cuh) from which slabs
 /// are taken and which answers larger requests: the whole pool is one pool. halloc/slabs.cuh
 /// has the algorithm, and why it is sound.
 ///

@@ -2,7 +2,7 @@
 /// Hybrid: blocks for small requests in front of a circular list, Heapwood's own allocator.
 ///
 /// Vinkler & Havran 2015 name a hybrid as future work: small requests and large ones want different
-/// allocators. Here the pool is a circular list (circular/core.cuh) whose granule is a block of up
+/// allocators. Here the pool is a circular list (circular/ring.cuh) whose granule is a block of up
 /// to 32 KiB. A request of at most half a block is cut from an open block, front to
 /// back; a larger one is a run of blocks from the list. A block counts its pieces, and returns to
 /// the list when it is closed and the last of its pieces has been freed.

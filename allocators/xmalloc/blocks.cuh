@@ -5,7 +5,7 @@
 /// **Who owns what.** A basic block is a block of the circular list, allocated there as long as it
 /// is a basic block, and belongs to the thread that has it: the user's, from allocate() to
 /// deallocate(), or in a queue to nobody, until one thread takes it out. So the list's argument
-/// (circular/core.cuh) and the queue's (fifo.cuh) are all that is needed: what was done to a block
+/// (circular/ring.cuh) and the queue's (fifo.cuh) are all that is needed: what was done to a block
 /// before it was freed reaches its next owner through the slot of the queue, or through the list.
 ///
 /// **Progress.** An empty queue is filled by one at a time of those who find it so, under a lock

@@ -13,10 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "allocators/cfmalloc.cuh"
-#include "allocators/cfmmalloc.cuh"
-#include "allocators/cmalloc.cuh"
-#include "allocators/cmmalloc.cuh"
+#include "allocators/circular.cuh"
 #include "tests/explorer/circular_scenarios.h"
 #include "tests/explorer/explorer.h"
 #include "tests/explorer/faults.h"

@@ -6,7 +6,7 @@
 
 #include <vector>
 
-#include "allocators/cmalloc.cuh"
+#include "allocators/circular.cuh"
 #include "allocators/cudamalloc.cuh"
 
 namespace heapwood::allocators {

@@ -20,7 +20,7 @@
 #include <utility>
 #include <vector>
 
-#include "allocators/cmalloc.cuh"
+#include "allocators/circular.cuh"
 #include "allocators/hybrid.cuh"
 #include "allocators/measure/limiting.cuh"
 #include "allocators/measure/tracing.cuh"

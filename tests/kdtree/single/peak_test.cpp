@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "allocators/atomicmalloc.cuh"
-#include "allocators/cmalloc.cuh"
+#include "allocators/circular.cuh"
 #include "allocators/cudamalloc.cuh"
 #include "allocators/hybrid.cuh"
 #include "kdtree/single/build_driver.h"

@@ -70,6 +70,7 @@
 #include <cstdint>
 
 #include "allocators/allocator.cuh"
+#include "allocators/buddy/hint.cuh"
 #include "allocators/buddy/tree.cuh"
 #include "allocators/platform/atomic.cuh"
 #include "allocators/platform/bits.cuh"
@@ -110,8 +111,8 @@ public:
         r.start = place >> 13;
         // The cache's word if there is one: in shared memory, where reading it costs no round trip.
         const bool cached = context.cache != nullptr;
-        const Hint hint{cached ? &context.cache->words[0] : hints_ + (context.warp & hint_mask_),
-                        cached};
+        const Hint hint(cached ? &context.cache->words[0] : hints_ + (context.warp & hint_mask_),
+                        cached);
         r.hinted = first_look(hint, r.level, place);
         r.towards = r.hinted;
         if (char* p = take(r, r.level, r.hinted, hint)) return p;
@@ -138,12 +139,6 @@ public:
 
 private:
     friend class BasicBuddy<Policy>;
-
-    /// Where a caller keeps its hint.
-    struct Hint {
-        std::uint64_t* word;
-        bool cached;  ///< in its cache, which only the threads of one block use
-    };
 
     /// What is wanted, and what a search for it has met.
     struct Request {
@@ -186,29 +181,11 @@ private:
         return tree_.first(level) + words - 1 - part(words < most ? words : most);
     }
 
-    /// As home, or where a hint says that the last request of this level was served. Hints are two
-    /// nodes, those of levels 0 and 1, or 0: none.
+    /// As home, or where a hint says that the last request of this level was served.
     HEAPWOOD_INLINE Node first_look(const Hint& hint, std::uint32_t level,
                                     std::uint32_t place) const {
-        if (level < 2) {
-            const std::uint64_t both = platform::AtomicRef(*hint.word).load_relaxed();
-            if (const auto last = static_cast<Node>(both >> 32 * level); last != 0) return last;
-        }
-        return home(level, place);
-    }
-    HEAPWOOD_INLINE static void remember(const Hint& hint, std::uint32_t level, Node at) {
-        if (level >= 2) return;
-        // Two callers may overwrite each other's: it is a hint.
-        const std::uint64_t both = platform::AtomicRef(*hint.word).load_relaxed();
-        const std::uint64_t other = level == 0 ? both >> 32 << 32 : both & 0xffffffffU;
-        const std::uint64_t now = std::uint64_t{at} << 32 * level | other;
-        if (hint.cached) {
-            // Not a store, for which compute-sanitizer would see a race of the warp's lanes.
-            platform::AtomicRef<std::uint64_t, platform::Scope::block>(*hint.word)
-                .exchange_acquire(now);
-        } else {
-            platform::AtomicRef(*hint.word).store_relaxed(now);
-        }
+        const Node last = hint.look(level);
+        return last != 0 ? last : home(level, place);
     }
 
     /// The unit from which to begin in a word of that level: above the level wanted, the one that
@@ -250,7 +227,7 @@ private:
         }
         if (level > r.level) end_move();
         if (!won) return nullptr;
-        if (at != r.hinted) remember(hint, r.level, at);
+        if (at != r.hinted) hint.remember(r.level, at);
         const std::uint64_t all = std::uint64_t{at - tree_.first(r.level)} * kUnits + unit;
         return pool_ + (all << Tree::unit_shift(r.level));
     }

@@ -1,6 +1,6 @@
 /// @file
 /// The host object of the circular allocators: owns the pool, its table of header words and the
-/// hints, splits the pool before use and walks it afterwards. core.cuh has the algorithm.
+/// hints, splits the pool before use and walks it afterwards. ring.cuh has the algorithm.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +20,7 @@
 
 namespace heapwood::allocators::circular {
 
-/// A circular allocator; core.cuh says what a Policy is.
+/// A circular allocator; policy.cuh says what a Policy is.
 template <class Policy>
 class CircularMalloc {
 public:

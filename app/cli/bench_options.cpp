@@ -64,7 +64,7 @@ void add_sizes(CLI::App& verb, BenchOptions& o) {
             [&o](const std::string& text) {
                 o.pool_bytes = bytes("--pool", text, 1, std::uint64_t{1} << 46);
             },
-            "Bytes of the pool in the tests of 2021; those of 2015 have their own")
+            "Bytes of the pool in the tests of 2021; older tests have the papers'")
         ->default_str("2GiB, CPU: 256MiB")
         ->type_name("SIZE");
     verb.add_option_function<std::string>(
@@ -80,6 +80,23 @@ void add_sizes(CLI::App& verb, BenchOptions& o) {
     add_choices(verb, o.choices);
 }
 
+/// How many warps call in AD, ACD and P.
+void add_blocks(CLI::App& verb, std::optional<std::uint32_t>& blocks) {
+    verb.add_option_function<std::string>(
+            "--blocks",
+            [&blocks](const std::string& text) {
+                blocks.reset();
+                if (text == "fill") return;
+                const std::string problem = whole(1, 1000000)(text);
+                if (!problem.empty()) throw CLI::ValidationError("--blocks", problem + ", or fill");
+                blocks = static_cast<std::uint32_t>(std::stoul(text));
+            },
+            "Blocks of 8 warps in ad, acd and p; fill: 8 a multiprocessor, as the papers' 120 were "
+            "on their GPU")
+        ->default_str("120")
+        ->type_name("N|fill");
+}
+
 }  // namespace
 
 void add_bench(CLI::App& verb, BenchOptions& o) {
@@ -93,6 +110,7 @@ void add_bench(CLI::App& verb, BenchOptions& o) {
     add_sizes(verb, o);
     verb.add_flag("--quick", o.quick,
                   "Few and small requests, for trying out: every test in a moment");
+    add_blocks(verb, o.blocks);
     const auto count = [&verb](const char* name, std::optional<unsigned>& value, const char* what,
                                const char* standard) {
         verb.add_option(name, value, what)

@@ -80,6 +80,7 @@ struct BenchOptions {
     std::uint32_t largest_bytes = 8192;
     allocators::Choices choices;  ///< of the values of allocators' options
     bool quick = false;
+    std::optional<std::uint32_t> blocks = 120;  ///< of AD, ACD, P; none: eight a multiprocessor
     std::optional<unsigned> repeat;
     std::optional<unsigned> iterations;
     std::optional<float> time_limit;  ///< seconds

@@ -1,30 +1,17 @@
 #include "app/measure/task_json.h"
 
-#include <array>
-
 #include "app/backends/allocator_options.h"
 
 namespace heapwood::app {
-namespace {
 
 using Json = nlohmann::ordered_json;
-
-constexpr std::array kOutcomes{
-    TaskOutcome::done,    TaskOutcome::out_of_pool,   TaskOutcome::corrupt, TaskOutcome::hang,
-    TaskOutcome::skipped, TaskOutcome::out_of_memory, TaskOutcome::failed};
-
-TaskOutcome outcome_named(const std::string& text) {
-    for (const TaskOutcome outcome : kOutcomes) {
-        if (text == name(outcome)) return outcome;
-    }
-    return TaskOutcome::failed;
-}
-
-}  // namespace
 
 Json task_json(const Task& task) {
     return {{"procedure", static_cast<int>(task.procedure)},
             {"by_warp", task.by_warp},
+            {"lanes", task.lanes},
+            {"held_blocks", task.held_blocks},
+            {"held_bytes", task.held_bytes},
             {"callers", task.callers},
             {"requests", task.requests},
             {"rounds", task.rounds},
@@ -41,11 +28,14 @@ Json task_json(const Task& task) {
 Task read_task(const Json& json) {
     return {.procedure = static_cast<Procedure>(json.at("procedure").get<int>()),
             .by_warp = json.at("by_warp"),
+            .lanes = json.at("lanes"),
             .callers = json.at("callers"),
             .requests = json.at("requests"),
             .rounds = json.at("rounds"),
             .min_bytes = json.at("min_bytes"),
             .max_bytes = json.at("max_bytes"),
+            .held_blocks = json.at("held_blocks"),
+            .held_bytes = json.at("held_bytes"),
             .pool_bytes = json.at("pool_bytes"),
             .threshold = json.at("threshold"),
             .choices = read_choices(json.at("forms")),
@@ -70,7 +60,7 @@ Json task_result_json(const TaskResult& result) {
 
 TaskResult read_task_result(const Json& json) {
     const Json& counts = json.at("counts");
-    TaskResult result{.outcome = outcome_named(json.at("outcome")),
+    TaskResult result{.outcome = outcome_named(json.at("outcome").get<std::string>()),
                       .message = json.at("message"),
                       .counts = {.requests = counts.at(0),
                                  .frees = counts.at(1),

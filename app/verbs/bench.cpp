@@ -49,7 +49,7 @@ void add_registers(BenchReport& report) {
             if (!found) {
                 cell.result.message = "the compiler's figures are only in a program with CUDA";
             } else {
-                cell.result.outcome = TaskOutcome::done;
+                cell.result.outcome = Outcome::done;
                 const auto add = [&](const char* metric, const auto& kernel) {
                     if (kernel) {
                         cell.result.metrics[metric].value = {
@@ -72,6 +72,7 @@ BenchReport prepared(const BenchOptions& options, const std::vector<const Backen
     report.machine = choose_machine(options.device);
     report.run = {.settings = {.gpu = report.machine.gpu,
                                .quick = options.quick,
+                               .blocks = options.blocks.value_or(8 * report.machine.units),
                                .pool_bytes = options.pool_bytes,
                                .largest_bytes = options.largest_bytes,
                                .iterations = options.iterations,

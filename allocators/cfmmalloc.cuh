@@ -1,5 +1,0 @@
-/// @file
-/// See circular.cuh.
-#pragma once
-
-#include "allocators/circular.cuh"

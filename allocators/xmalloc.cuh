@@ -178,7 +178,7 @@ private:
         .help =
             "xmalloc takes blocks sixteen at a time (on: as published 2010) or one by one "
             "(off: 2013)"};
-    static constexpr Option kOptions[]{kFallback, kSuperblocks};
+    static constexpr Option kOptions[2]{kFallback, kSuperblocks};
     /// Smallest blocks that a pool has.
     static constexpr std::uint64_t kFewestBlocks = 8192;
     /// At most one in so many bytes of the pool waits in queues.

@@ -9,7 +9,7 @@
 /// replaced by an empty slab, else by one that is roomy, or sparse, or by whatever is left. A slab
 /// all of whose pieces are free returns to the circular list (circular/ring.cuh) from which slabs
 /// are taken and which answers larger requests: the whole pool is one pool. halloc/slabs.cuh and
-/// halloc/core.cuh have the algorithm, and why it is sound.
+/// halloc/heads.cuh have the algorithm, and why it is sound.
 ///
 /// **Parameters**, as published: slabs of 4 MiB; a head is busy, and replaced, with 83.5 % of its
 /// pieces in use; roomy is up to 60 %, sparse up to 2 %; hash counter * 11 + try * 64; at most 32
@@ -58,7 +58,7 @@
 #include "allocators/allocator.cuh"
 #include "allocators/circular/policy.cuh"
 #include "allocators/halloc/classes.cuh"
-#include "allocators/halloc/core.cuh"
+#include "allocators/halloc/heads.cuh"
 #include "allocators/memory/buffer.h"
 #include "allocators/parts/fallback.cuh"
 #include "allocators/platform/crowd.cuh"
@@ -137,7 +137,7 @@ public:
         const std::uint64_t slabs = pool_.list_bytes() >> slab_shift_;
         heads_each_ = std::bit_floor(static_cast<std::uint32_t>(
             std::clamp<std::uint64_t>(slabs / Policy::kSlabsPerHead, 1,
-                                      std::min(config.multiprocessors, Policy::kMostHeads))));
+                                      std::clamp(config.multiprocessors, 1U, Policy::kMostHeads))));
         cell_count_ = std::max(static_cast<std::uint32_t>(slabs), 1U);
         states_ = Buffer(config.place, cell_count_ * sizeof(std::uint32_t));
         heads_ = Buffer(config.place, std::uint64_t{halloc::kClasses} * heads_each_ * sizeof(Head));

@@ -45,7 +45,7 @@
 
 #include "allocators/allocator.cuh"
 #include "allocators/halloc/classes.cuh"
-#include "allocators/halloc/head.cuh"
+#include "allocators/halloc/words.cuh"
 #include "allocators/parts/fallback.cuh"
 #include "allocators/platform/atomic.cuh"
 #include "allocators/platform/bits.cuh"

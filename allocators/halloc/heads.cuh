@@ -21,8 +21,8 @@
 
 #include "allocators/allocator.cuh"
 #include "allocators/halloc/classes.cuh"
-#include "allocators/halloc/head.cuh"
 #include "allocators/halloc/slabs.cuh"
+#include "allocators/halloc/words.cuh"
 #include "allocators/parts/apart.cuh"
 #include "allocators/platform/atomic.cuh"
 #include "allocators/platform/lanes.cuh"

@@ -46,7 +46,7 @@ public:
             std::min<std::uint64_t>(config.callers, blocks / kBlocksPerCachedCaller));
         shared_count_ = std::bit_floor(static_cast<std::uint32_t>(
             std::clamp<std::uint64_t>(config.callers, 1, std::max<std::uint64_t>(blocks / 8, 1))));
-        shared_ = Buffer(config.place, shared_count_ * hybrid::kSharedStride * sizeof(Open));
+        shared_ = Buffer(config.place, (shared_count_ + 1) * hybrid::kSharedStride * sizeof(Open));
         live_.zero();
         shared_.zero();
     }

@@ -17,9 +17,11 @@
 /// takes a piece acquires it: in the scope of the thread block if it is in a cache, so that a GPU
 /// need not give up its L1 cache for it.
 ///
-/// **Progress.** Nobody waits. A lost compare-and-swap on an open word means that another has taken
-/// a piece or opened a block. When the list has no block left, the shared open blocks none of whose
-/// pieces is in use are closed, the caller's spare one is returned, and the request is tried again.
+/// **Progress.** A lost compare-and-swap on an open word means that another has taken a piece or
+/// opened a block. When the list has no block left, the open blocks of the caller and those that
+/// all share are closed if none of their pieces is in use, the caller's spare one is returned, and
+/// the request is tried again. If that yields nothing while others are about to open a block, the
+/// request looks for that block a limited number of times before it is refused.
 #pragma once
 
 #include <cstddef>
@@ -30,6 +32,7 @@
 #include "allocators/hybrid/words.cuh"
 #include "allocators/platform/atomic.cuh"
 #include "allocators/platform/bits.cuh"
+#include "allocators/platform/warp.cuh"
 
 namespace heapwood::allocators {
 class Hybrid;
@@ -97,7 +100,7 @@ public:
                               : platform::round_up<std::uint64_t>(bytes, kUnit);
     }
     HEAPWOOD_FN void flush(const Context& context) const {
-        if (!has_cache(context)) return;
+        if (context.cache == nullptr) return;
         const Open open = cached_word(context).exchange_acq_rel(0);
         if (open != 0) close(context, open);
         const std::uint32_t spare = take_spare(context);
@@ -107,11 +110,18 @@ public:
 private:
     friend class allocators::Hybrid;
 
+    /// How many times a request looks for a block that others may be about to open.
+    static constexpr std::uint32_t kPatience = 64;
+
     HEAPWOOD_INLINE platform::AtomicRef<Live> live(std::uint32_t block) const {
         return platform::AtomicRef<Live>(live_[block]);
     }
     HEAPWOOD_INLINE platform::AtomicRef<Open> shared_word(std::uint32_t i) const {
         return platform::AtomicRef<Open>(shared_[i * kSharedStride]);
+    }
+    /// Requests that are about to take and open a block; behind the shared words.
+    HEAPWOOD_INLINE platform::AtomicRef<Open> opening() const {
+        return shared_word(shared_mask_ + 1);
     }
     HEAPWOOD_INLINE std::uint32_t block_of(const void* p) const {
         return static_cast<std::uint32_t>(
@@ -212,11 +222,20 @@ private:
     template <Scope kScope>
     HEAPWOOD_NOINLINE char* cut_fresh(platform::AtomicRef<Open, kScope> word, Context context,
                                       std::uint32_t units, std::uint32_t pieces = 1) const {
+        opening().count_relaxed(1);
         const std::uint32_t fresh = own_block(context);
-        if (fresh == 0) return nullptr;
+        char* p = fresh == 0 ? nullptr : open(word, context, fresh, units, pieces);
+        // Release: the word, to a request that has found no block.
+        opening().sub_release(1);
+        return fresh == 0 ? cut_last(word, context, units, pieces) : p;
+    }
+    /// Cuts pieces from the own block, which it leaves in the word, or from one that another has
+    /// opened meanwhile.
+    template <Scope kScope>
+    HEAPWOOD_FN char* open(platform::AtomicRef<Open, kScope> word, const Context& context,
+                           std::uint32_t fresh, std::uint32_t units, std::uint32_t pieces) const {
         live(fresh - 1).store_relaxed(kOpen);
         for (;;) {
-            // Somebody else may have opened one meanwhile.
             if (char* p = cut(word, units, pieces)) {
                 keep(context, fresh - 1);
                 return p;
@@ -229,6 +248,21 @@ private:
                 return address(fresh - 1);
             }
         }
+    }
+    /// When the list has no block: others may have taken the last ones, and be about to open them,
+    /// or to return them.
+    template <Scope kScope>
+    HEAPWOOD_FN char* cut_last(platform::AtomicRef<Open, kScope> word, const Context& context,
+                               std::uint32_t units, std::uint32_t pieces) const {
+        for (std::uint32_t attempt = 0; attempt < kPatience; ++attempt) {
+            // Acquire: the words of all that have opened a block before.
+            const bool alone = opening().load_acquire() == 0;
+            if (char* p = cut(word, units, pieces)) return p;
+            if (alone) break;
+            platform::back_off(attempt);
+        }
+        const std::uint32_t fresh = own_block(context);
+        return fresh == 0 ? nullptr : open(word, context, fresh, units, pieces);
     }
 
     /// A block for the caller alone, plus 1; 0: there is none.
@@ -272,24 +306,32 @@ private:
     HEAPWOOD_NOINLINE void to_list(Context context, void* p) const {
         list_.deallocate(context, p, 0);
     }
-    /// Returns the caller's spare block, and closes the shared open ones without a piece in
-    /// use.
-    /// @return whether there was one.
+    /// Returns the caller's spare block, and closes its open one and the shared ones if no piece of
+    /// theirs is in use. @return whether there was such a block
     HEAPWOOD_FN bool close_idle(const Context& context) const {
-        const std::uint32_t spare = has_cache(context) ? take_spare(context) : 0;
-        if (spare != 0) to_list(context, address(spare - 1));
-        bool any = spare != 0;
+        bool any = false;
+        if (has_cache(context)) {
+            any = close_if_idle(cached_word(context), context);
+            const std::uint32_t spare = take_spare(context);
+            if (spare != 0) to_list(context, address(spare - 1));
+            any = any || spare != 0;
+        }
         for (std::uint32_t i = 0; i <= shared_mask_; ++i) {
-            Open w = shared_word(i).load_relaxed();
-            if (w == 0 || live(block_of_word(w)).load_relaxed() != kOpen - pieces_of(w) ||
-                !shared_word(i).cas_acquire(w, 0)) {
-                continue;
-            }
-            // To the list, where everybody finds it, not to this caller's cache.
-            close({context.multiprocessor, context.warp}, w);
-            any = true;
+            if (close_if_idle(shared_word(i), context)) any = true;
         }
         return any;
+    }
+    template <Scope kScope>
+    HEAPWOOD_FN bool close_if_idle(platform::AtomicRef<Open, kScope> word,
+                                   const Context& context) const {
+        Open w = word.load_relaxed();
+        if (w == 0 || live(block_of_word(w)).load_relaxed() != kOpen - pieces_of(w) ||
+            !word.cas_acquire(w, 0)) {
+            return false;
+        }
+        // To the list, where everybody finds it, not to this caller's cache.
+        close({context.multiprocessor, context.warp}, w);
+        return true;
     }
 
     circular::Core<ListPolicy> list_;

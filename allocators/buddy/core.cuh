@@ -70,6 +70,7 @@
 #include <cstdint>
 
 #include "allocators/allocator.cuh"
+#include "allocators/buddy/effort.h"
 #include "allocators/buddy/hint.cuh"
 #include "allocators/buddy/tree.cuh"
 #include "allocators/platform/atomic.cuh"
@@ -82,19 +83,6 @@ template <class Policy>
 class BasicBuddy;
 
 namespace buddy {
-
-/// Words looked at together.
-inline constexpr std::uint32_t kGroup = 4;
-/// Groups of words at which a request looks, beside its home, before it splits a larger unit.
-inline constexpr std::uint32_t kNearby = 2;
-/// Groups below which it merges, where there is nothing to split, before it searches everything.
-inline constexpr std::uint32_t kMerges = 4;
-/// How often a request tries anew in a word in which it has lost a race.
-inline constexpr std::uint32_t kTries = 8;
-/// 2^32 over the golden ratio: multiples of it, modulo 2^32, lie far apart.
-inline constexpr std::uint32_t kGolden = 0x9e3779b1U;
-/// From the home of one probe to that of the next: any odd number far from kGolden.
-inline constexpr std::uint32_t kStep = kGolden / 3 | 1U;
 
 /// The handle that kernels use. A Policy has
 /// - `kPatience`: how many searches a request makes at most before it is refused, if others were
@@ -137,6 +125,13 @@ public:
         return std::uint64_t{1} << (Tree::unit_shift(r.level) + r.order);
     }
 
+    /// Forgets the hint.
+    HEAPWOOD_FN void flush(const Context& context) const {
+        if (context.cache == nullptr) return;
+        platform::AtomicRef<std::uint64_t, platform::Scope::block>(context.cache->words[0])
+            .store_relaxed(0);
+    }
+
 private:
     friend class BasicBuddy<Policy>;
 
@@ -161,8 +156,10 @@ private:
     }
     /// Low half: splits and merges under way. High half: those done, wrapping.
     HEAPWOOD_INLINE platform::AtomicRef<Word> moves() const { return word(0); }
-    HEAPWOOD_INLINE void begin_move() const { moves().count_relaxed(1); }
-    HEAPWOOD_INLINE void end_move() const { moves().count_relaxed((Word{1} << 32) - 1); }
+    /// Acquire: what the move takes it takes after it was counted.
+    HEAPWOOD_INLINE void begin_move() const { moves().add_acquire(1); }
+    /// Release: what was moved, to a request that sees it counted.
+    HEAPWOOD_INLINE void end_move() const { moves().add_release((Word{1} << 32) - 1); }
 
     /// Sets free bits and clears heads, none of which anybody else can change. Release.
     HEAPWOOD_INLINE void give(Node at, std::uint32_t free, std::uint32_t no_heads) const {
@@ -311,7 +308,7 @@ private:
     /// What a request does whose first look was in vain.
     HEAPWOOD_NOINLINE char* find(Request r, std::uint32_t place, Hint hint) const {
         for (std::uint32_t round = 1;; ++round) {
-            const Word before = moves().load_relaxed();
+            const Word before = moves().load_acquire();
             r.lost = false;
             // Where nothing is split yet, split; else see first what has come free nearby, and at
             // home: this keeps a caller's small blocks together.

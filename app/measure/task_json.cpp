@@ -3,6 +3,7 @@
 #include "app/backends/allocator_options.h"
 
 namespace heapwood::app {
+
 using Json = nlohmann::ordered_json;
 
 Json task_json(const Task& task) {

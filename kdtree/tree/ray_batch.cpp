@@ -87,6 +87,10 @@ void list_hits(const RayTree& tree, const Ray* rays, std::uint64_t count,
     });
 }
 
+void wait(const RayTree& tree, const BatchOptions& options) {
+    if (tree.place() == Place::device) detail::device_wait(options);
+}
+
 HitLists all_hits(const RayTree& tree, const Ray* rays, std::uint64_t count,
                   const BatchOptions& options) {
     const Buffer counts(tree.place(), count * sizeof(std::uint32_t));
@@ -105,7 +109,7 @@ HitLists all_hits(const RayTree& tree, const Ray* rays, std::uint64_t count,
     }
     lists.hits = Buffer(tree.place(), lists.total * sizeof(Hit));
     list_hits(tree, rays, count, offsets, lists.hits.as<Hit>(), options);
-    if (tree.place() == Place::device) detail::device_wait(options);
+    wait(tree, options);
     return lists;
 }
 

@@ -48,6 +48,9 @@ void count_hits(const RayTree& tree, const Ray* rays, std::uint64_t count, std::
 void list_hits(const RayTree& tree, const Ray* rays, std::uint64_t count,
                const std::uint64_t* offsets, Hit* hits, const BatchOptions& options = {});
 
+/// Waits until all batches on the options' stream are done; on a CPU they are.
+void wait(const RayTree& tree, const BatchOptions& options = {});
+
 /// All hits of many rays: those of ray i are hits[offsets[i]] to hits[offsets[i + 1]], exclusive.
 struct HitLists {
     allocators::Buffer offsets;  ///< a std::uint64_t for each ray, and one more: the total

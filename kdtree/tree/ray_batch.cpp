@@ -44,6 +44,11 @@ void closest_hits(const RayTree& tree, const Ray* rays, std::uint64_t count, Hit
     if (tree.place() == Place::device) {
         return detail::device_closest_hits(tree.view(), rays, count, hits, options);
     }
+    if (tree.wide()) {
+        return for_rays(count, options, [&](std::uint64_t i) {
+            hits[i] = rays[i].is_valid() ? wide_closest_hit(tree.wide()->view(), rays[i]) : Hit{};
+        });
+    }
     with_test(options, [&]<class Test>() {
         for_rays(count, options,
                  [&](std::uint64_t i) { hits[i] = closest_hit<Test>(tree.view(), rays[i]); });
@@ -54,6 +59,11 @@ void any_hits(const RayTree& tree, const Ray* rays, std::uint64_t count, std::ui
               const BatchOptions& options) {
     if (tree.place() == Place::device) {
         return detail::device_any_hits(tree.view(), rays, count, found, options);
+    }
+    if (tree.wide()) {
+        return for_rays(count, options, [&](std::uint64_t i) {
+            found[i] = rays[i].is_valid() && wide_any_hit(tree.wide()->view(), rays[i]);
+        });
     }
     with_test(options, [&]<class Test>() {
         for_rays(count, options,

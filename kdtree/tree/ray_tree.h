@@ -3,10 +3,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "allocators/memory/buffer.h"
 #include "kdtree/tree/ray_layout.cuh"
 #include "kdtree/tree/tree.h"
+#include "kdtree/tree/wide_tree.h"
 #include "scenes/scene.h"
 
 namespace heapwood::kdtree {
@@ -27,11 +29,16 @@ public:
     allocators::Place place() const { return nodes_.place(); }
     /// Valid as long as this object, also when it has moved.
     const RayTreeView& view() const { return view_; }
-    std::uint64_t bytes() const { return nodes_.size() + rows_.size(); }
+    /// On the host the same again for the CPU's vector instructions, if it has them: for batches.
+    const std::optional<WideTree>& wide() const { return wide_; }
+    std::uint64_t bytes() const {
+        return nodes_.size() + rows_.size() + (wide_ ? wide_->bytes() : 0);
+    }
 
 private:
     allocators::Buffer nodes_;
     allocators::Buffer rows_;
+    std::optional<WideTree> wide_;
     RayTreeView view_;
 };
 

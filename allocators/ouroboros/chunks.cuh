@@ -87,7 +87,7 @@ struct ListPolicy : circular::HintPerMultiprocessor {
     }
 };
 
-/// What kernels see of the chunks. Policy: core.cuh.
+/// What kernels see of the chunks. Policy: policy.cuh.
 template <class Policy>
 class Chunks {
 public:

@@ -27,6 +27,7 @@
 #include "allocators/memory/buffer.h"
 #include "allocators/ouroboros/chunks.cuh"
 #include "allocators/ouroboros/geometry.h"
+#include "allocators/ouroboros/map.cuh"
 #include "allocators/ouroboros/semaphore.cuh"
 #include "allocators/platform/atomic.cuh"
 #include "allocators/platform/bits.cuh"
@@ -35,11 +36,8 @@
 
 namespace heapwood::allocators::ouroboros {
 
-/// At which end of a queue a part is looked for.
-enum class End { front, back };
-
 /// The virtual queues of all classes and shards, as kernels see them. An entry is any number below
-/// kHole. Policy: core.cuh.
+/// kHole. Policy: policy.cuh.
 template <class Policy, template <class> class Map>
 class VirtualQueue {
 public:

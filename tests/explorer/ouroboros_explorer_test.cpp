@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-#include "allocators/ouroboros/pool.cuh"
+#include "allocators/ouroboros.cuh"
 #include "tests/explorer/explorer.h"
 #include "tests/explorer/faults.h"
 #include "tests/explorer/memory.h"
@@ -437,7 +437,7 @@ TYPED_TEST(OuroborosExplorer, FindsFaults) {
     Places places;
     for (const auto& s : scenarios<TypeParam>()) {
         const Result r = run(s, {.preemptions = 1, .stale_reads = 0});
-        add_places(places, r, {"standard_queue.cuh", "virtual_maps.cuh"});
+        add_places(places, r, {"standard_queue.cuh", "array_map.cuh", "list_map.cuh"});
         // What both virtual queues have is broken once.
         if (std::is_same_v<TypeParam, List>) continue;
         add_places(places, r, {"semaphore.cuh", "virtual_queue.cuh"});

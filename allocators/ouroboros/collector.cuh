@@ -134,26 +134,22 @@ private:
         }
         HEAPWOOD_UNROLL(1)
         for (std::uint32_t queue = 0; queue < queues().count(); ++queue) {
-            changes += empty(context, queue % geometry().classes, queue / geometry().classes);
-            queues().trim(context, queue);
-        }
-        return changes;
-    }
-    /// Takes all entries out of a queue. @return as gather().
-    HEAPWOOD_INLINE std::uint64_t empty(const Context& context, std::uint32_t k,
-                                        std::uint32_t shard) const {
-        std::uint64_t changes = 0;
-        HEAPWOOD_UNROLL(1)
-        for (std::int32_t n = queues().entries(queues().control(k, shard)); n > 0; --n) {
-            const std::uint32_t entry = queues().take_entry(context, k, shard);
-            if (entry == kNone) break;
-            ++changes;
-            if constexpr (Policy::kQueuesChunks) {
-                stock().leave_queue(entry, k);
-                changes += stock().file(context, entry, k);
-            } else {
-                stock().free_page(context, k, entry);
+            const std::uint32_t k = queue % geometry().classes;
+            const std::uint32_t shard = queue / geometry().classes;
+            Control& c = queues().control(queue);
+            HEAPWOOD_UNROLL(1)
+            for (std::int32_t n = queues().entries(c); n > 0; --n) {
+                const std::uint32_t entry = queues().take_entry(context, k, shard);
+                if (entry == kNone) break;
+                ++changes;
+                if constexpr (Policy::kQueuesChunks) {
+                    stock().leave_queue(entry, k);
+                    changes += stock().file(context, entry, k);
+                } else {
+                    stock().free_page(context, k, entry);
+                }
             }
+            queues().trim(context, queue);
         }
         return changes;
     }

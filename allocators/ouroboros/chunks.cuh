@@ -23,8 +23,8 @@
 /// be an old one. The mask of a new chunk is written before its state, with a release, and permits
 /// are acquires.
 ///
-/// **Progress.** A bit that a thread loses has been taken by another thread with a permit. No thread
-/// waits for another, but only until bits that are set become visible.
+/// **Progress.** A bit that a thread loses has been taken by another thread with a permit. No
+/// thread waits for another, but only until bits that are set become visible.
 #pragma once
 
 #include <cstdint>

@@ -13,8 +13,9 @@
 /// had changed before (Chunks::changes(), Collector::changes()): numbers that grow with everything
 /// that is freed, and more. Until they have grown, other requests are refused at once. A collection
 /// changes them itself, by puts and takes that it counts. If other threads do so meanwhile, what it
-/// writes down is not what there is, and the next request collects again. So in a pool in which
-/// nothing else goes on nullptr is exact.
+/// writes down is not what there is, and the next request collects again. If a put was under way
+/// when it began, the put is counted, but its entry may come too late to be collected: then nothing
+/// is written down. So in a pool in which nothing else goes on nullptr is exact.
 #pragma once
 
 #include <cstdint>
@@ -58,7 +59,7 @@ public:
 
     /// Collects what is free, or waits until another thread has done so from beginning to end.
     /// `wanted`: chunks side by side that the request needs. `expected`: out, of the caller's own
-    /// collection: what changes() is if no other thread changes anything.
+    /// collection: what changes() is if no other thread changes anything, or kUnknown.
     HEAPWOOD_NOINLINE Collection begin(Context context, std::uint32_t wanted,
                                        std::uint64_t& expected) const {
         const platform::AtomicRef<std::uint32_t> number(collections_->number);
@@ -72,7 +73,10 @@ public:
                 if (!number.cas_acq_rel(now, now + 1)) continue;
                 free_cached(context);
                 expected = changes();
+                // What is not there to be collected yet has changed already.
+                const bool is_settled = queues().are_settled();
                 expected += gather(context);
+                if (!is_settled) expected = kUnknown;
                 return Collection::own;
             }
             platform::back_off(n++);
@@ -83,18 +87,19 @@ public:
     /// Ends a collection of the caller's own. `of_use`: whether its request has been answered.
     HEAPWOOD_NOINLINE void end(Context context, std::uint32_t wanted, std::uint64_t expected,
                                bool of_use) const {
-        expected += stock().scatter(context);
+        const std::uint64_t scattered = stock().scatter(context);
         if (of_use) {
             open_.chunks().allow_runs();
-        } else if (wanted < kMostWanted) {
+        } else if (wanted < kMostWanted && expected != kUnknown) {
             platform::AtomicRef<std::uint64_t>(collections_->in_vain)
-                .store_release(make_vain(expected, wanted));
+                .store_release(make_vain(expected + scattered, wanted));
         }
         platform::AtomicRef<std::uint32_t>(collections_->number).add_release(1);
     }
 
 private:
     static constexpr std::uint32_t kMostWanted = 0xffffU;
+    static constexpr std::uint64_t kUnknown = ~std::uint64_t{0};
 
     /// Grows whenever something is freed, or taken from a queue or the list.
     HEAPWOOD_NOINLINE std::uint64_t changes() const {

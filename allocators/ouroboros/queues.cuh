@@ -115,6 +115,22 @@ public:
         return sum;
     }
 
+    /// Whether no entry is on its way into a queue, or hidden by threads that ask in vain. An entry
+    /// has its ticket, and is part of changes(), before it can be taken. Of what changes while this
+    /// looks, the tickets come later than a changes() that was asked for before.
+    HEAPWOOD_NOINLINE bool are_settled() const {
+        HEAPWOOD_UNROLL(4)
+        for (std::uint32_t queue = 0; queue < count(); ++queue) {
+            Control& c = controls_[queue];
+            const std::uint64_t front = platform::AtomicRef<std::uint64_t>(c.front).load_relaxed();
+            const std::uint64_t back = platform::AtomicRef<std::uint64_t>(c.back).load_relaxed();
+            // Below 0 where threads ask for entries that there are not.
+            const std::int32_t takeable = entries(c);
+            if (back != front && back - front != static_cast<std::uint64_t>(takeable)) return false;
+        }
+        return true;
+    }
+
 private:
     /// How many queues' words are loaded together.
     static constexpr std::uint32_t kAtOnce = 16;

@@ -79,7 +79,7 @@ public:
                                             std::uint32_t k, const Group& group) const {
         const std::uint32_t page = chunks().take_page(
             chunk, k, group,
-            [&](State before, std::uint32_t more) { raised(context, chunk, before, more); });
+            [&](State before, std::uint32_t more) { given_back(context, chunk, before, more); });
         return page == kNone ? kNone : geometry().unit_of(chunk, page, k);
     }
     HEAPWOOD_NOINLINE std::uint32_t take_page(Context context, std::uint32_t chunk,
@@ -201,6 +201,17 @@ private:
         if (now == static_cast<std::int32_t>(geometry().pages(k)) ||
             (Policy::kQueuesChunks && before.free() <= 0 && now > 0)) {
             file(context, chunk, k);
+        }
+    }
+
+    /// As raised(), by permits that were asked for in vain. Pages: what became free meanwhile was
+    /// hidden from searches, and is a stray anew.
+    HEAPWOOD_INLINE void given_back(const Context& context, std::uint32_t chunk, State before,
+                                    std::uint32_t more) const {
+        raised(context, chunk, before, more);
+        if (!Policy::kQueuesChunks && before.has_pages() && before.free() <= 0 &&
+            before.free() + static_cast<std::int32_t>(more) > 0) {
+            count_stray(before.class_field() - 1, geometry().shard_of(chunk));
         }
     }
 

@@ -3,7 +3,7 @@
 /// stray pages, close what is open and collect, in the smallest pool, of 32 chunks with two pages
 /// each. The queues alone: ouroboros_explorer_test.cpp.
 ///
-/// A thread that could go on is interrupted once at most.
+/// A thread that could go on is interrupted once at most, or twice in the scenarios that say so.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -85,6 +85,9 @@ struct Scenario {
     unsigned chunks;                  ///< of the list, before `blocks` are taken
     std::vector<std::size_t> blocks;  ///< that are there from the beginning
     std::vector<std::function<void(P&, B)>> threads;
+    /// A chunk must be given after both threads have ended.
+    bool chunk_at_last = false;
+    unsigned preemptions = 1;
 };
 
 template <class Policy>
@@ -154,6 +157,12 @@ std::vector<Scenario<Policy>> scenarios() {
          1,
          {kPage},
          {free_and_use(kSmall), use(kPage)}},
+        {"a collection does not see a page that is being put",
+         1,
+         {kPage, kPage},
+         {free_and_use(kChunk), free_second},
+         true,
+         2},
     };
 }
 
@@ -174,7 +183,14 @@ Result run(const Scenario<Policy>& s, Bounds bounds, const Mutation& mutation = 
     for (const std::size_t used : s.blocks) blocks.push_back(pool.prepare(used));
     std::vector<typename P::Thread> threads;
     for (const auto& t : s.threads) threads.emplace_back([&](P& p) { t(p, blocks); });
-    return explore(pool.program(threads), bounds, mutation);
+    Program program = pool.program(threads);
+    if (s.chunk_at_last) {
+        program.finish = [&pool, rest = program.finish] {
+            pool.must_allocate(kChunk);
+            rest();
+        };
+    }
+    return explore(program, bounds, mutation);
 }
 
 template <class Policy>
@@ -188,7 +204,9 @@ TYPED_TEST_SUITE(OuroborosPoolExplorer, Policies);
 TYPED_TEST(OuroborosPoolExplorer, IsSound) {
     for (const auto& s : scenarios<TypeParam>()) {
         for (const unsigned stale : {0U, 1U}) {
-            const Result r = run(s, {.preemptions = 1, .stale_reads = stale, .steps = 6000});
+            const unsigned preemptions = stale == 0 ? s.preemptions : 1;
+            const Result r =
+                run(s, {.preemptions = preemptions, .stale_reads = stale, .steps = 6000});
             std::cout << "  " << TypeParam::traits().name << ": " << s.name << ": " << r.executions
                       << " executions, " << r.states << " states\n";
             EXPECT_EQ(r.finding, "") << s.name << "\n" << r.schedule;

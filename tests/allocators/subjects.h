@@ -10,8 +10,8 @@
 
 #include "allocators/allocator.cuh"
 #include "allocators/measure/counting.cuh"
-#include "allocators/measure/limiting.cuh"
 #include "tests/allocators/any_pool.h"
+#include "tests/allocators/limiting.cuh"
 #include "tests/allocators/platform/machines.h"
 #include "tests/allocators/pools.h"
 
@@ -51,7 +51,7 @@ bool enlist(const std::string& name) {
 template <class A, class Machine>
 bool enlist_adapted(const std::string& name) {
     return enlist<allocators::Counting<A>, Machine, Role::counting>(name) &&
-           enlist<allocators::Limiting<A>, Machine, Role::limiting>(name);
+           enlist<tests::Limiting<A>, Machine, Role::limiting>(name);
 }
 
 }  // namespace heapwood::tests

@@ -9,10 +9,10 @@
 
 #include "app/backends/backend.h"
 #include "app/cli/cli.h"
+#include "app/measure/comparison.h"
 #include "app/measure/interrupts.h"
 #include "app/measure/journal.h"
 #include "app/measure/remote.h"
-#include "app/report/comparison.h"
 
 namespace heapwood::app {
 

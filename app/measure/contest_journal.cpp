@@ -7,13 +7,13 @@
 #include "app/base/text.h"
 #include "app/base/version.h"
 #include "app/measure/contest.h"
-#include "app/report/json_parts.h"
+#include "app/measure/result_json.h"
 
 namespace heapwood::app {
 
 std::string partial(const CompareOptions& options) {
     const std::string& json = options.output.json;
-    const std::string& file = json.empty() || json == "-" ? options.html : json;
+    const std::string& file = json.empty() || json == "-" ? options.output.html : json;
     return file.empty() ? "" : file + ".partial";
 }
 

@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/base/text.h"
-#include "app/report/json_parts.h"
+#include "app/measure/result_json.h"
 
 namespace heapwood::app {
 namespace {

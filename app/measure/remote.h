@@ -10,8 +10,8 @@
 
 #include "app/backends/backend.h"
 #include "app/measure/child.h"
+#include "app/measure/report.h"
 #include "app/measure/worker.h"
-#include "app/report/report.h"
 
 namespace heapwood::app {
 

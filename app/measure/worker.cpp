@@ -7,9 +7,9 @@
 #include "app/base/log.h"
 #include "app/base/text.h"
 #include "app/measure/child.h"
+#include "app/measure/report.h"
+#include "app/measure/result_json.h"
 #include "app/measure/turn.h"
-#include "app/report/json_parts.h"
-#include "app/report/report.h"
 #include "app/verbs/choices.h"
 
 namespace heapwood::app {

@@ -4,15 +4,14 @@
 
 #include "app/backends/registers.h"
 #include "app/base/log.h"
-#include "app/base/output.h"
 #include "app/base/text.h"
 #include "app/measure/bench_turns.h"
 #include "app/measure/bench_workers.h"
 #include "app/measure/interrupts.h"
-#include "app/report/bench_printers.h"
+#include "app/report/bench_document.h"
 #include "app/verbs/choices.h"
 #include "app/verbs/commands.h"
-#include "app/verbs/print.h"
+#include "app/verbs/publish.h"
 
 namespace heapwood::app {
 namespace {
@@ -115,8 +114,7 @@ BenchReport prepared(const BenchOptions& options, const std::vector<const Backen
 
 ExitCode bench(const BenchOptions& options, const std::vector<const Backend*>& available) {
     BenchReport report = prepared(options, available);
-    std::optional<Output> json;
-    if (!options.output.json.empty()) json.emplace(options.output.json);
+    Publisher publisher(options.output);
     int signal = 0;
     {
         const Interrupts interrupts;
@@ -125,12 +123,12 @@ ExitCode bench(const BenchOptions& options, const std::vector<const Backend*>& a
     }
     add_registers(report);
     tell_errors(report);
-    print(report, options.output, json ? &*json : nullptr);
+    const bool written = publisher.publish(document_of(report));
     if (signal != 0) {
         log::error("interrupted: the results are those of the turns until then");
         return static_cast<ExitCode>(128 + signal);
     }
-    return verdict(report);
+    return written ? verdict(report) : ExitCode::internal;
 }
 
 ExitCode bench_worker(const BenchWorkerOptions& options,

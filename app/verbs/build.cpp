@@ -7,13 +7,13 @@
 #include "app/base/text.h"
 #include "app/measure/minimal_pool.h"
 #include "app/measure/pool_trial.h"
+#include "app/measure/report.h"
 #include "app/measure/trace_file.h"
 #include "app/measure/turn.h"
-#include "app/report/printers.h"
-#include "app/report/report.h"
+#include "app/report/build_document.h"
 #include "app/verbs/choices.h"
 #include "app/verbs/commands.h"
-#include "app/verbs/print.h"
+#include "app/verbs/publish.h"
 
 namespace heapwood::app {
 namespace {
@@ -82,8 +82,7 @@ ExitCode build(const BuildOptions& options, const std::vector<const Backend*>& a
     Report report = new_report(options);
     const std::vector<const Backend*> chosen =
         choose_backends(available, options, report.machine.gpu);
-    std::optional<Output> json;
-    if (!options.output.json.empty()) json.emplace(options.output.json);
+    Publisher publisher(options.output);
     std::optional<Output> trace;
     if (!options.trace.empty()) {
         check_trace(chosen);
@@ -109,8 +108,8 @@ ExitCode build(const BuildOptions& options, const std::vector<const Backend*>& a
     for (const Result& result : report.results) {
         if (trace && result.trace) trace->write(trace_text(report, result, *result.trace));
     }
-    print(report, options.output, json ? &*json : nullptr);
-    return verdict(report);
+    const bool written = publisher.publish(document_of(report));
+    return written ? verdict(report) : ExitCode::internal;
 }
 
 }  // namespace heapwood::app

@@ -7,7 +7,7 @@
 #include "app/backends/backend.h"
 #include "app/base/machine.h"
 #include "app/cli/cli.h"
-#include "app/report/report.h"
+#include "app/measure/report.h"
 #include "kdtree/config.h"
 
 namespace heapwood::app {

@@ -1,46 +1,15 @@
 /// @file
 /// The verb `compare`.
-#include <unistd.h>
-
-#include "app/base/console.h"
 #include "app/base/log.h"
-#include "app/base/output.h"
 #include "app/measure/contest.h"
 #include "app/measure/worker.h"
-#include "app/report/comparison_printers.h"
-#include "app/report/html.h"
+#include "app/report/comparison_document.h"
 #include "app/verbs/choices.h"
 #include "app/verbs/commands.h"
+#include "app/verbs/publish.h"
 
 namespace heapwood::app {
 namespace {
-
-/// Prints and saves; each form is tried though another fails. @return whether all is written.
-bool print(const Comparison& comparison, const OutputOptions& output, Output* json, Output* html) {
-    bool fine = true;
-    const auto attempt = [&fine](const auto& write) {
-        try {
-            write();
-        } catch (const std::exception& error) {
-            log::error(error.what());
-            fine = false;
-        }
-    };
-    attempt([&] {
-        if (output.json == "-") return;
-        write_to_stdout(output.csv        ? as_csv(comparison)
-                        : output.markdown ? as_markdown(comparison)
-                        : output.latex    ? as_latex(comparison)
-                                          : as_text(comparison, colour_allowed(STDOUT_FILENO)));
-    });
-    attempt([&] {
-        if (json != nullptr) json->write(as_json(comparison));
-    });
-    attempt([&] {
-        if (html != nullptr) html->write(as_html(as_json(comparison)));
-    });
-    return fine;
-}
 
 /// How many cells have no figures, and why one of the worst has none.
 std::string summary(const Comparison& comparison) {
@@ -77,10 +46,7 @@ std::string how_to_resume(const CompareOptions& options, Contest& contest) {
 ExitCode compare(const CompareOptions& options, const std::vector<const Backend*>& available) {
     if (!options.worker.empty()) return serve(options, available);
     check(options.config);
-    std::optional<Output> json;
-    if (!options.output.json.empty()) json.emplace(options.output.json);
-    std::optional<Output> html;
-    if (!options.html.empty()) html.emplace(options.html);
+    Publisher publisher(options.output);
     Contest contest(options, available);
     Comparison& comparison = contest.comparison();
     ExitCode code = ExitCode::done;
@@ -94,8 +60,8 @@ ExitCode compare(const CompareOptions& options, const std::vector<const Backend*
         log::error(std::string(error.what()) + "; " + how_to_resume(options, contest));
     }
     judge(comparison);
-    const bool written =
-        print(comparison, options.output, json ? &*json : nullptr, html ? &*html : nullptr);
+    comparison.published = options.published;
+    const bool written = publisher.publish(document_of(comparison));
     if (code != ExitCode::done) return code;
     if (!written || contest.journal_failed()) return ExitCode::internal;
     Journal* journal = contest.journal();

@@ -1,17 +1,14 @@
 /// @file
 /// The verb `replay`.
-#include <optional>
-
 #include "app/base/console.h"
 #include "app/base/log.h"
-#include "app/base/output.h"
 #include "app/measure/bench_turns.h"
 #include "app/measure/interrupts.h"
 #include "app/measure/trace_file.h"
-#include "app/report/replay_printers.h"
+#include "app/report/replay_document.h"
 #include "app/verbs/choices.h"
 #include "app/verbs/commands.h"
-#include "app/verbs/print.h"
+#include "app/verbs/publish.h"
 
 namespace heapwood::app {
 namespace {
@@ -65,8 +62,7 @@ ReplayReport prepared(const ReplayOptions& options, const std::vector<const Back
 
 ExitCode replay(const ReplayOptions& options, const std::vector<const Backend*>& available) {
     ReplayReport report = prepared(options, available);
-    std::optional<Output> json;
-    if (!options.output.json.empty()) json.emplace(options.output.json);
+    Publisher publisher(options.output);
     int signal = 0;
     {
         const Interrupts interrupts;
@@ -74,12 +70,12 @@ ExitCode replay(const ReplayOptions& options, const std::vector<const Backend*>&
         signal = interrupts.signal();
     }
     tell_errors(report.turns);
-    print(report, options.output, json ? &*json : nullptr);
+    const bool written = publisher.publish(document_of(report));
     if (signal != 0) {
         log::error("interrupted: the results are those of the turns until then");
         return static_cast<ExitCode>(128 + signal);
     }
-    return verdict(report.turns);
+    return written ? verdict(report.turns) : ExitCode::internal;
 }
 
 }  // namespace heapwood::app

@@ -1,0 +1,166 @@
+#include "app/measure/comparison.h"
+
+#include <algorithm>
+#include <map>
+#include <string_view>
+#include <utility>
+
+#include "app/base/text.h"
+
+namespace heapwood::app {
+namespace {
+
+/// The results of a scene whose builds ended with a tree.
+std::vector<Result*> with_tree(Comparison& comparison, std::size_t scene) {
+    std::vector<Result*> found;
+    for (Group& group : comparison.groups) {
+        if (group.scene != scene) continue;
+        for (Result& r : group.report.results) {
+            if (r.tree && r.outcome == Outcome::done) found.push_back(&r);
+        }
+    }
+    return found;
+}
+
+/// A tree that others must equal, and why it is thought to be right.
+struct TrueTree {
+    std::uint64_t digest;
+    std::string of;
+};
+
+std::optional<TrueTree> true_tree(const std::vector<Result*>& results) {
+    for (const Result* r : results) {
+        if (r->tree->verified) return TrueTree{r->tree->digest, "the verified one"};
+    }
+    for (const Result* r : results) {
+        if (std::string_view(r->allocator.name) == "atomicmalloc") {
+            return TrueTree{r->tree->digest, "atomicmalloc's"};
+        }
+    }
+    std::map<std::uint64_t, std::size_t> votes;
+    for (const Result* r : results) ++votes[r->tree->digest];
+    std::optional<TrueTree> winner;
+    std::size_t most = 0;
+    for (const auto& [digest, count] : votes) {
+        if (count == most) winner.reset();
+        if (count <= most) continue;
+        most = count;
+        winner = TrueTree{digest, "that of most"};
+    }
+    return winner;
+}
+
+void judge_trees(const std::vector<Result*>& results) {
+    if (results.empty()) return;
+    const std::optional<TrueTree> right = true_tree(results);
+    for (Result* r : results) {
+        const std::string digest = hex(r->tree->digest);
+        if (!right) {
+            r->fail(Outcome::wrong_tree,
+                    "the trees differ, as many are of each kind, and none is "
+                    "known to be right; this one's digest is " +
+                        digest);
+        } else if (r->tree->digest != right->digest) {
+            r->fail(Outcome::wrong_tree, "the tree's digest is " + digest + ", but " + right->of +
+                                             " is " + hex(right->digest));
+        }
+    }
+}
+
+int weight(Outcome outcome) {
+    switch (exit_code(outcome)) {
+        case ExitCode::done:
+            return 0;
+        case ExitCode::out_of_memory:
+            return 1;
+        case ExitCode::verification_failed:
+            return 3;
+        default:
+            return 2;
+    }
+}
+
+}  // namespace
+
+void add_turn(Result& result, Result turn, unsigned repeat) {
+    std::vector<double> samples = std::move(result.samples);
+    if (turn.outcome != Outcome::done) {
+        result.samples = std::move(samples);
+        result.pool_bytes = turn.pool_bytes;
+        result.pool_multiple = turn.pool_multiple;
+        result.fail(turn.outcome, std::move(turn.message));
+        return;
+    }
+    const std::optional<TreeFacts> before = result.tree;
+    const std::optional<std::uint64_t> minimal_pool = result.minimal_pool_bytes;
+    const std::optional<Registers> kernels = result.kernels;
+    samples.insert(samples.end(), turn.samples.begin(), turn.samples.end());
+    result = std::move(turn);
+    result.samples = std::move(samples);
+    result.minimal_pool_bytes = minimal_pool;
+    result.kernels = kernels;
+    if (before && before->digest != result.tree->digest) {
+        result.fail(Outcome::wrong_tree,
+                    "the tree differs from run to run: " + hex(before->digest) + ", then " +
+                        hex(result.tree->digest));
+    } else if (result.samples.size() < repeat) {
+        result.outcome = Outcome::unfinished;
+    }
+}
+
+bool settled(const Result& result) {
+    return result.outcome != Outcome::unfinished;
+}
+
+bool complete(const Comparison& comparison) {
+    return std::all_of(comparison.groups.begin(), comparison.groups.end(), [](const Group& group) {
+        return std::all_of(group.report.results.begin(), group.report.results.end(), settled);
+    });
+}
+
+void judge(Comparison& comparison) {
+    for (std::size_t scene = 0; scene < comparison.scenes.size(); ++scene) {
+        judge_trees(with_tree(comparison, scene));
+        const Group* baseline = nullptr;
+        for (const Group& group : comparison.groups) {
+            if (group.scene == scene && baseline == nullptr && reference_ms(group.report)) {
+                baseline = &group;
+            }
+        }
+        if (baseline == nullptr) continue;
+        for (Group& group : comparison.groups) {
+            if (group.scene != scene) continue;
+            const bool own = reference_ms(group.report).has_value();
+            group.report.baseline_ms = reference_ms(own ? group.report : baseline->report);
+            group.baseline_pool = own ? group.pool : baseline->pool;
+        }
+    }
+}
+
+std::optional<std::size_t> fastest_full(const Group& group) {
+    const std::vector<Result>& results = group.report.results;
+    std::optional<std::size_t> fastest;
+    double least = 0;
+    for (std::size_t i = 0; i < results.size(); ++i) {
+        const Result& r = results[i];
+        // The reference method is no allocator.
+        if (r.outcome != Outcome::done || !r.allocator.full || r.method != Method::single) continue;
+        const double ms = spread(r.samples).median;
+        if (fastest && ms >= least) continue;
+        fastest = i;
+        least = ms;
+    }
+    return fastest;
+}
+
+ExitCode verdict(const Comparison& comparison) {
+    Outcome worst = Outcome::done;
+    for (const Group& group : comparison.groups) {
+        for (const Result& r : group.report.results) {
+            if (weight(r.outcome) > weight(worst)) worst = r.outcome;
+        }
+    }
+    return exit_code(worst);
+}
+
+}  // namespace heapwood::app

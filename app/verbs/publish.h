@@ -1,0 +1,29 @@
+/// @file
+/// What becomes of a verb's document.
+#pragma once
+
+#include <optional>
+
+#include "app/base/output.h"
+#include "app/cli/cli.h"
+#include "app/report/document.h"
+
+namespace heapwood::app {
+
+/// Where a verb's document goes; its files are known to be writable before the work begins.
+class Publisher {
+public:
+    /// @throws UsageError if a file cannot be opened for writing.
+    explicit Publisher(const OutputOptions& output);
+
+    /// Prints and saves; each format is tried though another fails, and failures are told.
+    /// @return whether all is written.
+    bool publish(const Document& document);
+
+private:
+    OutputOptions output_;
+    std::optional<Output> json_;
+    std::optional<Output> html_;
+};
+
+}  // namespace heapwood::app

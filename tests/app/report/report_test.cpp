@@ -1,4 +1,4 @@
-#include "app/report/report.h"
+#include "app/measure/report.h"
 
 #include <gtest/gtest.h>
 

@@ -116,6 +116,7 @@ function(heapwood_has_allocators variable tests)
         list(JOIN lacking " " names)
         message(STATUS "Left out: ${tests}, which need allocators that HEAPWOOD_ALLOCATORS lacks: ${names}")
         set(${variable} OFF PARENT_SCOPE)
+        set_property(GLOBAL PROPERTY HEAPWOOD_TESTS_LEFT_OUT ON)
     endif()
 endfunction()
 

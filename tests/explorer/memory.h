@@ -40,7 +40,7 @@ using Stamp = std::uint8_t;
 /// Of every location, the oldest message that may still be read.
 struct View {
     /// As many locations as there may be.
-    static constexpr unsigned kLocations = 160;
+    static constexpr unsigned kLocations = 320;
 
     alignas(16) std::array<Stamp, kLocations> at{};
 

@@ -12,6 +12,7 @@
 #include <type_traits>
 
 #include "allocators/memory/buffer.h"
+#include "allocators/parts/options.h"
 #include "allocators/platform/macros.cuh"
 
 namespace heapwood::allocators {
@@ -60,32 +61,6 @@ struct Context {
     CallerCache* cache = nullptr;  ///< or none. Before it goes away: flush(ref, context)
 };
 
-/// How the pool of a circular allocator with a single hint is cut before its first use, given the
-/// largest request R (PoolConfig::largest_request).
-enum class Presplit {
-    levels,   ///< a chunk of R bytes, then 2, 4, 8 ... of 0.8, 0.64, 0.512 ... R: the papers'
-              ///< builder
-    halving,  ///< a chunk of R bytes, then 2, 4, 8 ... of R/2, R/4, R/8 ...: 2015, equation 1
-    uniform,  ///< chunks of R bytes
-    none,     ///< one chunk
-};
-
-/// Where Halloc and XMalloc get what is too large for them.
-enum class Fallback {
-    pool,        ///< a circular list, which holds the whole pool
-    cudamalloc,  ///< CUDA's malloc, as published: a quarter of the pool is CUDA's heap
-};
-
-/// Which form an allocator is to have that has several. Each says whom it concerns; the others do
-/// not look at it.
-struct Forms {
-    Presplit presplit = Presplit::levels;  ///< circular allocators with a single hint
-    Fallback fallback = Fallback::pool;    ///< Halloc, XMalloc
-    bool superblocks =
-        true;  ///< XMalloc: takes blocks sixteen at a time (2010), or one by one (2013)
-    std::uint64_t page_bytes = 4096;  ///< ScatterAlloc's pages: 4096, 8192 or 16384
-};
-
 /// What a host object is made from.
 struct PoolConfig {
     Place place = Place::host;          ///< where the pool lies
@@ -93,7 +68,7 @@ struct PoolConfig {
     std::uint64_t largest_request = 0;  ///< bytes a user expects to ask for at once; 0: unknown
     std::uint32_t multiprocessors = 1;  ///< how many hints Context::multiprocessor spans
     std::uint32_t callers = 1;          ///< about how many warps will call at once
-    Forms forms = {};
+    Choices choices = {};               ///< of the values of the allocator's own options
 };
 
 /// A stretch of the pool that is one allocation, or one free block.

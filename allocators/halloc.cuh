@@ -49,6 +49,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -125,6 +126,7 @@ public:
     using Ref = halloc::Core<Policy>;
 
     static constexpr Traits traits() { return Policy::traits(); }
+    static constexpr std::span<const Option> options() { return {&kFallback, 1}; }
 
     explicit BasicHalloc(const PoolConfig& config)
         : slab_shift_(slab_shift(config)),
@@ -213,9 +215,8 @@ private:
         return shift;
     }
     static std::uint32_t largest_piece(const PoolConfig& config, std::uint32_t slab_shift) {
-        return std::min(config.forms.fallback == Fallback::cudamalloc
-                            ? Policy::kPublishedLargestPiece
-                            : Policy::kLargestPiece,
+        return std::min(fallback_of(config) == Fallback::cudamalloc ? Policy::kPublishedLargestPiece
+                                                                    : Policy::kLargestPiece,
                         1U << (slab_shift - Policy::kPiecesShift));
     }
     /// Pieces of a slab; 0: the class has none.

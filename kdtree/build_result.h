@@ -26,9 +26,9 @@ enum class Status : std::uint32_t {
 
 /// How to build, beside what to build.
 struct BuildOptions {
-    std::uint64_t pool_bytes = 0;  ///< of the allocator's pool
-    unsigned threads = 0;          ///< CPU only: threads, each a warp; 0: one a core
-    allocators::Forms forms = {};  ///< of the allocator
+    std::uint64_t pool_bytes = 0;      ///< of the allocator's pool
+    unsigned threads = 0;              ///< CPU only: threads, each a warp; 0: one a core
+    allocators::Choices choices = {};  ///< of the values of the allocator's options
     /// Where arrays outside the allocator's pool come from, to be used again by the next build;
     /// nullptr: a pool that ends with the build.
     allocators::ArrayPool* array_pool = nullptr;

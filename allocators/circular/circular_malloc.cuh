@@ -7,6 +7,7 @@
 #include <array>
 #include <bit>
 #include <cstdint>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -26,6 +27,9 @@ public:
     using Ref = Core<Policy>;
 
     static constexpr Traits traits() { return Policy::traits(); }
+    static constexpr std::span<const Option> options() requires(!Policy::kShares) {
+        return kPresplit;
+    }
 
     /// `smallest_shift`: log2 of the granule's bytes, at least; more only in pools that would
     /// otherwise have too many of them. `unit`: shares and stretches are cut at multiples of so
@@ -45,7 +49,7 @@ public:
             starts_ = starts_of(shares_);
             hints = shares_.count * (shares_.stretches + 1) + 1;
         } else {
-            starts_ = presplit(granules_, shift_, config.largest_request, config.forms.presplit);
+            starts_ = presplit(granules_, shift_, config.largest_request, presplit_of(config));
             refuges_ = std::bit_floor(std::clamp<std::uint32_t>(
                 granules_ / Policy::kGranulesPerRefuge, 1, Policy::kRefuges));
             hints = 1 + refuges_;

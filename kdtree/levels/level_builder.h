@@ -14,7 +14,7 @@
 namespace heapwood::kdtree {
 
 /// Builds the tree of a scene once on this machine's CPU. The fields of BuildOptions that concern
-/// the single kernel's allocator (pool_bytes, forms) have no effect, nor has
+/// the single kernel's allocator (pool_bytes, choices) have no effect, nor has
 /// BuildConfig::large_limit, and its capacities only limit.
 ///
 /// BuildResult::build_ms is the whole build, from triangles to finished nodes and references

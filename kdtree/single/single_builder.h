@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "allocators/allocator.cuh"
 #include "allocators/measure/adaptor.h"
@@ -22,6 +23,17 @@
 #include "kdtree/single/build_memory.h"
 
 namespace heapwood::kdtree {
+
+/// An allocator. @throws allocators::BufferError, which says that it was for the pool.
+template <allocators::Allocator A>
+A make_allocator(const allocators::PoolConfig& config) {
+    try {
+        return A(config);
+    } catch (const allocators::BufferError& error) {
+        throw allocators::BufferError("the allocator's pool of " + std::to_string(config.bytes) +
+                                      " bytes: " + error.what());
+    }
+}
 
 /// A scene in a machine's memory, and any number of builds of its tree, with any allocators. Refers
 /// to the machine and to options.array_pool.
@@ -49,23 +61,19 @@ public:
                  .largest_request = result.root_bytes,
                  .multiprocessors = machine.multiprocessors(),
                  .callers = machine.warps(),
-                 .forms = options.forms};
+                 .choices = options.choices};
     }
 
     /// Of an allocator for these builds.
     const allocators::PoolConfig& pool() const { return pool_; }
     BuildMemory& memory() { return *memory_; }
 
-    /// An allocator. @throws allocators::BufferError, which says that it was for the pool.
+    /// An allocator for these builds; the result says what it took. @throws as make_allocator.
     template <allocators::Allocator A>
     A make_allocator(BuildResult& result) const {
         std::optional<A> allocator;
-        try {
-            result.pool_ms = platform::run_timed([&] { allocator.emplace(pool_); });
-        } catch (const allocators::BufferError& error) {
-            throw allocators::BufferError("the allocator's pool of " + std::to_string(pool_.bytes) +
-                                          " bytes: " + error.what());
-        }
+        result.pool_ms =
+            platform::run_timed([&] { allocator.emplace(kdtree::make_allocator<A>(pool_)); });
         result.pool_bytes = allocator->pool_bytes();
         result.overhead_bytes = allocator->overhead_bytes();
         machine_.template describe<A>(result);

@@ -100,8 +100,8 @@ template <class N, class Best, class CutEmpty>
 HEAPWOOD_INLINE void decide(const TreeRules& rules, N& node, Best best, CutEmpty cut_empty) {
     while (!rules.must_be_leaf(node.count, node.depth, node.cell)) {
         const Choice choice = best();
-        if (!rules.accept(node, choice)) return;
-        if (node.split.left > 0 && node.split.right > 0) return;
+        const bool parts = choice.split.left > 0 && choice.split.right > 0;
+        if (!rules.accept(node, choice) || parts) return;
         cut_empty(node.split);
     }
     node.split.axis = Split::kMakeLeaf;

@@ -25,6 +25,7 @@ namespace {
 
 using circular::granule_shift;
 using circular::presplit;
+using circular::Presplit;
 
 struct Piece {
     std::uint64_t granules;

@@ -264,7 +264,7 @@ TEST_P(BackendTest, ReplaysABuild) {
         const bool frees = traits().frees_individually;
         const TaskResult result =
             replay_trace(*stage, GetParam()->make_pool, frees, task, sample_trace(), threads);
-        EXPECT_EQ(result.outcome, TaskOutcome::done) << result.message;
+        EXPECT_EQ(result.outcome, Outcome::done) << result.message;
         EXPECT_EQ(result.counts,
                   (allocators::Counts{wanted.requests, frees ? wanted.frees : 0, 0, 0}));
     }

@@ -55,7 +55,7 @@ TEST(Task, CountsWhatWasAskedAndFreed) {
         for (const Procedure procedure : {Procedure::allocate, Procedure::pairs, Procedure::cycle,
                                           Procedure::work, Procedure::access}) {
             const TaskResult result = run(allocator, task(procedure, 50, 4));
-            EXPECT_EQ(result.outcome, TaskOutcome::done) << allocator << result.message;
+            EXPECT_EQ(result.outcome, Outcome::done) << allocator << result.message;
             EXPECT_EQ(result.counts, (Counts{200, 200, 0, 0})) << allocator;
             for (const auto& [metric, samples] : result.metrics) {
                 EXPECT_EQ(samples.cold.size(), 1U) << metric;
@@ -72,10 +72,42 @@ TEST(Task, ProbabilityFreesWhatItHasTaken) {
     t.rounds = 32;
     t.threshold = 0.75F;
     const TaskResult result = run("cmalloc", t);
-    EXPECT_EQ(result.outcome, TaskOutcome::done) << result.message;
+    EXPECT_EQ(result.outcome, Outcome::done) << result.message;
     EXPECT_EQ(result.counts.requests, result.counts.frees);
     // Of 12800 steps 3200 act, and all but the last of a caller take turns.
     EXPECT_NEAR(static_cast<double>(result.counts.requests), 1700, 250);
+}
+
+TEST(Task, MeasuresWhatItsBlocksTakeAndLeave) {
+    Task t = task(Procedure::remains, 100, 1);
+    t.min_bytes = t.max_bytes = 4;
+    for (const char* allocator : {"cmalloc", "atomicmalloc"}) {
+        const TaskResult result = run(allocator, t);
+        EXPECT_EQ(result.outcome, Outcome::done) << result.message;
+        // 4 of 16 bytes were asked for.
+        EXPECT_EQ(result.metrics.at("internal").value, std::vector<double>{0.75}) << allocator;
+        EXPECT_GE(result.metrics.at("external").value.at(0), 0) << allocator;
+    }
+    const TaskResult unknown = run("cudamalloc", t);
+    EXPECT_EQ(unknown.outcome, Outcome::done);
+    EXPECT_TRUE(unknown.metrics.empty());
+}
+
+TEST(Task, HoldsBlocksAllTheTime) {
+    Task t = task(Procedure::allocate, 8, 1);
+    t.min_bytes = t.max_bytes = 64 << 10;  // half of the pool
+    EXPECT_EQ(run("cmalloc", t).outcome, Outcome::done);
+    t.held_blocks = 600;  // more than half of it
+    t.held_bytes = 1024;
+    for (const char* allocator : {"cmalloc", "atomicmalloc"}) {
+        EXPECT_EQ(run(allocator, t).outcome, Outcome::out_of_pool) << allocator;
+    }
+    t.min_bytes = t.max_bytes = 16;
+    for (const char* allocator : {"cmalloc", "atomicmalloc", "hybrid"}) {
+        const TaskResult result = run(allocator, t);
+        EXPECT_EQ(result.outcome, Outcome::done) << allocator << result.message;
+        EXPECT_EQ(result.counts.requests, 8U) << "those of the test alone";
+    }
 }
 
 TEST(Task, StopsToIterateWhenItsTimeIsUp) {
@@ -91,7 +123,7 @@ TEST(Task, EmptiesThePoolOfAnAllocatorThatFreesNothing) {
     t.min_bytes = t.max_bytes = 6 << 10;  // more than half of the pool in an iteration
     t.iterations = 5;
     const TaskResult result = run("atomicmalloc", t);
-    EXPECT_EQ(result.outcome, TaskOutcome::done) << result.message;
+    EXPECT_EQ(result.outcome, Outcome::done) << result.message;
     EXPECT_EQ(result.metrics.at("ms").warm.size(), 5U);
 }
 
@@ -100,7 +132,7 @@ TEST(Task, FillsAPoolToTheLastBlock) {
     t.min_bytes = t.max_bytes = 1024;
     for (const char* allocator : {"atomicmalloc", "buddy", "cmalloc"}) {
         const TaskResult result = run(allocator, t);
-        EXPECT_EQ(result.outcome, TaskOutcome::done) << result.message;
+        EXPECT_EQ(result.outcome, Outcome::done) << result.message;
         EXPECT_EQ(result.metrics.at("utilisation_all").value, std::vector<double>{1}) << allocator;
         EXPECT_EQ(result.counts.requests - result.counts.failed, 1024U) << allocator;
         EXPECT_EQ(result.counts.frees, 1024U) << allocator;
@@ -118,14 +150,14 @@ TEST(Task, MeasuresTheRangeOfAddresses) {
     t.min_bytes = t.max_bytes = 96;
     t.rounds = 3;
     const TaskResult bump = run("atomicmalloc", t);
-    ASSERT_EQ(bump.outcome, TaskOutcome::done) << bump.message;
+    ASSERT_EQ(bump.outcome, Outcome::done) << bump.message;
     EXPECT_EQ(bump.metrics.at("range_first").value, std::vector<double>{9600});
     EXPECT_EQ(bump.metrics.count("range_last"), 0U) << "nothing is freed";
     const TaskResult packed = run("", t);
     EXPECT_EQ(packed.metrics.at("range_first").value, std::vector<double>{9600});
     EXPECT_EQ(packed.metrics.at("range_last").value, std::vector<double>{9600});
     const TaskResult cmalloc = run("cmalloc", t);
-    ASSERT_EQ(cmalloc.outcome, TaskOutcome::done) << cmalloc.message;
+    ASSERT_EQ(cmalloc.outcome, Outcome::done) << cmalloc.message;
     const double last = cmalloc.metrics.at("range_last").value.at(0);
     EXPECT_GE(last, 9600);
     EXPECT_LE(last, cmalloc.metrics.at("range_all").value.at(0));
@@ -135,7 +167,7 @@ TEST(Task, MeasuresTheRangeOfAddresses) {
     t.pool_bytes = 64 << 10;
     t.min_bytes = t.max_bytes = 60;
     const TaskResult moving = perform(*cpu_stage(1), &make<Revolving>, true, t, 1);
-    ASSERT_EQ(moving.outcome, TaskOutcome::done) << moving.message;
+    ASSERT_EQ(moving.outcome, Outcome::done) << moving.message;
     EXPECT_EQ(moving.metrics.at("range_first").value, std::vector<double>{100 * 64 - 4});
     EXPECT_EQ(moving.metrics.at("range_last").value, std::vector<double>{100 * 64 - 4});
     EXPECT_EQ(moving.metrics.at("range_all").value, std::vector<double>{300 * 64 - 4});
@@ -146,7 +178,7 @@ TEST(Task, DoesWithoutAnAllocator) {
         Task t = task(procedure, 1000, 1);
         t.max_bytes = 256;
         const TaskResult result = run("", t);
-        EXPECT_EQ(result.outcome, TaskOutcome::done) << result.message;
+        EXPECT_EQ(result.outcome, Outcome::done) << result.message;
         EXPECT_EQ(result.metrics.size(), procedure == Procedure::work ? 1U : 2U);
     }
 }
@@ -161,7 +193,7 @@ TEST(Task, SaysWhenThePoolRunsOut) {
         if (procedure == Procedure::cycle) std::swap(t.callers, t.requests);
         for (const char* allocator : {"cmalloc", "cudamalloc"}) {
             const TaskResult result = run(allocator, t);
-            EXPECT_EQ(result.outcome, TaskOutcome::out_of_pool);
+            EXPECT_EQ(result.outcome, Outcome::out_of_pool);
             EXPECT_NE(result.message.find("were refused"), std::string::npos) << result.message;
             EXPECT_GT(result.counts.failed, 0U);
             EXPECT_TRUE(result.metrics.empty());
@@ -170,7 +202,7 @@ TEST(Task, SaysWhenThePoolRunsOut) {
     Task tiny = task(Procedure::allocate, 1, 1);
     tiny.pool_bytes = 16;
     const TaskResult result = run("cmalloc", tiny);
-    EXPECT_EQ(result.outcome, TaskOutcome::out_of_memory);
+    EXPECT_EQ(result.outcome, Outcome::out_of_memory);
     EXPECT_NE(result.message.find("4096"), std::string::npos) << result.message;
 }
 
@@ -191,7 +223,7 @@ TEST(Task, NoticesMemoryThatIsHandedOutTwice) {
             // A pool that never refuses cannot be filled without handing out blocks twice.
             const bool sound = blocks == 64 && procedure != Procedure::fill;
             const TaskResult result = perform(*stage, &make<Revolving>, true, t, 1);
-            EXPECT_EQ(result.outcome, sound ? TaskOutcome::done : TaskOutcome::corrupt)
+            EXPECT_EQ(result.outcome, sound ? Outcome::done : Outcome::corrupt)
                 << static_cast<int>(procedure) << " " << blocks << " " << result.message;
             EXPECT_EQ(result.metrics.empty(), !sound) << "a corrupt result is no figure";
         }
@@ -206,35 +238,35 @@ TEST(Task, NeverThrows) {
     EXPECT_EQ(outcome([](const PoolConfig&, unsigned) -> std::unique_ptr<WorkloadPool> {
                   throw allocators::BufferError("no memory of that kind");
               }).outcome,
-              TaskOutcome::out_of_memory);
+              Outcome::out_of_memory);
     const TaskResult failed =
         outcome([](const PoolConfig&, unsigned) -> std::unique_ptr<WorkloadPool> {
             throw std::runtime_error("CUDA: no such thing");
         });
-    EXPECT_EQ(failed.outcome, TaskOutcome::failed);
+    EXPECT_EQ(failed.outcome, Outcome::failed);
     EXPECT_EQ(failed.message, "CUDA: no such thing");
 }
 
 TEST(Task, SurvivesJson) {
     Task t = task(Procedure::probability, 3, 4);
     t.by_warp = true;
+    t.lanes = 7;
+    t.held_blocks = 8;
+    t.held_bytes = 9;
     t.rounds = 5;
     t.min_bytes = 8;
     t.max_bytes = 12;
     t.threshold = 0.75F;
-    t.forms = {.presplit = allocators::Presplit::uniform,
-               .fallback = allocators::Fallback::cudamalloc,
-               .superblocks = false,
-               .page_bytes = 8192};
+    t.choices = {{"presplit", "uniform"},
+                 {"fallback", "cudamalloc"},
+                 {"superblocks", "off"},
+                 {"page_bytes", "8192"}};
     t.seed = ~std::uint64_t{0};
     const Task copy = read_task(nlohmann::ordered_json::parse(task_json(t).dump()));
     EXPECT_EQ(task_json(copy), task_json(t));
     EXPECT_EQ(copy.seed, t.seed);
-    EXPECT_EQ(copy.forms.presplit, t.forms.presplit);
-    EXPECT_EQ(copy.forms.fallback, t.forms.fallback);
-    EXPECT_EQ(copy.forms.superblocks, t.forms.superblocks);
-    EXPECT_EQ(copy.forms.page_bytes, t.forms.page_bytes);
-    const TaskResult result{.outcome = TaskOutcome::out_of_pool,
+    EXPECT_EQ(copy.choices, t.choices);
+    const TaskResult result{.outcome = Outcome::out_of_pool,
                             .message = "why",
                             .counts = {1, 2, 3, 4},
                             .metrics = {{"ms", {.cold = {0.25}, .warm = {1, 2}, .value = {}}}}};
@@ -277,11 +309,11 @@ TEST(Sweeps, AscendAndFitAndHaveNamesOfTheirOwn) {
                         EXPECT_LE(t.min_bytes, t.max_bytes);
                         EXPECT_GE(t.callers, 1U);
                         if (t.procedure == Procedure::fill) continue;
-                        const bool one = t.procedure == Procedure::pairs ||
-                                         t.procedure == Procedure::probability;
-                        const double bytes =
-                            (t.min_bytes + t.max_bytes) / 2.0 * t.callers * (one ? 1 : t.requests);
-                        EXPECT_LE(bytes, static_cast<double>(t.pool_bytes) / 2 + t.callers)
+                        const double bytes = (t.min_bytes + t.max_bytes) / 2.0 * t.callers *
+                                             (one_block_each(t.procedure) ? 1 : t.requests);
+                        const bool of_2015 = series.source.find("2015, fig") != std::string::npos;
+                        EXPECT_LE(bytes,
+                                  static_cast<double>(t.pool_bytes) / (of_2015 ? 1 : 2) + t.callers)
                             << series.id << " at " << point.x;
                     }
                 }
@@ -290,18 +322,68 @@ TEST(Sweeps, AscendAndFitAndHaveNamesOfTheirOwn) {
     }
 }
 
+/// A series by its id.
+Series series_named(const std::string& id, const SweepSettings& settings) {
+    for (Series& series : series_of(id.substr(0, id.find('.')), settings)) {
+        if (series.id == id) return std::move(series);
+    }
+    ADD_FAILURE() << "no series " << id;
+    return {};
+}
+
+// Table 1 of 2014, Table 2 of 2015.
 TEST(Sweeps, ThePapersSettings) {
     SweepSettings settings;
     settings.gpu = true;
-    const Task ad = series_of("ad", settings).at(0).points.at(0).task;
-    EXPECT_TRUE(ad.by_warp);
-    EXPECT_EQ(ad.callers, 1200U * 8);
-    EXPECT_EQ(ad.pool_bytes, 8388608U);
-    EXPECT_EQ(ad.min_bytes, 4U);
-    EXPECT_EQ(series_of("acd", settings).at(0).points.at(0).task.requests, 32U);
-    const Task p = series_of("p", settings).at(0).points.at(0).task;
-    EXPECT_EQ(p.rounds, 32U);
-    EXPECT_EQ(p.threshold, 0.75F);
+    constexpr std::uint64_t k2GiB = std::uint64_t{1} << 31;
+    for (const char* id : {"ad.payload", "ad.fragmentation", "acd.payload"}) {
+        const Series series = series_named(id, settings);
+        EXPECT_EQ(series.points.front().x, 4) << id;
+        EXPECT_EQ(series.points.back().x, 128 << 10) << id;
+        for (const Point& point : series.points) {
+            EXPECT_TRUE(point.task.by_warp) << id;
+            EXPECT_EQ(point.task.callers, 120U * 8) << id;
+            EXPECT_EQ(point.task.pool_bytes, k2GiB) << id;
+            EXPECT_EQ(point.task.requests, series.test == "acd" ? 10U : 1U) << id;
+        }
+    }
+    const Series heaps = series_named("acd.pool", settings);
+    EXPECT_EQ(heaps.points.front().task.pool_bytes, 256U << 10) << "128 KiB have too little room";
+    EXPECT_EQ(heaps.points.back().task.pool_bytes, k2GiB);
+    EXPECT_EQ(heaps.points.back().task.min_bytes, 4U);
+    const Series cycles = series_named("acd.requests", settings);
+    EXPECT_EQ(cycles.points.back().task.requests, 100U);
+    EXPECT_EQ(cycles.points.at(1).task.requests, 10U);
+    const Series blocks = series_named("p.blocks", settings);
+    EXPECT_EQ(blocks.points.front().task.callers, 8U);
+    EXPECT_EQ(blocks.points.back().x, 120);
+    EXPECT_EQ(blocks.points.back().task.callers, 960U);
+    EXPECT_EQ(blocks.points.back().task.rounds, 10U);
+    settings.blocks = 8 * 132;  // a GPU filled as theirs was
+    EXPECT_EQ(series_named("ad.payload", settings).points.front().task.callers, 8U * 8 * 132);
+    EXPECT_EQ(series_named("p.blocks", settings).points.back().x, 8 * 132);
+    const Series lanes = series_named("xmalloc.lanes", settings);
+    EXPECT_EQ(lanes.points.size(), 6U);
+    EXPECT_EQ(lanes.points.back().task.lanes, 32U);
+    EXPECT_EQ(lanes.points.back().task.callers, 1000000U);
+    EXPECT_EQ(series_named("xmalloc.held", settings).points.at(0).task.held_blocks, 1U << 17);
+}
+
+// At 120 blocks the papers count 1450 allocations and 986 frees.
+TEST(Sweeps, ProbabilityActsAsOftenAsInThePapers) {
+    SweepSettings settings;
+    settings.gpu = true;
+    Task task = series_named("p.blocks", settings).points.back().task;
+    task.pool_bytes = 8 << 20;
+    task.iterations = 1;
+    const TaskResult result = run("cmalloc", task);
+    EXPECT_EQ(result.outcome, Outcome::done) << result.message;
+    EXPECT_NEAR(static_cast<double>(result.counts.requests), 1450, 100);
+}
+
+TEST(Sweeps, TheRestOfThePapersSettings) {
+    SweepSettings settings;
+    settings.gpu = true;
     std::vector<std::string> ids;
     for (const Series& series : series_of("alloc", settings)) ids.push_back(series.id);
     EXPECT_EQ(ids, (std::vector<std::string>{"alloc.thread.10000", "alloc.thread.100000",
@@ -321,7 +403,7 @@ TEST(Sweeps, TasksMeasureWhatTheirSeriesPromise) {
     for (const Series& series : all_series(settings)) {
         if (series.points.empty()) continue;
         const TaskResult result = run("cmalloc", series.points.front().task);
-        ASSERT_EQ(result.outcome, TaskOutcome::done) << series.id << ": " << result.message;
+        ASSERT_EQ(result.outcome, Outcome::done) << series.id << ": " << result.message;
         EXPECT_EQ(result.metrics.size(), series.metrics.size()) << series.id;
         for (const Metric& metric : series.metrics) {
             ASSERT_EQ(result.metrics.count(metric.name), 1U) << series.id << " " << metric.name;
@@ -361,7 +443,7 @@ BenchReport small_report(unsigned repeat) {
 }
 
 TaskResult one_sample(double ms) {
-    return {.outcome = TaskOutcome::done,
+    return {.outcome = Outcome::done,
             .message = "",
             .counts = {},
             .metrics = {{"ms", {.cold = {ms}, .warm = {ms, ms}, .value = {}}}}};
@@ -400,16 +482,16 @@ TEST(Schedule, PassesOverAPlayerThatHungUntilTheTestIsDone) {
             if (player.name != "a") return one_sample(1);
             ++turns_of_a;
             if (t.callers == 2 && turns_of_a == 2) {
-                return TaskResult{TaskOutcome::hang, "no end", {}, {}};
+                return TaskResult{Outcome::hang, "no end", {}, {}};
             }
             return one_sample(1);
         },
         kNobodyWatches, kGoOn);
     // Series t: both points in the first repetition, of which the second hung; then u in full.
     EXPECT_EQ(turns_of_a, 2U + 6U);
-    EXPECT_EQ(report.cells[0].result.outcome, TaskOutcome::done);
+    EXPECT_EQ(report.cells[0].result.outcome, Outcome::done);
     EXPECT_EQ(report.cells[0].result.metrics.at("ms").cold.size(), 1U);
-    EXPECT_EQ(report.cells[3].result.outcome, TaskOutcome::hang);
+    EXPECT_EQ(report.cells[3].result.outcome, Outcome::hang);
     EXPECT_TRUE(report.cells[3].result.metrics.empty());
     EXPECT_EQ(report.cells[4].result.metrics.at("ms").cold.size(), 3U);
     EXPECT_EQ(verdict(report), ExitCode::done) << "a hang is a finding";
@@ -424,12 +506,12 @@ TEST(Schedule, ACellThatFailedHasNoFurtherTurn) {
             if (player.name != "a" || t.callers != 1) return one_sample(1);
             ++turns;
             TaskResult full = one_sample(1);
-            full.outcome = TaskOutcome::out_of_pool;
+            full.outcome = Outcome::out_of_pool;
             return full;
         },
         kNobodyWatches, kGoOn);
     EXPECT_EQ(turns, 2U) << "once in each test";
-    EXPECT_EQ(report.cells[0].result.outcome, TaskOutcome::out_of_pool);
+    EXPECT_EQ(report.cells[0].result.outcome, Outcome::out_of_pool);
     EXPECT_EQ(report.cells[3].result.metrics.at("ms").cold.size(), 3U);
 }
 
@@ -444,9 +526,9 @@ TEST(Schedule, SkipsAPlayerWhoseTimeIsOver) {
             return result;
         },
         kNobodyWatches, kGoOn);
-    EXPECT_EQ(report.cells[1].result.outcome, TaskOutcome::done);
-    EXPECT_EQ(report.cells[3].result.outcome, TaskOutcome::done);
-    EXPECT_EQ(report.cells[4].result.outcome, TaskOutcome::skipped);
+    EXPECT_EQ(report.cells[1].result.outcome, Outcome::done);
+    EXPECT_EQ(report.cells[3].result.outcome, Outcome::done);
+    EXPECT_EQ(report.cells[4].result.outcome, Outcome::skipped);
     EXPECT_NE(report.cells[4].result.message.find("0.001 s"), std::string::npos);
 }
 
@@ -461,23 +543,23 @@ TEST(Schedule, EndsWhenItIsStopped) {
         },
         kNobodyWatches, [&] { return turns >= 4; });
     EXPECT_EQ(turns, 4U);
-    EXPECT_EQ(report.cells[3].result.outcome, TaskOutcome::done);
-    EXPECT_EQ(report.cells[4].result.outcome, TaskOutcome::skipped);
+    EXPECT_EQ(report.cells[3].result.outcome, Outcome::done);
+    EXPECT_EQ(report.cells[4].result.outcome, Outcome::skipped);
     EXPECT_EQ(report.cells[4].result.message, "interrupted");
 }
 
 TEST(Verdict, OverwrittenBlocksBeforeErrorsBeforeMissingMemory) {
     BenchReport report = small_report(1);
-    const auto set = [&](std::size_t cell, TaskOutcome outcome) {
+    const auto set = [&](std::size_t cell, Outcome outcome) {
         report.cells[cell].result.outcome = outcome;
     };
-    for (std::size_t i = 0; i < report.cells.size(); ++i) set(i, TaskOutcome::out_of_pool);
+    for (std::size_t i = 0; i < report.cells.size(); ++i) set(i, Outcome::out_of_pool);
     EXPECT_EQ(verdict(report), ExitCode::out_of_memory);
-    set(0, TaskOutcome::done);
+    set(0, Outcome::done);
     EXPECT_EQ(verdict(report), ExitCode::done);
-    set(1, TaskOutcome::failed);
+    set(1, Outcome::failed);
     EXPECT_EQ(verdict(report), ExitCode::internal);
-    set(2, TaskOutcome::corrupt);
+    set(2, Outcome::corrupt);
     EXPECT_EQ(verdict(report), ExitCode::verification_failed);
 }
 

@@ -95,7 +95,7 @@ TEST(TraceFile, WithoutAnEndOfLineIsRefused) {
 
 TEST(Replay, MeasuresWhatIsToBeMeasured) {
     const TaskResult result = replayed(&make<allocators::CMalloc>, ring(4, 25, 160), 4, 1 << 20);
-    ASSERT_EQ(result.outcome, TaskOutcome::done) << result.message;
+    ASSERT_EQ(result.outcome, Outcome::done) << result.message;
     EXPECT_EQ(result.counts, (Counts{100, 100, 0, 0}));
     EXPECT_EQ(result.metrics.at("ms").cold.size(), 1U);
     EXPECT_EQ(result.metrics.at("ms").warm.size(), 3U);
@@ -112,7 +112,7 @@ TEST(Replay, FindsBlocksThatAreGivenTwice) {
         const Trace trace = ring(2, enough ? 32 : 33, 64);
         for (const bool frees : {true, false}) {
             const TaskResult result = replayed(&make<tests::Revolving>, trace, 1, 4096, frees);
-            EXPECT_EQ(result.outcome, enough ? TaskOutcome::done : TaskOutcome::corrupt);
+            EXPECT_EQ(result.outcome, enough ? Outcome::done : Outcome::corrupt);
             EXPECT_EQ(result.counts.corrupt, enough ? 0U : 2U);
             EXPECT_EQ(result.metrics.empty(), !enough);
         }
@@ -126,7 +126,7 @@ TEST(Replay, NeedsAllItsCallersAtOnce) {
     task.pool_bytes = 1 << 20;
     const TaskResult result =
         replay_trace(*cpu_stage(3), &make<allocators::CMalloc>, true, task, ring(3, 5, 64), 2);
-    EXPECT_EQ(result.outcome, TaskOutcome::failed);
+    EXPECT_EQ(result.outcome, Outcome::failed);
     EXPECT_EQ(result.message, kTooFewThreads);
 }
 

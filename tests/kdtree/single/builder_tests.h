@@ -321,7 +321,7 @@ TYPED_TEST_P(BuilderTest, PoolsOfAllSizesEndInATreeOrAMessage) {
     for (const double times : {0.0, 1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 6.0, 10.0, 100.0}) {
         const auto bytes =
             std::max(smallest, static_cast<std::uint64_t>(times * static_cast<double>(root)));
-        const BuildResult result = T::build(scene, BuildConfig{}, T::options(bytes));
+        const BuildResult result = T::build(scene, BuildConfig{}, bytes);
         const auto a = attempt<A, M>(scene, BuildConfig{}, bytes, [](auto&) {});
         const std::string what = std::to_string(times) + " times the root";
         expect_pool_is_whole<A>(a, what);

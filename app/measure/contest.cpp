@@ -221,7 +221,7 @@ void Contest::find_minimal_pool(Group& group, std::size_t allocator) {
     const auto enough = [&](std::uint64_t bytes) {
         report_progress(group, allocator, "smallest pool: " + bytes_text(bytes));
         remote.prepare(scenes_[group.scene]);
-        const kdtree::RunOptions run = trial_run({});
+        const RunOptions run = trial_run({});
         const Result trial = remote.build({.pool_bytes = bytes,
                                            .repeat = run.repeat,
                                            .warm_up = run.warm_up,

@@ -27,7 +27,7 @@ const Backend& backend_of(const CompareOptions& options,
     return *choose_backends(available, choice, gpu).front();
 }
 
-kdtree::RunOptions run_options(const CompareOptions& options, const Json& request) {
+RunOptions run_options(const CompareOptions& options, const Json& request) {
     return {.pool_bytes = request.at("pool_bytes"),
             .repeat = request.at("repeat"),
             .warm_up = request.at("warm_up"),

@@ -23,7 +23,7 @@ namespace {
 Result build_with(const Backend& backend, const BuildOptions& options, const scenes::Scene& scene,
                   const Report& report) {
     const bool single = backend.method == Method::single;
-    kdtree::RunOptions run = report.run;
+    RunOptions run = report.run;
     const PoolSize pool = options.pool.value_or(PoolSize());
     if (single) {
         run.pool_bytes = options.pool ? pool.bytes_for(report.root_bytes)

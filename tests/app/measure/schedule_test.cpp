@@ -197,6 +197,14 @@ Turn four_turns(unsigned& turns) {
     };
 }
 
+TEST(Schedule, ATurnMayHaveNothingToMeasure) {
+    // The fragmentation of a pool that cannot be walked.
+    TaskResult nothing;
+    Trial trial(1, [&](const std::string&, std::uint32_t) { return answer(nothing); });
+    trial.run();
+    EXPECT_EQ(trial.result(0).outcome, Outcome::done);
+}
+
 TEST(Schedule, WhatWasInterruptedIsSaidToBe) {
     unsigned turns = 0;
     Trial trial(1, four_turns(turns));
@@ -247,7 +255,8 @@ TEST(Schedule, RefusesNotesThatNoRunMakes) {
         changed("counts", {0, 0, 0}),
         changed("pool_bytes", -5),
         changed("metrics", {{"ms", {{"cold", {-1}}, {"warm", {1}}, {"value", Json::array()}}}}),
-        changed("metrics", Json::object()),
+        changed("metrics", 1),
+        changed("outcome", "hang"),
         3,
     };
     for (const Json& entry : bad) {

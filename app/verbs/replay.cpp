@@ -15,13 +15,13 @@
 namespace heapwood::app {
 namespace {
 
-ReplayReport prepared(const ReplayOptions& options, const std::vector<const Backend*>& available,
-                      const TraceFile& file) {
+ReplayReport prepared(const ReplayOptions& options, const Machine& machine,
+                      const std::vector<Runner>& runners, const TraceFile& file) {
     ReplayReport report;
     BenchReport& turns = report.turns;
     turns.arguments = options.arguments;
     turns.date = now();
-    turns.machine = choose_machine(options.device);
+    turns.machine = machine;
     turns.run = {.settings = {.gpu = turns.machine.gpu,
                               .quick = false,
                               .pool_bytes = std::nullopt,
@@ -30,8 +30,7 @@ ReplayReport prepared(const ReplayOptions& options, const std::vector<const Back
                  .repeat = options.repeat,
                  .threads = options.threads,
                  .time_limit = options.time_limit};
-    turns.runners = choose_runners(available, options.allocators, options.allocator_options,
-                                   options.threads, turns.machine.gpu);
+    turns.runners = runners;
     report.path = options.trace;
     report.header = file.header;
     report.root_bytes = file.root_bytes;
@@ -61,11 +60,14 @@ ExitCode replay(const ReplayOptions& options, const std::vector<const Backend*>&
                                                  {"--html", options.output.html},
                                                  {"--resume", options.resume}});
     Publisher publisher(options.output);
+    const Machine machine = choose_machine(options.device);
+    const std::vector<Runner> runners = choose_runners(
+        available, options.allocators, options.allocator_options, options.threads, machine.gpu);
     show_progress("reading " + options.trace);
     const auto start = std::chrono::steady_clock::now();
     const TraceFile file = read_trace(options.trace);
     const std::chrono::duration<double> reading = std::chrono::steady_clock::now() - start;
-    ReplayReport report = prepared(options, available, file);
+    ReplayReport report = prepared(options, machine, runners, file);
     WorkloadPlan plan(report.turns,
                       ReplayedTrace{.path = options.trace,
                                     .digest = file.digest,

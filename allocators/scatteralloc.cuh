@@ -155,10 +155,10 @@ public:
 private:
     using Slot = std::uint32_t;
 
-    static constexpr Option kPages[]{{.key = "page_bytes",
-                                      .flag = "--page",
-                                      .values = "4096|8192|16384",
-                                      .help = "Bytes of scatteralloc's pages"}};
+    static constexpr Option kPages[1]{{.key = "page_bytes",
+                                       .flag = "--page",
+                                       .values = "4096|8192|16384",
+                                       .help = "Bytes of scatteralloc's pages"}};
     static constexpr std::uint32_t kSmallestPageShift = 12;
     static constexpr std::uint64_t kFewestPages = traits().smallest_pool >> kSmallestPageShift;
     /// The part of the pool that callers may hold in fields that nobody uses: one in so many.

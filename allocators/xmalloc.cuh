@@ -17,7 +17,7 @@
 /// dividing a block among the lanes of a warp that ask at the same time (see below).
 ///
 /// **Against the original.**
-/// - The memory below is a circular list (circular/core.cuh), of which the blocks of a superblock
+/// - The memory below is a circular list (circular/ring.cuh), of which the blocks of a superblock
 ///   are blocks in their own right. So a block that finds its queue full returns to the list by
 ///   itself, and when the pool is full the queues are emptied into it: the whole pool is one pool.
 ///   In the original, superblocks are never returned.
@@ -178,7 +178,7 @@ private:
         .help =
             "xmalloc takes blocks sixteen at a time (on: as published 2010) or one by one "
             "(off: 2013)"};
-    static constexpr Option kOptions[]{kFallback, kSuperblocks};
+    static constexpr Option kOptions[2]{kFallback, kSuperblocks};
     /// Smallest blocks that a pool has.
     static constexpr std::uint64_t kFewestBlocks = 8192;
     /// At most one in so many bytes of the pool waits in queues.

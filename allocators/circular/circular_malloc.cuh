@@ -1,6 +1,6 @@
 /// @file
 /// The host object of the circular allocators: owns the pool, its table of header words and the
-/// hints, splits the pool before use and walks it afterwards. core.cuh has the algorithm.
+/// hints, splits the pool before use and walks it afterwards. ring.cuh has the algorithm.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +20,7 @@
 
 namespace heapwood::allocators::circular {
 
-/// A circular allocator; core.cuh says what a Policy is.
+/// A circular allocator; policy.cuh says what a Policy is.
 template <class Policy>
 class CircularMalloc {
 public:
@@ -65,25 +65,24 @@ public:
 
     Ref ref() const {
         Ref r;
-        r.pool_ = pool_.template as<char>();
-        r.before_ = before_.template as<std::uint32_t>();
-        r.hints_ = hints_.template as<std::uint32_t>();
-        r.headers_ = typename Policy::Headers(table_.template as<Cell>());
-        r.granules_ = granules_;
-        r.shift_ = shift_;
+        r.ring_.pool_ = pool_.template as<char>();
+        r.ring_.before_ = before_.template as<std::uint32_t>();
+        r.ring_.headers_ = typename Policy::Headers(table_.template as<Cell>());
+        r.ring_.granules_ = granules_;
+        r.ring_.shift_ = shift_;
+        r.hints_.hints_ = hints_.template as<std::uint32_t>();
         if constexpr (Policy::kShares) {
             // A stretch, and the chunk of medium size, are for several requests each.
-            r.small_ = shares_.stretch_size / 4;
-            r.medium_ = (shares_.size - shares_.stretches * shares_.stretch_size) / 4;
-            r.shares_begin_ = shares_.begin;
-            r.shares_ = Divisor(shares_.count);
-            r.share_size_ = Divisor(shares_.size);
-            r.stretch_size_ = Divisor(shares_.stretch_size);
-            r.stretch_mask_ = shares_.stretches - 1;
+            r.hints_.small_ = shares_.stretch_size / 4;
+            r.hints_.medium_ = (shares_.size - shares_.stretches * shares_.stretch_size) / 4;
+            r.hints_.begin_ = shares_.begin;
+            r.hints_.shares_ = Divisor(shares_.count);
+            r.hints_.share_size_ = Divisor(shares_.size);
+            r.hints_.stretch_size_ = Divisor(shares_.stretch_size);
+            r.hints_.stretch_mask_ = shares_.stretches - 1;
         } else {
-            r.small_ = granules_;
-            r.refuge_levels_ = static_cast<std::uint32_t>(std::countr_zero(refuges_));
-            r.refuge_size_ = refuge_size();
+            r.hints_.levels_ = static_cast<std::uint32_t>(std::countr_zero(refuges_));
+            r.hints_.part_ = refuge_size();
         }
         return r;
     }

@@ -114,7 +114,8 @@ Shares cut_shares(std::uint64_t granules, std::uint32_t shift, std::uint64_t lar
         ((largest_bytes >> shift) + 1) * kLargeChunk / unit + (unit > 1 ? 1 : 0);
     const std::uint64_t large = largest_bytes == 0 ? units / 4 : std::min(units / 2, wanted);
     const std::uint64_t rest = units - large;
-    const auto count = std::clamp<std::uint64_t>(rest / Policy::kSmallestShare, 1, multiprocessors);
+    const auto count =
+        std::clamp<std::uint64_t>(rest / Policy::kSmallestShare, 1, std::max(multiprocessors, 1U));
     const std::uint64_t size = rest / count;
     const std::uint32_t together = Policy::kStretchesTogether;
     const auto groups = std::bit_floor(std::clamp<std::uint64_t>(

@@ -1,5 +1,5 @@
 /// @file
-/// What Halloc and XMalloc stand on: a circular list (circular/core.cuh), of which they take the
+/// What Halloc and XMalloc stand on: a circular list (circular/ring.cuh), of which they take the
 /// memory that they divide, and which also answers the requests that are too large for them. So
 /// the whole pool is one pool.
 ///

@@ -1,7 +1,7 @@
 /// @file
 /// The part of ScatterAlloc that runs in kernels: chunks of one size in bit fields.
 ///
-/// **Structure.** The pool is a circular list (circular/core.cuh) whose granule is a page. A
+/// **Structure.** The pool is a circular list (circular/ring.cuh) whose granule is a page. A
 /// request of at most half a page gets a chunk, the next power of two; a larger one gets a run of
 /// pages from the list. Chunks lie in fields: a field is up to 32 chunks of one size, beside one
 /// another. Where 32 chunks fill a page or more, a field is a page from the list; of smaller chunks

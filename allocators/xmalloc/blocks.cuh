@@ -5,13 +5,13 @@
 /// **Who owns what.** A basic block is a block of the circular list, allocated there as long as it
 /// is a basic block, and belongs to the thread that has it: the user's, from allocate() to
 /// deallocate(), or in a queue to nobody, until one thread takes it out. So the list's argument
-/// (circular/core.cuh) and the queue's (fifo.cuh) are all that is needed: what was done to a block
+/// (circular/ring.cuh) and the queue's (fifo.cuh) are all that is needed: what was done to a block
 /// before it was freed reaches its next owner through the slot of the queue, or through the list.
 ///
 /// **Progress.** An empty queue is filled by one at a time of those who find it so, under a lock
 /// that is a hint only: the others look into it again a few times, and then take a block for
-/// themselves. When the list has nothing left, all queues are emptied into it once, and the request
-/// is tried again.
+/// themselves. When the list has nothing left, all queues and the caller's cache are emptied into
+/// it once, and the request is tried again.
 #pragma once
 
 #include <cstddef>
@@ -181,10 +181,16 @@ private:
         }
         return first;
     }
-    /// Returns to the list what is in the queues, the own one's first. @return whether there was
-    /// anything.
+    /// Returns to the list what the caller keeps, and what is in the queues, the own one's first.
+    /// @return whether there was anything.
     HEAPWOOD_NOINLINE bool empty_queues(Context context) const {
         bool any = false;
+        if (context.cache != nullptr) {
+            Kept(*context.cache).empty([&](std::uint32_t, std::uint32_t kept) {
+                pool_.list().deallocate(context, address(kept), 0);
+                any = true;
+            });
+        }
         for (std::uint32_t i = 0; i < kLevels * (queue_mask_ + 1); ++i) {
             const std::uint32_t level = i / (queue_mask_ + 1);
             const Fifo<Policy> from = queue(queue_of(context.warp + i, level), level);

@@ -35,7 +35,9 @@ def _ours(document, pool, row, scene):
         if cell["pool"] == pool and tables.short_name(cell["scene"]) == scene
     }
     cell, reference = found.get(name), found.get("atomicmalloc")
-    if cell is None or reference is None or "done" != cell["outcome"] or not reference["build"]["ms"]:
+    if cell is None or reference is None:
+        return tables.NONE
+    if cell["outcome"] != "done" or reference["outcome"] != "done":
         return tables.NONE
     own, base = (statistics.median(c["build"]["ms"]["samples"]) for c in (cell, reference))
     return f"{own:.2f} ms" if name == "atomicmalloc" else f"{own / base:.2f}"
@@ -53,8 +55,9 @@ def published(document, name, pool):
         allocator = title.split("*")[0].split("_")[0]
         if len(allocator) < 6 or allocator == "deviation":
             continue  # facts of the scene
-        page = title.split("_")[-1] if allocator == "ScatterAlloc" else ""
-        if page not in ("", str(document["provenance"].get("forms", {}).get("page_bytes", ""))):
+        forms = document["provenance"].get("forms", {})
+        page = str(forms.get("page_bytes", forms.get("page", 4096)))
+        if allocator == "ScatterAlloc" and title.split("_")[-1] != page:
             continue
         unit = " ms" if title.endswith("_ms") else ""
         line = [allocator + ("\\*" if "*" in title else "")]

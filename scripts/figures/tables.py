@@ -235,6 +235,29 @@ def synthetic(document):
     return markdown(head, rows)
 
 
+def registers(document):
+    """Registers of a thread: an allocation and a deallocation, published ones, the build kernel."""
+    rows = []
+    for entry in _listed(document, ()):
+        cells = [c for c in document["cells"] if c["build"]["allocator"] == entry["name"]]
+        known = [c for c in cells if c["registers"]]
+        if not known:
+            continue
+        ours, published = known[0]["registers"], known[0].get("published_registers") or {}
+        row = [_title(entry)]
+        for kind in ("uncoalesced", "coalesced"):
+            row.append(_text_of(ours[kind] and ours[kind]["registers"]))
+            row.append(_text_of(published.get(kind)))
+        row += [_text_of(ours["build"]), _text_of(ours["spill_bytes"])]
+        rows.append(row)
+    return markdown(["registers", "each lane alone", "published", "lanes together", "published",
+                     "build kernel", "its local memory, bytes"], rows)
+
+
+def _text_of(count):
+    return NONE if count is None else str(count)
+
+
 def replay(document):
     """Time, failures and the pool at the peak of a replay, a row an allocator."""
     rows = []
@@ -252,5 +275,6 @@ def replay(document):
 
 TABLES = {
     table.__name__: table
-    for table in (provenance, scenes, slowdown, fragmentation, series, synthetic, replay)
+    for table in (provenance, scenes, slowdown, fragmentation, registers, series, synthetic,
+                  replay)
 }

@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-#include "allocators/ouroboros/pool.cuh"
+#include "allocators/ouroboros.cuh"
 #include "tests/allocators/bodies.h"
 #include "tests/seed.h"
 

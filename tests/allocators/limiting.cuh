@@ -15,7 +15,7 @@
 #include "allocators/memory/buffer.h"
 #include "allocators/platform/atomic.cuh"
 
-namespace heapwood::allocators {
+namespace heapwood::tests {
 
 namespace detail {
 
@@ -30,9 +30,10 @@ HEAPWOOD_INLINE std::uint64_t mix(std::uint64_t v) {
 
 /// An allocator that fails when told to. Never fails of itself until it is told. What it refuses
 /// does not reach A; what it passes on may still fail there.
-template <Allocator A>
-class Limiting : public Adaptor<A> {
-    using Adaptor<A>::inner_;
+template <allocators::Allocator A>
+class Limiting : public allocators::Adaptor<A> {
+    using allocators::Adaptor<A>::inner_;
+    using Context = allocators::Context;
 
 public:
     class Ref {
@@ -46,7 +47,7 @@ public:
         // clang-format off
         HEAPWOOD_FN bool allocate_pair(const Context& context, const std::size_t (&bytes)[2],
                                        void* (&blocks)[2]) const
-            requires AllocatesPairs<typename A::Ref> {
+            requires allocators::AllocatesPairs<typename A::Ref> {
             // clang-format on
             const std::uint64_t number = platform::AtomicRef(*counter_).add_relaxed(2);
             if (fails(number) || fails(number + 1)) {
@@ -78,8 +79,8 @@ public:
         std::uint64_t seed_;
     };
 
-    explicit Limiting(const PoolConfig& config)
-        : Adaptor<A>(config), counter_(config.place, sizeof(std::uint64_t)) {
+    explicit Limiting(const allocators::PoolConfig& config)
+        : allocators::Adaptor<A>(config), counter_(config.place, sizeof(std::uint64_t)) {
         counter_.zero();
     }
 
@@ -118,9 +119,9 @@ private:
     std::uint64_t passes_ = ~std::uint64_t{0};
     std::uint64_t period_ = 0;
     std::uint64_t seed_ = 0;
-    Buffer counter_;
+    allocators::Buffer counter_;
 };
 
-static_assert(Allocator<Limiting<AtomicMalloc>>);
+static_assert(allocators::Allocator<Limiting<allocators::AtomicMalloc>>);
 
-}  // namespace heapwood::allocators
+}  // namespace heapwood::tests

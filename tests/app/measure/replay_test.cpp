@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "allocators/cmalloc.cuh"
+#include "allocators/circular.cuh"
 #include "app/backends/workload_cpu.h"
 #include "app/measure/trace_file.h"
 #include "tests/app/revolving.h"

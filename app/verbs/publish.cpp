@@ -10,10 +10,12 @@
 
 namespace heapwood::app {
 
-Publisher::Publisher(const OutputOptions& output) : output_(output) {
-    if (!output.json.empty()) json_.emplace(output.json);
-    if (!output.html.empty()) html_.emplace(output.html);
+std::string results_file(const OutputOptions& output) {
+    return output.json.empty() || output.json == "-" ? output.html : output.json;
 }
+
+Publisher::Publisher(const OutputOptions& output)
+    : output_(output), json_(output.json), html_(output.html) {}
 
 bool Publisher::publish(const Document& document) {
     bool fine = true;
@@ -34,10 +36,10 @@ bool Publisher::publish(const Document& document) {
                             : as_text(document, colour_allowed(STDOUT_FILENO), output_.details));
     });
     attempt([&] {
-        if (json_) json_->write(as_json(document));
+        if (json_) json_.write(as_json(document));
     });
     attempt([&] {
-        if (html_) html_->write(as_html(document));
+        if (html_) html_.write(as_html(document));
     });
     return fine;
 }

@@ -2,13 +2,15 @@
 /// What becomes of a verb's document.
 #pragma once
 
-#include <optional>
-
 #include "app/base/output.h"
 #include "app/cli/cli.h"
 #include "app/report/document.h"
 
 namespace heapwood::app {
+
+/// The file beside which turns are noted until all results are there: the JSON's, else the page's,
+/// else none.
+std::string results_file(const OutputOptions& output);
 
 /// Where a verb's document goes; its files are known to be writable before the work begins.
 class Publisher {
@@ -22,8 +24,8 @@ public:
 
 private:
     OutputOptions output_;
-    std::optional<Output> json_;
-    std::optional<Output> html_;
+    Output json_;
+    Output html_;
 };
 
 }  // namespace heapwood::app

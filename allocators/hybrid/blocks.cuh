@@ -100,11 +100,7 @@ public:
                               : platform::round_up<std::uint64_t>(bytes, kUnit);
     }
     HEAPWOOD_FN void flush(const Context& context) const {
-        if (context.cache == nullptr) return;
-        const Open open = cached_word(context).exchange_acq_rel(0);
-        if (open != 0) close(context, open);
-        const std::uint32_t spare = take_spare(context);
-        if (spare != 0) to_list(context, address(spare - 1));
+        if (context.cache != nullptr) return_kept(context);
     }
 
 private:
@@ -211,6 +207,14 @@ private:
         }
     }
 
+    /// Returns the blocks that a cache keeps.
+    HEAPWOOD_NOINLINE void return_kept(Context context) const {
+        const Open open = cached_word(context).exchange_acq_rel(0);
+        if (open != 0) close(context, open);
+        const std::uint32_t spare = take_spare(context);
+        if (spare != 0) to_list(context, address(spare - 1));
+    }
+
     /// As cut() for one piece, from a block of its own if need be.
     template <Scope kScope>
     HEAPWOOD_FN char* cut_any(platform::AtomicRef<Open, kScope> word, const Context& context,
@@ -252,8 +256,8 @@ private:
     /// When the list has no block: others may have taken the last ones, and be about to open them,
     /// or to return them.
     template <Scope kScope>
-    HEAPWOOD_FN char* cut_last(platform::AtomicRef<Open, kScope> word, const Context& context,
-                               std::uint32_t units, std::uint32_t pieces) const {
+    HEAPWOOD_NOINLINE char* cut_last(platform::AtomicRef<Open, kScope> word, Context context,
+                                     std::uint32_t units, std::uint32_t pieces) const {
         for (std::uint32_t attempt = 0; attempt < kPatience; ++attempt) {
             // Acquire: the words of all that have opened a block before.
             const bool alone = opening().load_acquire() == 0;

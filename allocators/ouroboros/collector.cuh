@@ -21,7 +21,6 @@
 #include <cstdint>
 
 #include "allocators/allocator.cuh"
-#include "allocators/ouroboros/cache.cuh"
 #include "allocators/ouroboros/chunks.cuh"
 #include "allocators/ouroboros/geometry.h"
 #include "allocators/ouroboros/open_chunks.cuh"
@@ -71,7 +70,6 @@ public:
                 if (would_be_in_vain(wanted)) return Collection::in_vain;
                 // Odd during a collection.
                 if (!number.cas_acq_rel(now, now + 1)) continue;
-                free_cached(context);
                 expected = changes();
                 // What is not there to be collected yet has changed already.
                 const bool is_settled = queues().are_settled();
@@ -121,13 +119,6 @@ private:
         return lanes.of_leader(answer) != 0;
     }
 
-    /// Frees what the caller's cache keeps, in its chunks.
-    HEAPWOOD_NOINLINE void free_cached(Context context) const {
-        if (context.cache == nullptr) return;
-        PageCache(*context.cache).empty([&](std::uint32_t k, std::uint32_t unit) {
-            stock().free_page(context, k, unit);
-        });
-    }
     /// Closes the open chunks, then empties the queues: a chunk that is current is not whole.
     /// @return what it adds to changes(), or less if it is of use.
     HEAPWOOD_NOINLINE std::uint64_t gather(Context context) const {

@@ -74,7 +74,7 @@ public:
     }
 
     /// Puts what a caller's cache keeps into the queues.
-    HEAPWOOD_FN void flush(const Context& context) const {
+    HEAPWOOD_NOINLINE void flush(Context context) const {
         if (context.cache == nullptr) return;
         PageCache(*context.cache).empty([&](std::uint32_t k, std::uint32_t unit) {
             stock().free_unit(context, k, unit);
@@ -201,6 +201,8 @@ private:
     template <class T, class Again>
     HEAPWOOD_INLINE T collect(const Context& context, std::uint32_t wanted, T none,
                               Again&& request) const {
+        // What the cache keeps may be what the request needs; that it is freed counts as a change.
+        flush(context);
         std::uint64_t expected = 0;
         const Collection collection = collector_.begin(context, wanted, expected);
         if (collection == Collection::in_vain) return none;

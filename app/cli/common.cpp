@@ -5,6 +5,7 @@
 
 #include "app/backends/allocator_options.h"
 #include "app/base/text.h"
+#include "app/cli/values.h"
 
 namespace heapwood::app {
 
@@ -49,6 +50,27 @@ void add_output(CLI::App& verb, OutputOptions& output, bool latex) {
             if (form->as<bool>()) throw CLI::ExcludesError("--json -", form->get_name());
         }
     });
+}
+
+void add_allocators(CLI::App& verb, std::vector<std::string>& names, const char* what) {
+    verb.add_option_function<std::vector<std::string>>(
+            "-a,--allocator",
+            [&names](const std::vector<std::string>& lists) {
+                names = items("--allocator", lists);
+            },
+            what)
+        ->allow_extra_args(false)
+        ->default_str(joined(names, ","))
+        ->type_name("NAME");
+}
+
+void add_resume(CLI::App& verb, std::string& file) {
+    verb.add_option("--resume", file,
+                    "Note every turn in this file, and go on from what is in it; without it, with "
+                    "--json FILE, turns are noted in FILE.partial until all are done; so are they "
+                    "with --html")
+        ->type_name("FILE")
+        ->group("Output");
 }
 
 PoolSize pool_size(const std::string& text) {

@@ -29,6 +29,12 @@ void add_output(CLI::App& verb, OutputOptions& output, bool latex = false);
 /// Everything that says how trees are built and timed, but for scenes and pools.
 void add_build_parameters(CLI::App& verb, BuildParameters& parameters);
 
+/// --allocator. @param names with the default.
+void add_allocators(CLI::App& verb, std::vector<std::string>& names, const char* what);
+
+/// --resume.
+void add_resume(CLI::App& verb, std::string& file);
+
 /// A pool's size. @throws CLI::ValidationError.
 PoolSize pool_size(const std::string& text);
 

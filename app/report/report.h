@@ -14,7 +14,6 @@
 #include "app/backends/registers.h"
 #include "app/base/machine.h"
 #include "app/measure/outcome.h"
-#include "kdtree/builder.h"
 #include "kdtree/config.h"
 #include "kdtree/tree/quality.h"
 #include "scenes/scene.h"
@@ -80,7 +79,7 @@ struct Report {
     Machine machine;
     kdtree::BuildConfig configuration;
     std::string preset;  ///< that the configuration began with
-    kdtree::RunOptions run;
+    RunOptions run;
     std::string scene_path;
     std::uint64_t triangles = 0;
     std::uint64_t vertices = 0;

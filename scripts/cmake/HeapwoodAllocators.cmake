@@ -1,19 +1,21 @@
 # The table of allocators, which of them are compiled, and source files that exist once for each.
 #
-# HEAPWOOD_ALLOCATORS   names of allocators of this tree, in the order of `heapwood list`; empty: all
-# HEAPWOOD_EXTRA        folders with allocators of one's own (allocators/README.md): always compiled
+# HEAPWOOD_ALLOCATORS   names of allocators, in the order of `heapwood list`; empty: all of ours
+# HEAPWOOD_EXTRA        folders with allocators of one's own (allocators/README.md), all compiled
 
-# heapwood_add_allocator(NAME CLASS HEADER [INCLUDE dir...] [OPTIONS option...] [SPECIMEN] [GPU_ONLY])
+# heapwood_add_allocator(NAME CLASS HEADER [INCLUDE dir...] [OPTIONS option...]
+#     [SPECIMEN] [GPU_ONLY])
 #
-# Adds a row to the table. NAME is the name on the command line and traits().name; CLASS is a class of
-# heapwood::allocators, or a name with its namespace; HEADER and INCLUDE are relative to the folder of
-# the call. OPTIONS are for the compiler of all files that include HEADER. A SPECIMEN is known to go
-# wrong: it is never chosen by default, and no conformance test takes it. GPU_ONLY: the header is for
-# nvcc alone.
+# Adds a row to the table. NAME is the name on the command line and traits().name; CLASS is a class
+# of heapwood::allocators, or a name with its namespace; HEADER and INCLUDE are relative to the
+# folder of the call. OPTIONS are for the compiler of all files that include HEADER. A SPECIMEN is
+# known to go wrong: it is never chosen by default, and no conformance test takes it. GPU_ONLY: the
+# header is for nvcc alone.
 function(heapwood_add_allocator name class header)
     cmake_parse_arguments(PARSE_ARGV 3 arg "SPECIMEN;GPU_ONLY" "" "INCLUDE;OPTIONS")
     if(arg_UNPARSED_ARGUMENTS)
-        message(FATAL_ERROR "heapwood_add_allocator(${name}): no such argument: ${arg_UNPARSED_ARGUMENTS}")
+        message(FATAL_ERROR
+            "heapwood_add_allocator(${name}): no such argument: ${arg_UNPARSED_ARGUMENTS}")
     endif()
     if(NOT name MATCHES "^[a-z][a-z0-9]*(-[a-z0-9]+)*$")
         message(FATAL_ERROR "heapwood_add_allocator(${name}): a name begins with a letter and "
@@ -52,8 +54,8 @@ function(heapwood_add_allocator name class header)
     set_property(GLOBAL PROPERTY HEAPWOOD_${name}_GPU_ONLY ${arg_GPU_ONLY})
 endfunction()
 
-# heapwood_choose_allocators(): to be called when the table has all allocators of the tree. Adds those
-# of HEAPWOOD_EXTRA, and sets the global property HEAPWOOD_CHOSEN_ALLOCATORS.
+# heapwood_choose_allocators(): to be called when the table has all allocators of the tree. Adds
+# those of HEAPWOOD_EXTRA, and sets the global property HEAPWOOD_CHOSEN_ALLOCATORS.
 function(heapwood_choose_allocators)
     # A build folder of an older version keeps a table of its own under this name.
     get_property(type CACHE HEAPWOOD_ALLOCATORS PROPERTY TYPE)
@@ -114,7 +116,8 @@ function(heapwood_has_allocators variable tests)
     set(${variable} ON PARENT_SCOPE)
     if(lacking)
         list(JOIN lacking " " names)
-        message(STATUS "Left out: ${tests}, which need allocators that HEAPWOOD_ALLOCATORS lacks: ${names}")
+        message(STATUS
+            "Left out: ${tests}, which need allocators that HEAPWOOD_ALLOCATORS lacks: ${names}")
         set(${variable} OFF PARENT_SCOPE)
         set_property(GLOBAL PROPERTY HEAPWOOD_TESTS_LEFT_OUT ON)
     endif()
@@ -143,9 +146,9 @@ endfunction()
 # heapwood_allocator_sources(TARGET TEMPLATE SUFFIX [SOUND] [ONLY name...])
 #
 # Gives TARGET a file NAME_SUFFIX made from TEMPLATE for every allocator as heapwood_allocators
-# chooses them; a template whose name ends in .cu.in is for GPUs. In the template @HEAPWOOD_NAME@ is the
-# name on the command line, @HEAPWOOD_ID@ the same with underscores for hyphens, @HEAPWOOD_CLASS@ the
-# class with its namespace, and @HEAPWOOD_INCLUDE@ the header.
+# chooses them; a template whose name ends in .cu.in is for GPUs. In the template @HEAPWOOD_NAME@ is
+# the name on the command line, @HEAPWOOD_ID@ the same with underscores for hyphens,
+# @HEAPWOOD_CLASS@ the class with its namespace, and @HEAPWOOD_INCLUDE@ the header.
 function(heapwood_allocator_sources target template suffix)
     set(machine "")
     if(template MATCHES "\\.cu\\.in$")

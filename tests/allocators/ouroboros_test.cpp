@@ -362,6 +362,17 @@ TYPED_TEST(OuroborosTest, GivesPagesAgainFromTheCache) {
     EXPECT_NE(ref.allocate(context, 4 << 20), nullptr);
 }
 
+TYPED_TEST(OuroborosTest, FindsAChunkWhosePagesAreInTheCallersCache) {
+    std::vector<void*> all = this->fill(64);
+    std::ranges::sort(all);
+    CallerCache cache{};
+    const Context context{0, 0, &cache};
+    for (unsigned i = 0; i < 4; ++i) this->free(all[i], 64);
+    EXPECT_EQ(this->ref_.allocate(context, 500), nullptr) << "half of the chunk is in use";
+    for (unsigned i = 4; i < 8; ++i) this->ref_.deallocate(context, all[i], 64);
+    EXPECT_NE(this->ref_.allocate(context, 500), nullptr);
+}
+
 }  // namespace
 
 }  // namespace heapwood::tests

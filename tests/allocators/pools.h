@@ -138,30 +138,6 @@ private:
 
 #if defined(__CUDACC__)
 
-/// A Ref whose calls are true calls. There are many bodies, and each of their kernels would else be
-/// compiled with copies of the whole allocator.
-template <class Inner>
-struct CalledRef {
-    Inner inner;
-
-    HEAPWOOD_NOINLINE void* allocate(const allocators::Context& context, std::size_t bytes) const {
-        return inner.allocate(context, bytes);
-    }
-    HEAPWOOD_NOINLINE bool allocate_pair(const allocators::Context& context,
-                                         const std::size_t (&bytes)[2], void* (&blocks)[2]) const
-        requires allocators::AllocatesPairs<Inner>
-    {
-        return inner.allocate_pair(context, bytes, blocks);
-    }
-    HEAPWOOD_NOINLINE void deallocate(const allocators::Context& context, void* p,
-                                      std::size_t bytes) const {
-        inner.deallocate(context, p, bytes);
-    }
-    HEAPWOOD_FN std::uint64_t granted_bytes(const void* p, std::size_t bytes) const {
-        return inner.granted_bytes(p, bytes);
-    }
-};
-
 // The body, for another Ref.
 template <class Ref>
 RequestBody<Ref> with_ref(const Ref& ref, const RequestBody<AnyRef>& b) {
@@ -215,7 +191,7 @@ private:
     template <class Body>
     void run_one(unsigned warps, const Body& body) {
         if constexpr (runs<Body>()) {
-            DeviceMachine::run(warps, with_ref(CalledRef<Ref>{this->a_.ref()}, body));
+            DeviceMachine::run(warps, with_ref(this->a_.ref(), body));
         } else {
             throw_not_offered("kernel for this body");
         }

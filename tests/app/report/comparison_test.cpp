@@ -20,15 +20,19 @@ TEST(Comparison, TurnsAddUp) {
     Result r = failed_result("a", Outcome::unfinished);
     r.kernels.emplace();
     r.minimal_pool_bytes = 5;
-    add_turn(r, done_result("a", 3, 7), 2);
+    Result first = done_result("a", 3, 7);
+    first.allocations.emplace();
+    first.tree->verified = true;
+    add_turn(r, first, 2);
     EXPECT_FALSE(settled(r));
     Result last = done_result("a", 1, 7);
-    last.allocations.emplace();
+    last.warps = 9;
     add_turn(r, last, 2);
     EXPECT_TRUE(settled(r));
     EXPECT_EQ(r.outcome, Outcome::done);
     EXPECT_EQ(r.samples, (std::vector<double>{3, 1}));
-    EXPECT_TRUE(r.allocations) << "the last turn's";
+    EXPECT_TRUE(r.allocations && r.tree->verified) << "the first turn's";
+    EXPECT_EQ(r.warps, 9U) << "the last turn's";
     EXPECT_TRUE(r.kernels && r.minimal_pool_bytes) << "no turn's";
 }
 

@@ -1,6 +1,6 @@
 /// @file
-/// Stripes: AtomicMalloc with a pool in stripes, a counter for each, so that fewer threads meet at a
-/// counter. An example of an allocator outside the tree.
+/// Stripes: AtomicMalloc with a pool in stripes, a counter for each, so that fewer threads meet at
+/// a counter. An example of an allocator outside the tree.
 ///
 /// Concurrency: a counter hands out disjoint ranges, and no memory is handed out twice between two
 /// resets, so relaxed order suffices.

@@ -1,4 +1,4 @@
-#include "kdtree/single/build_driver.h"
+#include "kdtree/single/build_memory.h"
 
 #include <algorithm>
 #include <bit>

@@ -11,13 +11,15 @@
 #include "allocators/circular.cuh"
 #include "allocators/cudamalloc.cuh"
 #include "allocators/hybrid.cuh"
-#include "kdtree/single/build_driver.h"
+#include "app/backends/build_runs.h"
 #include "tests/allocators/internal_fragmentation.h"
 #include "tests/kdtree/dice.h"
 #include "tests/kdtree/small_scenes.h"
 
-namespace heapwood::kdtree::tests {
+namespace heapwood::app {
 namespace {
+
+using kdtree::tests::Dice;
 
 using allocators::AtomicMalloc;
 using allocators::CMalloc;
@@ -64,7 +66,7 @@ public:
     explicit ProgramMachine(std::vector<Program> programs) : programs_(std::move(programs)) {}
 
     template <class A>
-    double run(const Problem&, const typename A::Ref& ref) const {
+    double run(const kdtree::Problem&, const typename A::Ref& ref) const {
         const Program& program = programs_[std::min(runs_, programs_.size() - 1)];
         ++runs_;
         allocators::CallerCache cache{};
@@ -87,7 +89,7 @@ allocators::PoolConfig pool() {
 template <class A>
 std::optional<PeakUse> measured(const ProgramMachine& machine) {
     allocators::ArrayPool array_pool(allocators::Place::host);
-    BuildMemory memory(array_pool, random_scene("soup", 1, 1), {}, 1);
+    kdtree::BuildMemory memory(array_pool, kdtree::tests::random_scene("soup", 1, 1), {}, 1);
     Counting<A> allocator(pool());
     machine.run<Counting<A>>(memory.problem(), allocator.ref());
     return measure_peak(machine, memory, allocator);
@@ -188,4 +190,4 @@ TEST(Peak, IsUnknownWhereThePoolCannotBeWalked) {
 }
 
 }  // namespace
-}  // namespace heapwood::kdtree::tests
+}  // namespace heapwood::app

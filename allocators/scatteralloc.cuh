@@ -32,6 +32,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -83,6 +84,7 @@ public:
     using Ref = scatter::Core<Policy, ListPolicy>;
 
     static constexpr Traits traits() { return ListPolicy::traits(); }
+    static constexpr std::span<const Option> options() { return kPages; }
 
     /// Pages are smaller than asked for, 4096 bytes at least, where the pool has fewer than 8.
     /// @throws std::invalid_argument as every allocator, and if a page is not of 4096, 8192 or
@@ -147,6 +149,10 @@ public:
 private:
     using Slot = std::uint32_t;
 
+    static constexpr Option kPages[1]{{.key = "page_bytes",
+                                       .flag = "--page",
+                                       .values = "4096|8192|16384",
+                                       .help = "Bytes of scatteralloc's pages"}};
     static constexpr std::uint32_t kSmallestPageShift = 12;
     static constexpr std::uint64_t kFewestPages = traits().smallest_pool >> kSmallestPageShift;
     /// The part of the pool that callers may hold in fields that nobody uses: one in so many.
@@ -154,15 +160,12 @@ private:
 
     static std::uint32_t page_shift(const PoolConfig& config) {
         const std::string name = traits().name;
-        if (config.forms.page_bytes != 4096 && config.forms.page_bytes != 8192 &&
-            config.forms.page_bytes != 16384) {
-            throw std::invalid_argument(name + ": pages are of 4096, 8192 or 16384 bytes");
-        }
         // One more than the number of the last field is to fit into a slot, below kBusy.
         if (config.bytes >= std::uint64_t{1} << 40) {
             throw std::invalid_argument(name + " needs a pool of less than 1 TiB");
         }
-        auto shift = static_cast<std::uint32_t>(std::countr_zero(config.forms.page_bytes));
+        auto shift =
+            kSmallestPageShift + static_cast<std::uint32_t>(chosen(config.choices, kPages[0]));
         while (shift > kSmallestPageShift && (config.bytes >> shift) < kFewestPages) --shift;
         return shift;
     }

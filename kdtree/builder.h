@@ -29,13 +29,13 @@ enum class Status : std::uint32_t {
 
 /// How to run a build, beside what to build.
 struct RunOptions {
-    std::uint64_t pool_bytes = 0;  ///< of the allocator's pool
-    unsigned repeat = 5;           ///< timed runs
-    unsigned warm_up = 1;          ///< untimed runs before them
-    unsigned threads = 0;          ///< CPU only: threads, each a warp; 0: one a core
-    allocators::Forms forms = {};  ///< of the allocator
-    bool statistics = true;        ///< more runs with the counting adaptor
-    bool trace = false;            ///< one more run, whose requests and frees are recorded
+    std::uint64_t pool_bytes = 0;      ///< of the allocator's pool
+    unsigned repeat = 5;               ///< timed runs
+    unsigned warm_up = 1;              ///< untimed runs before them
+    unsigned threads = 0;              ///< CPU only: threads, each a warp; 0: one a core
+    allocators::Choices choices = {};  ///< of the values of the allocator's options
+    bool statistics = true;            ///< more runs with the counting adaptor
+    bool trace = false;                ///< one more run, whose requests and frees are recorded
     /// Where arrays outside the allocator's pool come from, to be used again by the next build;
     /// nullptr: a pool that ends with the build and keeps slabs as `keep` says.
     allocators::ArrayPool* array_pool = nullptr;

@@ -2,6 +2,7 @@
 /// One allocator on one machine, behind plain functions: what the command line chooses among.
 #pragma once
 
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -26,6 +27,7 @@ struct Backend {
                                  const kdtree::RunOptions&);
     Method method = Method::single;
     MakePool make_pool = nullptr;  ///< for workloads; nullptr where there is no allocator
+    std::span<const allocators::Option> options = {};  ///< of the allocator
 };
 
 /// Every backend of the single kernel in this program, in the order of HEAPWOOD_ALLOCATORS; the

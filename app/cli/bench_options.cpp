@@ -64,7 +64,7 @@ void add_sizes(CLI::App& verb, BenchOptions& o) {
             [&o](const std::string& text) {
                 o.pool_bytes = bytes("--pool", text, 1, std::uint64_t{1} << 46);
             },
-            "Bytes of the pool in the tests of 2021; those of 2015 have their own")
+            "Bytes of the pool in the tests of 2021; older tests have the papers'")
         ->default_str("2GiB, CPU: 256MiB")
         ->type_name("SIZE");
     verb.add_option_function<std::string>(
@@ -77,7 +77,24 @@ void add_sizes(CLI::App& verb, BenchOptions& o) {
             "left out")
         ->default_str("8KiB")
         ->type_name("SIZE");
-    add_forms(verb, o.forms);
+    add_choices(verb, o.choices);
+}
+
+/// How many warps call in AD, ACD and P.
+void add_blocks(CLI::App& verb, std::optional<std::uint32_t>& blocks) {
+    verb.add_option_function<std::string>(
+            "--blocks",
+            [&blocks](const std::string& text) {
+                blocks.reset();
+                if (text == "fill") return;
+                const std::string problem = whole(1, 1000000)(text);
+                if (!problem.empty()) throw CLI::ValidationError("--blocks", problem + ", or fill");
+                blocks = static_cast<std::uint32_t>(std::stoul(text));
+            },
+            "Blocks of 8 warps in ad, acd and p; fill: 8 a multiprocessor, as the papers' 120 were "
+            "on their GPU")
+        ->default_str("120")
+        ->type_name("N|fill");
 }
 
 }  // namespace
@@ -93,6 +110,7 @@ void add_bench(CLI::App& verb, BenchOptions& o) {
     add_sizes(verb, o);
     verb.add_flag("--quick", o.quick,
                   "Few and small requests, for trying out: every test in a moment");
+    add_blocks(verb, o.blocks);
     const auto count = [&verb](const char* name, std::optional<unsigned>& value, const char* what,
                                const char* standard) {
         verb.add_option(name, value, what)
@@ -134,7 +152,7 @@ void add_replay(CLI::App& verb, ReplayOptions& o) {
             "machine's memory")
         ->default_str(PoolSize().text())
         ->type_name("SIZE");
-    add_forms(verb, o.forms);
+    add_choices(verb, o.choices);
     verb.add_option("--repeat", o.repeat,
                     "Turns of an allocator: a fresh pool, a replay that is not shown, one that is, "
                     "and one that is counted and checked in full")

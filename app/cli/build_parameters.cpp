@@ -147,7 +147,7 @@ void add_build_parameters(CLI::App& verb, BuildParameters& o) {
             "only, above --exact-limit")
         ->default_str("every")
         ->type_name("every|large");
-    add_forms(verb, o.forms);
+    add_choices(verb, o.choices);
     verb.add_option_function<std::string>(
             "--host-pool",
             [&o](const std::string& text) {

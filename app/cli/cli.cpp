@@ -219,8 +219,14 @@ CommandLine parse(int argc, const char* const* argv) {
         compare.allocator_options = allocator_options(compare_verb);
         line.verb = std::move(compare);
     }
-    if (bench_verb.parsed()) line.verb = std::move(bench);
-    if (replay_verb.parsed()) line.verb = std::move(replay);
+    if (bench_verb.parsed()) {
+        bench.allocator_options = allocator_options(bench_verb);
+        line.verb = std::move(bench);
+    }
+    if (replay_verb.parsed()) {
+        replay.allocator_options = allocator_options(replay_verb);
+        line.verb = std::move(replay);
+    }
     if (bench_worker_verb.parsed()) line.verb = bench_worker;
     if (list_verb.parsed()) line.verb = std::move(list);
     return line;

@@ -37,7 +37,7 @@ struct BuildParameters {
     DeviceChoice device = DeviceChoice::automatic;
     /// Whether memory outside the allocators' pools is kept from one build for the next.
     allocators::ArrayPool::Keep array_pool = allocators::ArrayPool::Keep::slabs;
-    allocators::Forms forms;
+    allocators::Choices choices;  ///< of the values of allocators' options
     unsigned repeat = 5;
     unsigned warm_up = 1;
     unsigned threads = 0;
@@ -74,11 +74,13 @@ struct BenchOptions {
     std::vector<std::string> arguments;  ///< the whole command line, for the report
     std::vector<std::string> tests;      ///< names, or "all"
     std::vector<std::string> allocators{"all"};
+    std::vector<std::string> allocator_options;  ///< as in BuildParameters
     DeviceChoice device = DeviceChoice::automatic;
     std::optional<std::uint64_t> pool_bytes;
     std::uint32_t largest_bytes = 8192;
-    allocators::Forms forms;
+    allocators::Choices choices;  ///< of the values of allocators' options
     bool quick = false;
+    std::optional<std::uint32_t> blocks = 120;  ///< of AD, ACD, P; none: eight a multiprocessor
     std::optional<unsigned> repeat;
     std::optional<unsigned> iterations;
     std::optional<float> time_limit;  ///< seconds
@@ -93,10 +95,11 @@ struct ReplayOptions {
     std::vector<std::string> arguments;  ///< the whole command line, for the report
     std::string trace;                   ///< file
     std::vector<std::string> allocators{"all"};
+    std::vector<std::string> allocator_options;  ///< as in BuildParameters
     DeviceChoice device = DeviceChoice::automatic;
     /// Unset: default_pool_bytes.
     std::optional<PoolSize> pool;
-    allocators::Forms forms;
+    allocators::Choices choices;  ///< of the values of allocators' options
     unsigned repeat = 5;
     float time_limit = 60;  ///< seconds
     unsigned threads = 0;

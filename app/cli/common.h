@@ -32,8 +32,8 @@ void add_build_parameters(CLI::App& verb, BuildParameters& parameters);
 /// A pool's size. @throws CLI::ValidationError.
 PoolSize pool_size(const std::string& text);
 
-/// The options that choose among forms of allocators.
-void add_forms(CLI::App& verb, allocators::Forms& forms);
+/// The options of allocators, with their defaults.
+void add_choices(CLI::App& verb, allocators::Choices& choices);
 
 /// Which of the options that were given are for allocators alone, as typed.
 std::vector<std::string> allocator_options(const CLI::App& verb);

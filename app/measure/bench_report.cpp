@@ -23,8 +23,8 @@ bool has_lasting_heap(const Player& player) {
 void add_turn(BenchCell& cell, TaskResult turn) {
     ++cell.turns;
     if (turn.pool_bytes != 0) cell.task.pool_bytes = turn.pool_bytes;
-    if (turn.outcome != TaskOutcome::done || cell.turns == 1) {
-        if (turn.outcome != TaskOutcome::done) turn.metrics.clear();
+    if (turn.outcome != Outcome::done || cell.turns == 1) {
+        if (turn.outcome != Outcome::done) turn.metrics.clear();
         cell.result = std::move(turn);
         return;
     }
@@ -62,16 +62,15 @@ std::vector<BenchCell> cells_of(const std::vector<Series>& series,
 }
 
 ExitCode verdict(const BenchReport& report) {
-    const auto has = [&](TaskOutcome outcome) {
+    const auto has = [&](Outcome outcome) {
         return std::any_of(report.cells.begin(), report.cells.end(),
                            [&](const BenchCell& cell) { return cell.result.outcome == outcome; });
     };
-    if (has(TaskOutcome::corrupt)) return ExitCode::verification_failed;
-    if (has(TaskOutcome::failed)) return ExitCode::internal;
-    if (has(TaskOutcome::done) || report.cells.empty()) return ExitCode::done;
-    return has(TaskOutcome::out_of_pool) || has(TaskOutcome::out_of_memory)
-               ? ExitCode::out_of_memory
-               : ExitCode::internal;
+    if (has(Outcome::corrupt)) return ExitCode::verification_failed;
+    if (has(Outcome::failed)) return ExitCode::internal;
+    if (has(Outcome::done) || report.cells.empty()) return ExitCode::done;
+    return has(Outcome::out_of_pool) || has(Outcome::out_of_memory) ? ExitCode::out_of_memory
+                                                                    : ExitCode::internal;
 }
 
 }  // namespace heapwood::app

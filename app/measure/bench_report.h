@@ -40,7 +40,7 @@ struct BenchCell {
     std::optional<double> x;
     Task task;  ///< as it was run; with the pool's own size, once there was one
     unsigned turns = 0;
-    TaskResult result{.outcome = TaskOutcome::skipped, .message = "", .counts = {}, .metrics = {}};
+    TaskResult result{.outcome = Outcome::skipped, .message = "", .counts = {}, .metrics = {}};
 };
 
 /// Adds a turn to a cell: its samples, or how it failed, which ends the cell.

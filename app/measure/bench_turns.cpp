@@ -47,8 +47,8 @@ void take_turns(BenchReport& report, const std::string& trace, const Interrupts&
 
 void tell_errors(const BenchReport& report) {
     for (const BenchCell& cell : report.cells) {
-        const TaskOutcome outcome = cell.result.outcome;
-        if (outcome != TaskOutcome::corrupt && outcome != TaskOutcome::failed) continue;
+        const Outcome outcome = cell.result.outcome;
+        if (outcome != Outcome::corrupt && outcome != Outcome::failed) continue;
         log::error(report.series[cell.series].id + ", " + report.players[cell.player].name + ": " +
                    cell.result.message);
     }

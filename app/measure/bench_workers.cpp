@@ -19,7 +19,7 @@ using Json = nlohmann::ordered_json;
 /// How long a process may take until it can answer: with a GPU, a second or so until CUDA runs.
 constexpr std::chrono::seconds kStartLimit{60};
 
-TaskResult ended(TaskOutcome outcome, const std::string& why) {
+TaskResult ended(Outcome outcome, const std::string& why) {
     return {.outcome = outcome, .message = why, .counts = {}, .metrics = {}};
 }
 
@@ -49,7 +49,7 @@ TaskResult answer(const Worksite& site, const Json& request) {
         }
         return perform(site.stage, backend->make_pool, frees, task, site.threads);
     }
-    return ended(TaskOutcome::failed, "no allocator '" + allocator + "'");
+    return ended(Outcome::failed, "no allocator '" + allocator + "'");
 }
 
 }  // namespace
@@ -81,7 +81,7 @@ TaskResult BenchWorkers::run(const Player& player, const Task& task, double seco
         }
     }
     if (!worker.child) start(worker);
-    if (!worker.child) return ended(TaskOutcome::failed, "a worker process did not start");
+    if (!worker.child) return ended(Outcome::failed, "a worker process did not start");
     const Json request{{"allocator", player.baseline() ? "" : player.name},
                        {"task", task_json(task)}};
     std::string line;
@@ -97,27 +97,27 @@ TaskResult BenchWorkers::run(const Player& player, const Task& task, double seco
             TaskResult result = read_task_result(Json::parse(line));
             result.seconds = seconds_since(begin);
             // After a CUDA error or a stray write the process may not be relied on.
-            if (result.outcome == TaskOutcome::failed || result.outcome == TaskOutcome::corrupt) {
+            if (result.outcome == Outcome::failed || result.outcome == Outcome::corrupt) {
                 worker.child.reset();
             }
             return result;
         } catch (const Json::exception& error) {
             worker.child.reset();
-            return ended(TaskOutcome::failed,
+            return ended(Outcome::failed,
                          std::string("its process answered nonsense: ") + error.what());
         }
     }
     if (arrival == Arrival::late) {
         worker.child.reset();
-        return ended(TaskOutcome::hang, "no end within " + shortest(seconds) + " s");
+        return ended(Outcome::hang, "no end within " + shortest(seconds) + " s");
     }
     if (arrival == Arrival::interrupted) {
         worker.child.reset();
-        return ended(TaskOutcome::skipped, "interrupted");
+        return ended(Outcome::skipped, "interrupted");
     }
     const std::string how = worker.child->end();
     worker.child.reset();
-    return ended(TaskOutcome::failed, "its process " + how);
+    return ended(Outcome::failed, "its process " + how);
 }
 
 void serve_bench_tasks(bool gpu, unsigned threads, const std::string& trace,
@@ -132,7 +132,7 @@ void serve_bench_tasks(bool gpu, unsigned threads, const std::string& trace,
         try {
             result = answer(site, Json::parse(line));
         } catch (const std::exception& error) {
-            result = ended(TaskOutcome::failed, error.what());
+            result = ended(Outcome::failed, error.what());
         }
         // What CUDA says need not be UTF-8; JSON must.
         if (!parent.send(

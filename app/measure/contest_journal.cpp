@@ -2,10 +2,10 @@
 #include <filesystem>
 #include <stdexcept>
 
+#include "app/backends/allocator_options.h"
 #include "app/base/log.h"
 #include "app/base/text.h"
 #include "app/base/version.h"
-#include "app/cli/forms.h"
 #include "app/measure/contest.h"
 #include "app/report/json_parts.h"
 
@@ -37,7 +37,7 @@ Journal::Json Contest::header() const {
             {"repeat", options_.repeat},
             {"warm_up", options_.warm_up},
             {"threads", options_.threads},
-            {"forms", forms_json(options_.forms)},
+            {"forms", choices_json(options_.choices)},
             {"arrays", options_.config.small_arrays ? "every" : "large"},
             {"host_pool", keeps_memory(common)},
             {"statistics", options_.statistics},

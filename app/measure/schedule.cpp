@@ -62,7 +62,7 @@ void run_schedule(BenchReport& report, const RunTask& run, const Progress& progr
                     if (cell.turns == 0) cell.result.message = "interrupted";
                     continue;
                 }
-                if (cell.turns > 0 && cell.result.outcome != TaskOutcome::done) continue;
+                if (cell.turns > 0 && cell.result.outcome != Outcome::done) continue;
                 Account& account = accounts[cell.player];
                 const std::string why = refusal(account, report.run.time_limit);
                 if (!why.empty()) {
@@ -73,7 +73,7 @@ void run_schedule(BenchReport& report, const RunTask& run, const Progress& progr
                 TaskResult result =
                     run(report.players[cell.player], cell.task, report.run.time_limit);
                 account.seconds += result.seconds;
-                account.hung = result.outcome == TaskOutcome::hang;
+                account.hung = result.outcome == Outcome::hang;
                 add_turn(cell, std::move(result));
                 idle = false;
             }

@@ -32,7 +32,7 @@ kdtree::RunOptions run_options(const CompareOptions& options, const Json& reques
             .repeat = request.at("repeat"),
             .warm_up = request.at("warm_up"),
             .threads = options.threads,
-            .forms = options.forms,
+            .choices = options.choices,
             .statistics = request.at("statistics"),
             .array_pool = nullptr,
             .keep = options.array_pool};

@@ -49,7 +49,7 @@ void add_registers(BenchReport& report) {
             if (!found) {
                 cell.result.message = "the compiler's figures are only in a program with CUDA";
             } else {
-                cell.result.outcome = TaskOutcome::done;
+                cell.result.outcome = Outcome::done;
                 const auto add = [&](const char* metric, const auto& kernel) {
                     if (kernel) {
                         cell.result.metrics[metric].value = {
@@ -72,16 +72,18 @@ BenchReport prepared(const BenchOptions& options, const std::vector<const Backen
     report.machine = choose_machine(options.device);
     report.run = {.settings = {.gpu = report.machine.gpu,
                                .quick = options.quick,
+                               .blocks = options.blocks.value_or(8 * report.machine.units),
                                .pool_bytes = options.pool_bytes,
                                .largest_bytes = options.largest_bytes,
                                .iterations = options.iterations,
-                               .forms = options.forms,
+                               .choices = options.choices,
                                .seed = options.seed},
                   .repeat = options.repeat.value_or(options.quick ? 1 : 3),
                   .threads = options.threads,
                   .time_limit = options.time_limit.value_or(report.machine.gpu ? 2.0F : 5.0F)};
     BuildParameters parameters;
     parameters.allocators = options.allocators;
+    parameters.allocator_options = options.allocator_options;
     parameters.threads = options.threads;
     for (const Backend* backend : choose_backends(available, parameters, report.machine.gpu)) {
         report.players.push_back(player_of(*backend));

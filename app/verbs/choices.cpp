@@ -4,6 +4,7 @@
 #include <stdexcept>
 
 #include "allocators/platform/device.h"
+#include "app/backends/allocator_options.h"
 #include "app/base/log.h"
 #include "app/base/text.h"
 
@@ -70,7 +71,7 @@ Report new_report(const BuildParameters& parameters) {
                   .repeat = parameters.repeat,
                   .warm_up = parameters.warm_up,
                   .threads = parameters.threads,
-                  .forms = parameters.forms,
+                  .choices = parameters.choices,
                   .statistics = parameters.statistics,
                   .array_pool = nullptr,
                   .keep = parameters.array_pool};
@@ -86,6 +87,7 @@ std::vector<const Backend*> choose_backends(const std::vector<const Backend*>& a
     std::vector<const Backend*> chosen;
     if (has(Method::single)) {
         chosen = named_backends(available, parameters.allocators, gpu);
+        warn_of_idle_options(chosen, parameters.allocator_options);
     } else if (!parameters.allocator_options.empty()) {
         log::warning("the method levels has no allocator: no effect of " +
                      joined(parameters.allocator_options, ", "));

@@ -26,12 +26,13 @@ ReplayReport prepared(const ReplayOptions& options, const std::vector<const Back
                               .quick = false,
                               .pool_bytes = std::nullopt,
                               .iterations = std::nullopt,
-                              .forms = options.forms},
+                              .choices = options.choices},
                  .repeat = options.repeat,
                  .threads = options.threads,
                  .time_limit = options.time_limit};
     BuildParameters parameters;
     parameters.allocators = options.allocators;
+    parameters.allocator_options = options.allocator_options;
     parameters.threads = options.threads;
     for (const Backend* backend : choose_backends(available, parameters, turns.machine.gpu)) {
         turns.players.push_back(player_of(*backend));
@@ -51,7 +52,7 @@ ReplayReport prepared(const ReplayOptions& options, const std::vector<const Back
     task.by_warp = true;
     task.callers = report.callers;
     task.pool_bytes = report.pool_bytes;
-    task.forms = options.forms;
+    task.choices = options.choices;
     Series series;
     series.id = series.test = "replay";
     series.points.push_back({0, task});

@@ -12,7 +12,7 @@
 namespace heapwood::kdtree {
 
 /// Builds the tree of a scene on this machine's CPU. The fields of RunOptions that concern the
-/// single kernel's allocator (pool_bytes, forms, statistics) have no effect, nor have
+/// single kernel's allocator (pool_bytes, choices, statistics) have no effect, nor have
 /// BuildConfig::large_limit, and its capacities only limit.
 ///
 /// BuildResult::milliseconds is the whole build, from triangles to finished nodes and references

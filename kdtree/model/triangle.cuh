@@ -6,21 +6,32 @@
 
 #include "allocators/platform/macros.cuh"
 #include "kdtree/model/box.cuh"
+#include "kdtree/model/rounding.cuh"
 
 namespace heapwood::kdtree {
 
 /// The points origin + t * direction with t_min <= t <= t_max. The direction need not have length
-/// 1, but its largest component's absolute value must be between 2^-60 and 2^60. t_max may be
-/// infinite.
-struct Ray {
+/// 1. Either end may be infinite.
+struct alignas(16) Ray {
     glm::vec3 origin;
     glm::vec3 direction;
     float t_min;
     float t_max;
+
+    /// Whether all numbers are finite but for the ends, the direction's largest component is
+    /// between 2^-60 and 2^60 in absolute value, and t_min <= t_max. A ray that is not valid (a NaN
+    /// somewhere, an infinite origin, a direction of zero, ends in the wrong order) meets nothing.
+    HEAPWOOD_INLINE bool is_valid() const {
+        const float zero = 0 * origin.x + 0 * origin.y + 0 * origin.z + 0 * direction.x +
+                           0 * direction.y + 0 * direction.z;
+        const float longest =
+            greater_number(size(direction.x), greater_number(size(direction.y), size(direction.z)));
+        return zero == 0 && longest >= 0x1p-60F && longest <= 0x1p60F && t_min <= t_max;
+    }
 };
 
 /// A ray's meeting with a triangle, at (1 - u - v) a + u b + v c.
-struct Hit {
+struct alignas(16) Hit {
     static constexpr std::uint32_t kNone = 0xFFFFFFFFU;
 
     float t;
@@ -30,6 +41,25 @@ struct Hit {
 
     HEAPWOOD_INLINE bool found() const { return triangle != kNone; }
 };
+
+/// One coordinate of a triangle's three corners, and the triangle's number. A triangle is three
+/// rows, x, y and z: three 16-byte loads, whichever axis a test calls z.
+struct alignas(16) CornerRow {
+    float a;
+    float b;
+    float c;
+    std::uint32_t triangle;
+};
+
+/// A row by one 16-byte load.
+HEAPWOOD_INLINE CornerRow load_row(const CornerRow* row) {
+#if defined(__CUDA_ARCH__)
+    const float4 v = __ldg(reinterpret_cast<const float4*>(row));
+    return {v.x, v.y, v.z, __float_as_uint(v.w)};
+#else
+    return *row;
+#endif
+}
 
 /// A ray ready to be tested against many triangles, after Woop, Benthin, Wald: "Watertight
 /// Ray/Triangle Intersection", JCGT 2013: axes renamed so that the direction is longest along z,
@@ -41,68 +71,123 @@ struct Hit {
 /// than 2^-20 of the largest distance, along an axis, from the ray's origin to a corner):
 /// triangles that share corners leave no gap between them, and a hit, be the triangle ever so
 /// thin, proves that the ray passes that near to the triangle. Traversal builds on this.
+///
+/// Nearly all triangles are rejected in single precision: where the edge functions, with the
+/// rounding error of a product added back, have different signs and none is near underflow. Double
+/// precision decides on the others, so the outcome is that of double precision throughout.
+///
+/// The ray must be valid.
 class TriangleTest {
 public:
-    HEAPWOOD_FN explicit TriangleTest(const Ray& ray) : ray_(ray) {
-        const auto size = [](float v) { return v < 0 ? -v : v; };
+    HEAPWOOD_INLINE explicit TriangleTest(const Ray& ray) : t_min_(ray.t_min) {
         const float x = size(ray.direction.x);
         const float y = size(ray.direction.y);
         const float z = size(ray.direction.z);
         z_ = x >= y ? (x >= z ? 0U : 2U) : (y >= z ? 1U : 2U);
         x_ = z_ == 2 ? 0 : z_ + 1;
         y_ = x_ == 2 ? 0 : x_ + 1;
-        const float along = component(ray.direction, z_);
-        shear_x_ = component(ray.direction, x_) / along;
-        shear_y_ = component(ray.direction, y_) / along;
-        per_z_ = 1.0 / double{along};
+        along_ = component(ray.direction, z_);
+        shear_x_ = component(ray.direction, x_) / along_;
+        shear_y_ = component(ray.direction, y_) / along_;
+        origin_x_ = component(ray.origin, x_);
+        origin_y_ = component(ray.origin, y_);
+        origin_z_ = component(ray.origin, z_);
     }
 
-    /// Whether the ray meets the triangle abc, corners, edges and both ends of the ray included; if
-    /// so, sets t, u and v of `hit`. Never in a triangle seen exactly edge-on.
-    HEAPWOOD_INLINE bool operator()(const glm::vec3& a, const glm::vec3& b, const glm::vec3& c,
-                                    Hit& hit) const {
-        const Sheared p = shear(a);
-        const Sheared q = shear(b);
-        const Sheared r = shear(c);
-        const double at_a = r.x * q.y - r.y * q.x;
-        const double at_b = p.x * r.y - p.y * r.x;
-        const double at_c = q.x * p.y - q.y * p.x;
-        const bool some_below = at_a < 0 || at_b < 0 || at_c < 0;
-        const bool some_above = at_a > 0 || at_b > 0 || at_c > 0;
-        if (some_below == some_above) return false;  // outside, or nothing but zeros
+    /// Whether the ray meets the triangle of three rows at t <= limit, corners, edges and both ends
+    /// included; if so, sets hit.t and hit.triangle. Never in a triangle seen exactly edge-on.
+    HEAPWOOD_INLINE bool meets(const CornerRow* rows, float limit, Hit& hit) const {
+        const CornerRow z = load_row(rows + z_);
+        const Corners c = shear(load_row(rows + x_), load_row(rows + y_), z);
+        hit.triangle = z.triangle;
+        return passes(c, limit) && intersect(c, limit, hit);
+    }
 
-        const double sum = at_a + at_b + at_c;
-        const double z = at_a * p.z + at_b * q.z + at_c * r.z;
-        const float t = static_cast<float>(z / sum * per_z_) + 0.0F;  // never -0
-        if (!(t >= ray_.t_min && t <= ray_.t_max)) return false;
-        hit.t = t;
-        hit.u = static_cast<float>(at_b / sum);
-        hit.v = static_cast<float>(at_c / sum);
-        return true;
+    /// Sets hit.u and hit.v for a triangle that the ray meets.
+    HEAPWOOD_INLINE void locate(const CornerRow* rows, Hit& hit) const {
+        const EdgeFunctions e(shear(load_row(rows + x_), load_row(rows + y_), load_row(rows + z_)));
+        hit.u = static_cast<float>(e.b / e.sum());
+        hit.v = static_cast<float>(e.c / e.sum());
     }
 
 private:
-    /// A corner in the ray's frame; x and y hold floats.
-    struct Sheared {
-        double x;
-        double y;
-        double z;
+    /// A triangle's corners p, q, r in the ray's frame.
+    struct Corners {
+        float px, py, pz;
+        float qx, qy, qz;
+        float rx, ry, rz;
     };
 
-    HEAPWOOD_INLINE Sheared shear(const glm::vec3& corner) const {
-        const float x = component(corner, x_) - component(ray_.origin, x_);
-        const float y = component(corner, y_) - component(ray_.origin, y_);
-        const float z = component(corner, z_) - component(ray_.origin, z_);
-        return {x - shear_x_ * z, y - shear_y_ * z, z};
+    /// Twice the signed areas that the ray's point makes with the edges opposite to a, b and c.
+    struct EdgeFunctions {
+        double a;
+        double b;
+        double c;
+
+        HEAPWOOD_INLINE explicit EdgeFunctions(const Corners& k)
+            : a(double{k.rx} * k.qy - double{k.ry} * k.qx),
+              b(double{k.px} * k.ry - double{k.py} * k.rx),
+              c(double{k.qx} * k.py - double{k.qy} * k.px) {}
+        HEAPWOOD_INLINE double sum() const { return a + b + c; }
+    };
+
+    HEAPWOOD_INLINE Corners shear(const CornerRow& x, const CornerRow& y,
+                                  const CornerRow& z) const {
+        const float pz = z.a - origin_z_;
+        const float qz = z.b - origin_z_;
+        const float rz = z.c - origin_z_;
+        const auto x_of = [this](float v, float depth) {
+            return (v - origin_x_) - rounded_product(shear_x_, depth);
+        };
+        const auto y_of = [this](float v, float depth) {
+            return (v - origin_y_) - rounded_product(shear_y_, depth);
+        };
+        return {x_of(x.a, pz), y_of(y.a, pz), pz, x_of(x.b, qz), y_of(y.b, qz), qz,
+                x_of(x.c, rz), y_of(y.c, rz), rz};
     }
 
-    Ray ray_;
+    /// False only if the ray certainly does not meet the triangle at t <= limit. A sign is certain
+    /// for what exceeds kCertain, far above the smallest floats; NaN, from overflow, never does.
+    HEAPWOOD_INLINE bool passes(const Corners& k, float limit) const {
+        constexpr float kCertain = 0x1p-96F;
+        const float a = difference_of_products(k.rx, k.qy, k.ry, k.qx);
+        const float b = difference_of_products(k.px, k.ry, k.py, k.rx);
+        const float c = difference_of_products(k.qx, k.py, k.qy, k.px);
+        const float least = lesser_number(a, lesser_number(b, c));
+        const float most = greater_number(a, greater_number(b, c));
+        if (least < -kCertain && most > kCertain) return false;
+        // The distance to within 2^-16 of the farthest corner's.
+        const float sum = a + b + c;
+        const float z = multiply_add(a, k.pz, multiply_add(b, k.qz, c * k.rz));
+        const float ahead = (sum < 0) != (along_ < 0) ? -z : z;
+        const float farthest = greater_number(size(k.pz), greater_number(size(k.qz), size(k.rz)));
+        const float bound = size(sum) * multiply_add(limit, size(along_), 0x1p-16F * farthest);
+        const bool certain = size(sum) > kCertain && ahead < 0x1p120F;
+        return !(certain && ahead > bound);
+    }
+
+    HEAPWOOD_INLINE bool intersect(const Corners& k, float limit, Hit& hit) const {
+        const EdgeFunctions e(k);
+        const bool some_below = e.a < 0 || e.b < 0 || e.c < 0;
+        const bool some_above = e.a > 0 || e.b > 0 || e.c > 0;
+        if (some_below == some_above) return false;  // outside, or nothing but zeros
+        const double z = rounded_product(e.a, double{k.pz}) + rounded_product(e.b, double{k.qz}) +
+                         rounded_product(e.c, double{k.rz});
+        const double per_z = 1.0 / double{along_};
+        hit.t = static_cast<float>(z / e.sum() * per_z) + 0.0F;  // never -0
+        return hit.t >= t_min_ && hit.t <= limit;
+    }
+
     unsigned x_;
     unsigned y_;
     unsigned z_;
+    float origin_x_;
+    float origin_y_;
+    float origin_z_;
     float shear_x_;
     float shear_y_;
-    double per_z_;
+    float along_;
+    float t_min_;
 };
 
 }  // namespace heapwood::kdtree

@@ -165,7 +165,7 @@ BuildResult drive(const Machine& machine, const scenes::Scene& scene, const Buil
                                       .largest_request = result.root_bytes,
                                       .multiprocessors = machine.multiprocessors(),
                                       .callers = machine.warps(),
-                                      .forms = options.forms};
+                                      .choices = options.choices};
 
     // One build; true if it is done. Arrays that were only estimated are enlarged and the build
     // is begun anew, so that an estimate is never a limit.

@@ -224,6 +224,8 @@ private:
         if (--until_share_ > 0) return;
         look_around();
         until_share_ = idle_ > 0 ? 1 : kSharePeriod;
+        // What this warp still has is only to be freed, and may be without a decision.
+        if (aborted_) return;
         for (; may_give_ > 0 && top_ - bottom_ > 1; --may_give_, ++bottom_) {
             Task task = stack_[bottom_];
             if (is_near(task.piece.references) && !move_out(task.piece)) return;
@@ -332,6 +334,7 @@ private:
         auto* array = reinterpret_cast<Reference*>(
             warp_.shuffle(std::uint64_t{reinterpret_cast<std::uintptr_t>(p)}, 0));
         if (array == nullptr) return false;
+        warp_.sync();  // what lane 0's allocation acquired, to all lanes
         HEAPWOOD_UNROLL(1)
         for (std::uint32_t i = warp_.lane(); i < piece.count; i += W::width) {
             store_wide(array + i, load_wide(piece.references + i));
@@ -439,6 +442,12 @@ private:
         warp_.sync();  // the scratch memory's previous use is over in all lanes
         if (piece.count > problem_.exact_limit) {
             until_share_ = 1;
+            // Only a build that has failed leaves such a piece without a decision: it has no split
+            // to divide it by.
+            if (piece.split.axis == Split::kUndecided) {
+                aborted_ = true;
+                return;
+            }
         } else {
             clock_.enter(Phase::search);
             find_exact_split(piece);
@@ -806,6 +815,7 @@ private:
 
     /// What the last finisher of a job does. The job's credit becomes the warp's.
     HEAPWOOD_FN void complete(const Job& job, Piece& piece, Division& division) {
+        warp_.sync();  // what lane 0 acquired from the other warps, to all lanes
         ++credits_;
         until_share_ = 1;
         // A warp that skipped its chunk had seen the failure, and released that with its part.

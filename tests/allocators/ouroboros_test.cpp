@@ -334,7 +334,7 @@ TEST(OuroborosCache, KeepsTheLastPagesOfEachClass) {
     EXPECT_EQ(cache.take(6), 64U);
     EXPECT_EQ(cache.take(6), kNone);
     for (const std::uint32_t unit : {12U, 11U, 9U, kLast, kNone}) EXPECT_EQ(cache.take(0), unit);
-    EXPECT_TRUE(std::ranges::all_of(words.pages, [](std::uint64_t w) { return w == 0; }));
+    EXPECT_TRUE(std::ranges::all_of(words.words, [](std::uint64_t w) { return w == 0; }));
 }
 
 TYPED_TEST(OuroborosTest, GivesPagesAgainFromTheCache) {
@@ -356,7 +356,7 @@ TYPED_TEST(OuroborosTest, GivesPagesAgainFromTheCache) {
     ref.deallocate(context, ref.allocate(context, 4000), 4000);
     ref.flush(context);
     EXPECT_EQ(allocated(), 0U);
-    EXPECT_TRUE(std::ranges::all_of(cache.pages, [](std::uint64_t w) { return w == 0; }));
+    EXPECT_TRUE(std::ranges::all_of(cache.words, [](std::uint64_t w) { return w == 0; }));
     // A request for all of the pool has its own cache flushed.
     ref.deallocate(context, ref.allocate(context, 100), 100);
     EXPECT_NE(ref.allocate(context, 4 << 20), nullptr);

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <functional>
 #include <set>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -24,6 +25,11 @@ namespace {
 using allocators::PoolConfig;
 using allocators::Region;
 using allocators::ScatterAlloc;
+
+/// The choice of pages of that many bytes.
+allocators::Choices paged(std::uint64_t bytes) {
+    return {{"page_bytes", std::to_string(bytes)}};
+}
 
 /// A policy whose threads now and then yield or sleep where that may hurt.
 struct StallingScatter : allocators::ScatterPolicy {
@@ -41,7 +47,7 @@ using StallingAlloc = allocators::BasicScatterAlloc<StallingScatter>;
 template <class A, std::uint64_t kPageBytes>
 class Paged : public A {
 public:
-    explicit Paged(PoolConfig config) : A((config.forms = {.page_bytes = kPageBytes}, config)) {}
+    explicit Paged(PoolConfig config) : A((config.choices = paged(kPageBytes), config)) {}
 };
 
 [[maybe_unused]] const bool kEnlisted =
@@ -136,7 +142,7 @@ TEST(ScatterInterruptions, HarmNobody) {
         const std::uint64_t page = 4096U << i % 3;
         const PoolConfig config{.bytes = page * (i % 2 == 0 ? 8 : 61),
                                 .callers = static_cast<std::uint32_t>(1 + i % 5),
-                                .forms = {.page_bytes = page}};
+                                .choices = paged(page)};
         // Mostly chunks, now and then a run of pages.
         World<Interrupted, false> world(config, i % 4 == 0 ? 64 : page + page / 2, seed + i);
         world.run(2000);

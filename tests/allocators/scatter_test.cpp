@@ -10,6 +10,7 @@
 #include <random>
 #include <set>
 #include <stdexcept>
+#include <string>
 #include <vector>
 
 #include "allocators/scatteralloc.cuh"
@@ -24,13 +25,18 @@ using allocators::PoolConfig;
 using allocators::Region;
 using allocators::ScatterAlloc;
 
+/// The choice of pages of that many bytes.
+allocators::Choices paged(std::uint64_t bytes) {
+    return {{"page_bytes", std::to_string(bytes)}};
+}
+
 class ScatterTest : public ::testing::TestWithParam<std::uint64_t> {
 protected:
     static Context caller(std::uint32_t i) { return {0, i, nullptr}; }
 
     void make(std::uint64_t pages, std::uint32_t callers = 1) {
         pool_ = std::make_unique<ScatterAlloc>(
-            PoolConfig{.bytes = pages * kPage, .callers = callers, .forms = {.page_bytes = kPage}});
+            PoolConfig{.bytes = pages * kPage, .callers = callers, .choices = paged(kPage)});
         ref_ = pool_->ref();
         void* all = ref_.allocate(caller(0), pages * kPage);
         ASSERT_NE(all, nullptr);
@@ -324,7 +330,7 @@ TEST_P(ScatterTest, HasSmallerPagesWhereThereAreFewerThanEight) {
     const std::uint64_t bytes = kPage + 1;
     make(8);
     EXPECT_EQ(ref_.granted_bytes(get(bytes), bytes), 2 * kPage);
-    const PoolConfig config{.bytes = 8 * kPage - 1, .forms = {.page_bytes = kPage}};
+    const PoolConfig config{.bytes = 8 * kPage - 1, .choices = paged(kPage)};
     if (kPage == 4096) {
         EXPECT_THROW(ScatterAlloc{config}, std::invalid_argument);
         return;
@@ -336,7 +342,7 @@ TEST_P(ScatterTest, HasSmallerPagesWhereThereAreFewerThanEight) {
 
 TEST(Scatter, RefusesPagesOfOtherSizes) {
     for (const std::uint64_t bytes : {0, 1, 2048, 4095, 5000, 32768}) {
-        EXPECT_THROW(ScatterAlloc({.bytes = 1 << 20, .forms = {.page_bytes = bytes}}),
+        EXPECT_THROW(ScatterAlloc({.bytes = 1 << 20, .choices = paged(bytes)}),
                      std::invalid_argument);
     }
 }

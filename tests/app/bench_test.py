@@ -18,7 +18,7 @@ from command_line import (
 )
 
 SCHEMA = json.loads((schema_check.SCHEMAS / "bench.schema.json").read_text())
-TESTS = ["ad", "acd", "p", "alloc", "mixed", "scaling", "fragmentation", "oom", "work", "access",
+TESTS = ["ad", "acd", "p", "xmalloc", "alloc", "mixed", "scaling", "fragmentation", "oom", "work", "access",
          "init", "registers"]
 FAKES = os.environ.get("HEAPWOOD_TEST_BENCH_FAKES", "heapwood_bench_fakes")
 # Long enough for the slowest allocator under a sanitizer.

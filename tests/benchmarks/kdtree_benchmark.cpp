@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "allocators/atomicmalloc.cuh"
-#include "allocators/cmalloc.cuh"
+#include "allocators/circular.cuh"
 #include "kdtree/single/builder_cpu.h"
 #include "kdtree/tree/quality.h"
 #include "kdtree/tree/verify.h"

@@ -14,10 +14,10 @@
 
 #include "allocators/atomicmalloc.cuh"
 #include "allocators/measure/counting.cuh"
-#include "allocators/measure/limiting.cuh"
 #include "kdtree/single/build_driver.h"
 #include "kdtree/single/build_worker.cuh"
 #include "kdtree/single/builder_cpu.h"
+#include "tests/allocators/limiting.cuh"
 #include "tests/allocators/platform/lockstep_warp.h"
 
 #if defined(__CUDACC__)
@@ -119,7 +119,7 @@ struct Attempt {
 template <class A, class M, class Limit>
 Attempt attempt(const scenes::Scene& scene, const BuildConfig& config, std::uint64_t pool_bytes,
                 const Limit& limit) {
-    using Limited = allocators::Limiting<A>;
+    using Limited = heapwood::tests::Limiting<A>;
     using Counted = allocators::Counting<Limited>;
     const auto machine = M::template make<Limited>(config);
     allocators::ArrayPool array_pool(machine.place());

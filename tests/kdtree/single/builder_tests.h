@@ -1,7 +1,7 @@
 /// @file
 /// Whole builds, alike on every machine for allocators of every kind: they give the same tree
-/// whatever the schedule, and end in good order when anything runs out. tests/app/backends_test.cpp
-/// has what is tested with every allocator.
+/// whatever the schedule, and end in good order when anything runs out.
+/// tests/app/backends/backends_test.cpp has what is tested with every allocator.
 #pragma once
 
 #include <gtest/gtest.h>

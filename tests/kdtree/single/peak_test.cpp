@@ -8,10 +8,11 @@
 #include <vector>
 
 #include "allocators/atomicmalloc.cuh"
-#include "allocators/cmalloc.cuh"
+#include "allocators/circular.cuh"
 #include "allocators/cudamalloc.cuh"
 #include "allocators/hybrid.cuh"
 #include "kdtree/single/build_driver.h"
+#include "tests/allocators/internal_fragmentation.h"
 #include "tests/kdtree/dice.h"
 #include "tests/kdtree/small_scenes.h"
 
@@ -146,7 +147,7 @@ TYPED_TEST(PeakTest, IsAPoolAtItsPeak) {
         TypeParam plain(pool());
         allocators::CallerCache cache{};
         const std::vector<Block> live = execute(program, peak.steps, plain.ref(), cache);
-        allocators::InternalFragmentation internal;
+        heapwood::tests::InternalFragmentation internal;
         for (const Block& b : live) {
             internal.add(plain.ref().granted_bytes(b.data, b.bytes), b.bytes);
         }

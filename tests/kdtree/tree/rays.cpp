@@ -92,7 +92,7 @@ Ray through(const vec3& from, const vec3& to) {
 const std::vector<std::string>& ray_kinds() {
     static const std::vector<std::string> kinds{"any",         "at_corner", "at_edge",  "at_face",
                                                 "from_corner", "axis",      "in_plane", "at_plane",
-                                                "near_plane",  "short"};
+                                                "near_plane",  "short",     "from_face"};
     return kinds;
 }
 
@@ -103,6 +103,7 @@ Ray random_ray(const std::string& kind, const scenes::Scene& scene, const Tree& 
     if (kind == "at_edge") return through(pick.around(), pick.edge());
     if (kind == "at_face") return through(pick.around(), pick.face());
     if (kind == "from_corner") return through(pick.corner(), pick.corner());
+    if (kind == "from_face") return {pick.face(), pick.direction(), 0, kInfinity};
     if (kind == "axis") {
         Ray ray{pick.corner(), {0, 0, 0}, -kInfinity, kInfinity};
         ray.direction[dice.integer(0, 2)] = dice.below(2) == 0 ? 1.0F : -1.0F;

@@ -11,6 +11,8 @@
 #include <vector>
 
 #include "kdtree/tree/quality.h"
+#include "kdtree/tree/ray_tree.h"
+#include "kdtree/tree/traversal.cuh"
 #include "kdtree/tree/verify.h"
 #include "scenes/generators.h"
 #include "tests/kdtree/brute_force.h"
@@ -184,14 +186,14 @@ TEST(TreeCorrectness, ClippingMakesTreesBetter) {
 
 void expect_same_hits(const scenes::Scene& scene, Dice& dice) {
     const Tree tree = plain_tree(scene, BuildConfig{});
-    const TreeView seen = view(tree, scene);
+    const RayTree seen(tree, scene);
     for (const std::string& kind : ray_kinds()) {
         for (unsigned i = 0; i < kRaysOfAKind; ++i) {
             const Ray ray = random_ray(kind, scene, tree, dice);
             const Hit wanted = closest_hit_by_force(scene, ray);
-            const Hit hit = closest_hit(seen, ray);
+            const Hit hit = closest_hit(seen.view(), ray);
             ASSERT_EQ(hit.triangle, wanted.triangle) << scene.path << ", ray " << kind << " " << i;
-            ASSERT_EQ(any_hit(seen, ray), wanted.found()) << scene.path << ", ray " << kind;
+            ASSERT_EQ(any_hit(seen.view(), ray), wanted.found()) << scene.path << ", ray " << kind;
             if (wanted.found()) {
                 ASSERT_EQ(hit.t, wanted.t) << scene.path << ", ray " << kind;
             }

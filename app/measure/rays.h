@@ -1,0 +1,53 @@
+/// @file
+/// Rays of the kinds that renderers trace, made from a scene: what `rays a second` is measured on.
+///
+/// Made on the host from integers and + - * / sqrt alone, so that all machines and programs trace
+/// the same rays.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kdtree/model/triangle.cuh"
+#include "scenes/scene.h"
+
+namespace heapwood::app {
+
+/// Where primary rays come from.
+struct Camera {
+    glm::vec3 eye;
+    glm::vec3 target;     ///< in the picture's middle
+    float field_of_view;  ///< of the picture's width, in degrees
+};
+
+/// A view of a scene: of a published one (known by its file's name) from inside or from where it
+/// is usually seen, of any other the whole from its front and a little above.
+Camera camera_of(const scenes::Scene& scene);
+
+/// Rays of one kind.
+struct RaySet {
+    std::string_view kind;  ///< random, primary, bounce, shadow, ambient-occlusion
+    bool any_hit;           ///< what is asked: whether there is a hit, or which is the first
+    bool coherent;          ///< whether neighbouring rays take similar ways
+    std::vector<kdtree::Ray> rays;
+};
+
+/// Rays through two random points of the scene's box, from the first one on, without an end.
+RaySet random_rays(const scenes::Scene& scene, std::uint64_t count);
+
+/// A ray for the middle of each pixel of a square picture of `width` * `width` pixels, a multiple
+/// of 32: in tiles of 32 * 32 pixels, these in tiles of 8 * 4, one for each warp.
+RaySet primary_rays(const Camera& camera, unsigned width);
+
+/// Rays from where primary rays end, as many of each kind as there are primary rays, in their
+/// order; if some miss, the others' hits are used several times; if all miss, none. bounce: in a
+/// random direction, distributed by the cosine, without an end. ambient-occlusion: the same, but of
+/// a tenth of the box's diagonal. shadow: to a point light inside or above the scene.
+std::vector<RaySet> secondary_rays(const scenes::Scene& scene, const Camera& camera,
+                                   std::span<const kdtree::Ray> primary,
+                                   std::span<const kdtree::Hit> hits);
+
+}  // namespace heapwood::app

@@ -1,0 +1,126 @@
+/// @file
+/// Batches of rays: the CPU's half, and the choice between the two.
+#include "kdtree/tree/ray_batch.h"
+
+#include <utility>
+
+#include "kdtree/tree/fast_test.cuh"
+#include "kdtree/tree/ordered_hits.cuh"
+#include "kdtree/tree/ray_batch_device.h"
+#include "kdtree/tree/ray_threads.h"
+#include "kdtree/tree/traversal.cuh"
+
+namespace heapwood::kdtree {
+namespace {
+
+using allocators::Buffer;
+using allocators::Place;
+
+/// Rays that a thread takes at a time.
+constexpr std::uint64_t kChunk = 1024;
+
+/// Calls query(i) for all rays, on a CPU.
+template <class Query>
+void for_rays(std::uint64_t count, const BatchOptions& options, const Query& query) {
+    for_chunks(count, kChunk, options.threads, [&](std::uint64_t begin, std::uint64_t end) {
+        for (std::uint64_t i = begin; i < end; ++i) query(i);
+    });
+}
+
+/// Calls run with a value of the test that the options ask for.
+template <class Run>
+void with_test(const BatchOptions& options, const Run& run) {
+    if (options.fast) {
+        run.template operator()<FastTriangleTest>();
+    } else {
+        run.template operator()<TriangleTest>();
+    }
+}
+
+}  // namespace
+
+void closest_hits(const RayTree& tree, const Ray* rays, std::uint64_t count, Hit* hits,
+                  const BatchOptions& options) {
+    if (tree.place() == Place::device) {
+        return detail::device_closest_hits(tree.view(), rays, count, hits, options);
+    }
+    if (tree.wide()) {
+        return for_rays(count, options, [&](std::uint64_t i) {
+            hits[i] = rays[i].is_valid() ? wide_closest_hit(tree.wide()->view(), rays[i]) : Hit{};
+        });
+    }
+    with_test(options, [&]<class Test>() {
+        for_rays(count, options,
+                 [&](std::uint64_t i) { hits[i] = closest_hit<Test>(tree.view(), rays[i]); });
+    });
+}
+
+void any_hits(const RayTree& tree, const Ray* rays, std::uint64_t count, std::uint32_t* found,
+              const BatchOptions& options) {
+    if (tree.place() == Place::device) {
+        return detail::device_any_hits(tree.view(), rays, count, found, options);
+    }
+    if (tree.wide()) {
+        return for_rays(count, options, [&](std::uint64_t i) {
+            found[i] = rays[i].is_valid() && wide_any_hit(tree.wide()->view(), rays[i]);
+        });
+    }
+    with_test(options, [&]<class Test>() {
+        for_rays(count, options,
+                 [&](std::uint64_t i) { found[i] = any_hit<Test>(tree.view(), rays[i]); });
+    });
+}
+
+void count_hits(const RayTree& tree, const Ray* rays, std::uint64_t count, std::uint32_t* counts,
+                const BatchOptions& options) {
+    if (tree.place() == Place::device) {
+        return detail::device_count_hits(tree.view(), rays, count, counts, options);
+    }
+    with_test(options, [&]<class Test>() {
+        for_rays(count, options, [&](std::uint64_t i) {
+            counts[i] = OrderedHits<Test>(tree.view(), rays[i]).count();
+        });
+    });
+}
+
+void list_hits(const RayTree& tree, const Ray* rays, std::uint64_t count,
+               const std::uint64_t* offsets, Hit* hits, const BatchOptions& options) {
+    if (tree.place() == Place::device) {
+        return detail::device_list_hits(tree.view(), rays, count, offsets, hits, options);
+    }
+    with_test(options, [&]<class Test>() {
+        for_rays(count, options, [&](std::uint64_t i) {
+            OrderedHits<Test> ray_hits(tree.view(), rays[i]);
+            std::uint64_t to = offsets[i];
+            for (Hit hit; ray_hits.next(hit);) hits[to++] = hit;
+        });
+    });
+}
+
+void wait(const RayTree& tree, const BatchOptions& options) {
+    if (tree.place() == Place::device) detail::device_wait(options);
+}
+
+HitLists all_hits(const RayTree& tree, const Ray* rays, std::uint64_t count,
+                  const BatchOptions& options) {
+    const Buffer counts(tree.place(), count * sizeof(std::uint32_t));
+    count_hits(tree, rays, count, counts.as<std::uint32_t>(), options);
+    HitLists lists;
+    lists.offsets = Buffer(tree.place(), (count + 1) * sizeof(std::uint64_t));
+    auto* offsets = lists.offsets.as<std::uint64_t>();
+    if (tree.place() == Place::device) {
+        lists.total = detail::device_offsets(counts.as<std::uint32_t>(), count, offsets, options);
+    } else {
+        for (std::uint64_t i = 0; i < count; ++i) {
+            offsets[i] = lists.total;
+            lists.total += counts.as<std::uint32_t>()[i];
+        }
+        offsets[count] = lists.total;
+    }
+    lists.hits = Buffer(tree.place(), lists.total * sizeof(Hit));
+    list_hits(tree, rays, count, offsets, lists.hits.as<Hit>(), options);
+    wait(tree, options);
+    return lists;
+}
+
+}  // namespace heapwood::kdtree

@@ -1,0 +1,67 @@
+/// @file
+/// Many rays at once, through a tree on either machine.
+///
+/// Rays and results lie where the tree lies, and results are those of traversal.cuh. On a CPU all
+/// cores, or as many threads as asked for, share the rays, and a call returns when all are traced.
+/// On a GPU a call launches kernels on the caller's stream and returns: results are there, and rays
+/// may be changed, when the stream has come past. The tree must live until then.
+///
+/// All throw std::runtime_error with CUDA's answer if a launch fails, and where the program was
+/// built without CUDA and the tree lies on a device.
+#pragma once
+
+#include <cstdint>
+
+#include "allocators/memory/buffer.h"
+#include "kdtree/model/triangle.cuh"
+#include "kdtree/tree/ray_tree.h"
+
+namespace heapwood::kdtree {
+
+/// How a batch is traced.
+struct BatchOptions {
+    /// With FastTriangleTest, which may be wrong for some rays: see there. (First and any hits on a
+    /// CPU with vector instructions are exact all the same: nothing is faster.)
+    bool fast = false;
+    /// GPU only: neighbouring rays take similar ways, as those of a camera's pixels do. Then each
+    /// thread traces one ray; otherwise warps take new rays as their rays end.
+    bool coherent = false;
+    /// GPU only: a cudaStream_t of the current device; nullptr: the default stream.
+    void* stream = nullptr;
+    /// CPU only: threads; 0: one a core.
+    unsigned threads = 0;
+};
+
+/// The first hit of each of `count` rays.
+void closest_hits(const RayTree& tree, const Ray* rays, std::uint64_t count, Hit* hits,
+                  const BatchOptions& options = {});
+
+/// For each of `count` rays 1 if it meets anything, else 0.
+void any_hits(const RayTree& tree, const Ray* rays, std::uint64_t count, std::uint32_t* found,
+              const BatchOptions& options = {});
+
+/// For each of `count` rays how many triangles it meets.
+void count_hits(const RayTree& tree, const Ray* rays, std::uint64_t count, std::uint32_t* counts,
+                const BatchOptions& options = {});
+
+/// All hits of each of `count` rays, front to back: those of ray i become hits[offsets[i]] and the
+/// following ones, which there must be room for: as many as count_hits finds.
+void list_hits(const RayTree& tree, const Ray* rays, std::uint64_t count,
+               const std::uint64_t* offsets, Hit* hits, const BatchOptions& options = {});
+
+/// Waits until all batches on the options' stream are done; on a CPU they are.
+void wait(const RayTree& tree, const BatchOptions& options = {});
+
+/// All hits of many rays: those of ray i are hits[offsets[i]] to hits[offsets[i + 1]], exclusive.
+struct HitLists {
+    allocators::Buffer offsets;  ///< a std::uint64_t for each ray, and one more: the total
+    allocators::Buffer hits;     ///< of Hit
+    std::uint64_t total = 0;
+};
+
+/// Counts, makes room where the tree lies, and lists. Returns when all is done, on a GPU too.
+/// @throws allocators::BufferError if there is no room.
+HitLists all_hits(const RayTree& tree, const Ray* rays, std::uint64_t count,
+                  const BatchOptions& options = {});
+
+}  // namespace heapwood::kdtree

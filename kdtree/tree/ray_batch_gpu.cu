@@ -1,0 +1,180 @@
+/// @file
+/// Batches of rays on a GPU.
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <cub/device/device_scan.cuh>
+
+#include "allocators/platform/cuda_check.h"
+#include "kdtree/tree/fast_test.cuh"
+#include "kdtree/tree/ray_batch_device.h"
+#include "kdtree/tree/ray_kernels.cuh"
+
+namespace heapwood::kdtree::detail {
+namespace {
+
+using platform::check_cuda;
+
+/// Rays of one launch, so that 32 bits number them.
+constexpr std::uint64_t kLaunch = 1U << 30;
+
+using Plain = KernelShape<128, 8, 8, 32>;
+using Persistent = KernelShape<128, 8, 8, 16>;
+
+cudaStream_t stream_of(const BatchOptions& options) {
+    return static_cast<cudaStream_t>(options.stream);
+}
+
+/// Memory for the time of some work on a stream.
+template <class T>
+class StreamArray {
+public:
+    StreamArray(std::uint64_t count, cudaStream_t stream) : stream_(stream) {
+        void* data = nullptr;
+        check_cuda(cudaMallocAsync(&data, std::max<std::uint64_t>(count, 1) * sizeof(T), stream),
+                   "making room for a batch of rays");
+        data_ = static_cast<T*>(data);
+    }
+    StreamArray(const StreamArray&) = delete;
+    StreamArray& operator=(const StreamArray&) = delete;
+    // A destructor cannot report: the next checked call names a failure.
+    ~StreamArray() { (void)cudaFreeAsync(data_, stream_); }
+
+    T* data() const { return data_; }
+
+private:
+    cudaStream_t stream_;
+    T* data_ = nullptr;
+};
+
+/// Calls launch(first ray, rays) for parts of the batch.
+template <class Launch>
+void in_parts(std::uint64_t count, const Launch& launch) {
+    for (std::uint64_t first = 0; first < count; first += kLaunch) {
+        launch(first, static_cast<std::uint32_t>(std::min(kLaunch, count - first)));
+        check_cuda(cudaGetLastError(), "launching a batch of rays");
+    }
+}
+
+unsigned blocks_for(std::uint32_t rays, unsigned threads) {
+    return rays / threads + (rays % threads != 0);
+}
+
+/// As many blocks of a persistent kernel as the device holds at a time.
+template <class Kernel>
+unsigned resident_blocks(Kernel kernel, unsigned threads) {
+    int device = 0;
+    int multiprocessors = 0;
+    int blocks = 0;
+    check_cuda(cudaGetDevice(&device), "finding the device");
+    check_cuda(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device),
+               "counting multiprocessors");
+    check_cuda(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel,
+                                                             static_cast<int>(threads), 0),
+               "counting a kernel's resident blocks");
+    return static_cast<unsigned>(multiprocessors * blocks);
+}
+
+template <class Query>
+void trace(const RayTreeView& tree, const Ray* rays, std::uint64_t count,
+           typename Query::Result* results, const BatchOptions& options) {
+    const cudaStream_t stream = stream_of(options);
+    if (options.coherent) {
+        in_parts(count, [&](std::uint64_t first, std::uint32_t n) {
+            trace_plain<Query, Plain>
+                <<<blocks_for(n, Plain::kThreads), Plain::kThreads, 0, stream>>>(
+                    tree, rays + first, n, results + first);
+        });
+        return;
+    }
+    const auto kernel = trace_persistent<Query, Persistent>;
+    const unsigned resident = resident_blocks(kernel, Persistent::kThreads);
+    const StreamArray<std::uint32_t> taken(1, stream);
+    in_parts(count, [&](std::uint64_t first, std::uint32_t n) {
+        check_cuda(cudaMemsetAsync(taken.data(), 0, sizeof(std::uint32_t), stream),
+                   "setting a counter");
+        kernel<<<std::min(resident, blocks_for(n, Persistent::kThreads)), Persistent::kThreads, 0,
+                 stream>>>(tree, rays + first, n, results + first, taken.data());
+    });
+}
+
+struct Sum {
+    HEAPWOOD_INLINE std::uint64_t operator()(std::uint64_t a, std::uint64_t b) const {
+        return a + b;
+    }
+};
+
+/// Calls run with the test that the options ask for as its template argument.
+template <class Run>
+void with_test(const BatchOptions& options, const Run& run) {
+    if (options.fast) {
+        run.template operator()<FastTriangleTest>();
+    } else {
+        run.template operator()<TriangleTest>();
+    }
+}
+
+}  // namespace
+
+void device_closest_hits(const RayTreeView& tree, const Ray* rays, std::uint64_t count, Hit* hits,
+                         const BatchOptions& options) {
+    with_test(options,
+              [&]<class Test>() { trace<ClosestQuery<Test>>(tree, rays, count, hits, options); });
+}
+
+void device_any_hits(const RayTreeView& tree, const Ray* rays, std::uint64_t count,
+                     std::uint32_t* found, const BatchOptions& options) {
+    with_test(options,
+              [&]<class Test>() { trace<AnyQuery<Test>>(tree, rays, count, found, options); });
+}
+
+void device_count_hits(const RayTreeView& tree, const Ray* rays, std::uint64_t count,
+                       std::uint32_t* counts, const BatchOptions& options) {
+    with_test(options, [&]<class Test>() {
+        in_parts(count, [&](std::uint64_t first, std::uint32_t n) {
+            trace_counts<Test, Plain>
+                <<<blocks_for(n, Plain::kThreads), Plain::kThreads, 0, stream_of(options)>>>(
+                    tree, rays + first, n, counts + first);
+        });
+    });
+}
+
+void device_list_hits(const RayTreeView& tree, const Ray* rays, std::uint64_t count,
+                      const std::uint64_t* offsets, Hit* hits, const BatchOptions& options) {
+    with_test(options, [&]<class Test>() {
+        in_parts(count, [&](std::uint64_t first, std::uint32_t n) {
+            trace_lists<Test, Plain>
+                <<<blocks_for(n, Plain::kThreads), Plain::kThreads, 0, stream_of(options)>>>(
+                    tree, rays + first, n, offsets + first, hits);
+        });
+    });
+}
+
+std::uint64_t device_offsets(const std::uint32_t* counts, std::uint64_t count,
+                             std::uint64_t* offsets, const BatchOptions& options) {
+    const cudaStream_t stream = stream_of(options);
+    check_cuda(cudaMemsetAsync(offsets, 0, sizeof(std::uint64_t), stream), "setting an offset");
+    if (count > 0) {
+        std::size_t bytes = 0;
+        const auto scan = [&](void* scratch) {
+            check_cuda(cub::DeviceScan::InclusiveScanInit(scratch, bytes, counts, offsets + 1,
+                                                          Sum{}, std::uint64_t{0}, count, stream),
+                       "summing up how many hits there are");
+        };
+        scan(nullptr);  // only says how much memory it takes
+        const StreamArray<std::byte> scratch(bytes, stream);
+        scan(scratch.data());
+    }
+    std::uint64_t total = 0;
+    check_cuda(
+        cudaMemcpyAsync(&total, offsets + count, sizeof total, cudaMemcpyDeviceToHost, stream),
+        "reading how many hits there are");
+    device_wait(options);
+    return total;
+}
+
+void device_wait(const BatchOptions& options) {
+    check_cuda(cudaStreamSynchronize(stream_of(options)), "tracing rays");
+}
+
+}  // namespace heapwood::kdtree::detail

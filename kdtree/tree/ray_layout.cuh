@@ -1,0 +1,72 @@
+/// @file
+/// A tree as rays read it: nodes and triangles where a kernel or a host thread can reach them.
+#pragma once
+
+#include <cstdint>
+
+#include "allocators/platform/bits.cuh"
+#include "allocators/platform/macros.cuh"
+#include "kdtree/model/box.cuh"
+#include "kdtree/model/triangle.cuh"
+
+namespace heapwood::kdtree {
+
+/// A node in 8 bytes, read at once. Inner: the split plane, its axis, the number of the pair of
+/// adjacent children, and which of them are leaves without references, so that these are never
+/// read. Leaf: its first reference and how many there are.
+struct alignas(8) RayNode {
+    std::uint32_t payload;  ///< inner: bits of the plane's float; leaf: first reference
+    std::uint32_t tagged;   ///< low 2 bits: axis, or 3 for a leaf; inner: bits 2 and 3: low and
+                            ///< high child are empty; high 28: pair of children, or count
+
+    static constexpr std::uint32_t kLeaf = 3;
+    /// Exclusive bound of pairs and of a leaf's count.
+    static constexpr std::uint32_t kLimit = 1U << 28;
+
+    HEAPWOOD_INLINE static RayNode leaf(std::uint32_t first, std::uint32_t count) {
+        return {first, count << 4 | kLeaf};
+    }
+    HEAPWOOD_INLINE static RayNode inner(unsigned axis, std::uint32_t plane, std::uint32_t pair,
+                                         bool low_is_empty, bool high_is_empty) {
+        return {plane, pair << 4 | (high_is_empty ? 8U : 0U) | (low_is_empty ? 4U : 0U) | axis};
+    }
+
+    HEAPWOOD_INLINE bool is_leaf() const { return (tagged & 3U) == kLeaf; }
+    HEAPWOOD_INLINE unsigned axis() const { return tagged & 3U; }
+    HEAPWOOD_INLINE float plane() const { return platform::bits_float(payload); }
+    /// Of the low child (side 0) or the high one (side 1).
+    HEAPWOOD_INLINE bool is_empty(std::uint32_t side) const {
+        return (tagged >> (2 + side) & 1U) != 0;
+    }
+    /// The number of the child on that side.
+    HEAPWOOD_INLINE std::uint32_t child(std::uint32_t side) const {
+        return (tagged >> 4) * 2 + side;
+    }
+    HEAPWOOD_INLINE std::uint32_t first() const { return payload; }
+    HEAPWOOD_INLINE std::uint32_t count() const { return tagged >> 4; }
+};
+static_assert(sizeof(RayNode) == 8);
+
+/// A RayTree where queries read it: passed to kernels by value. Owns nothing.
+struct RayTreeView {
+    const RayNode* nodes;   ///< all but the root: node 2 p and 2 p + 1 are pair p
+    const CornerRow* rows;  ///< three for each reference, in the leaves' order
+    RayNode root;
+    Box bounds;  ///< the root's cell
+
+    /// The rows of a reference.
+    HEAPWOOD_INLINE const CornerRow* triangle(std::uint32_t reference) const {
+        return rows + std::uint64_t{3} * reference;
+    }
+    /// A node but the root.
+    HEAPWOOD_INLINE RayNode node(std::uint32_t number) const {
+#if defined(__CUDA_ARCH__)
+        const uint2 words = __ldg(reinterpret_cast<const uint2*>(nodes + number));
+        return {words.x, words.y};
+#else
+        return nodes[number];
+#endif
+    }
+};
+
+}  // namespace heapwood::kdtree

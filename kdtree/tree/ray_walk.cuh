@@ -1,0 +1,184 @@
+/// @file
+/// The walk of one ray through the leaves of a tree: what all queries share.
+#pragma once
+
+#include <cstdint>
+
+#include "allocators/platform/macros.cuh"
+#include "kdtree/model/rounding.cuh"
+#include "kdtree/tree/ray_layout.cuh"
+#include "kdtree/tree/ray_stack.cuh"
+
+namespace heapwood::kdtree {
+
+/// Where along one ray planes are, to either side of the truth.
+///
+/// What a triangle test reports as a hit at t may be a little beside the triangle, and so in a cell
+/// that does not have the triangle, and distances to planes are rounded. Hence every cell counts
+/// as larger by a margin on all sides: 2^-19 of the largest absolute coordinate of the ray's
+/// origin, or distance along an axis from there to the root's cell. That exceeds the error of
+/// TriangleTest (at most 11 roundings of 2^-24) and the error of the distances here (at most 6)
+/// together, so every leaf near a hit is visited, and its interval of t contains the hit's t. No
+/// cell is skipped for lying in a plane with the ray, or for being flat.
+///
+/// The t of a plane is position * inverse plus a constant for each side of the margin: two fused
+/// multiply-adds. Along an axis (nearly) at right angles to the ray the inverse is 2^64 times the
+/// least of the others: the plane is nowhere near, unless the ray lies in it to within the margin;
+/// then both sides are met all along. What overflows to NaN counts as met.
+class PlaneTimes {
+public:
+    /// Also the part of the ray in the root's cell, which is empty if from > to.
+    HEAPWOOD_INLINE PlaneTimes(const Box& bounds, const Ray& ray, float& from, float& to) {
+        const glm::vec3& o = ray.origin;
+        const glm::vec3& d = ray.direction;
+        const auto reach_along = [](float lo, float hi, float origin) {
+            return greater_number(size(origin),
+                                  greater_number(size(lo - origin), size(hi - origin)));
+        };
+        const float reach =
+            greater_number(reach_along(bounds.lo.x, bounds.hi.x, o.x),
+                           greater_number(reach_along(bounds.lo.y, bounds.hi.y, o.y),
+                                          reach_along(bounds.lo.z, bounds.hi.z, o.z)));
+        const float longest = greater_number(size(d.x), greater_number(size(d.y), size(d.z)));
+        // The constant is some hundred times the smallest float: rounding of the smallest scenes.
+        const float margin = reach * 0x1p-19F + 0x1p-140F;
+        // A component so small moves the ray by much less than the margin all through the scene.
+        const float least = longest * 0x1p-64F;
+        const float most = 0x1p64F / longest;
+        inverse_ = {size(d.x) > least ? 1 / d.x : most, size(d.y) > least ? 1 / d.y : most,
+                    size(d.z) > least ? 1 / d.z : most};
+        const glm::vec3 aside{margin * size(inverse_.x), margin * size(inverse_.y),
+                              margin * size(inverse_.z)};
+        slack_ = 2 * greater_number(aside.x, greater_number(aside.y, aside.z));
+        later_ = {multiply_add(-o.x, inverse_.x, aside.x), multiply_add(-o.y, inverse_.y, aside.y),
+                  multiply_add(-o.z, inverse_.z, aside.z)};
+        earlier_ = {multiply_add(-o.x, inverse_.x, -aside.x),
+                    multiply_add(-o.y, inverse_.y, -aside.y),
+                    multiply_add(-o.z, inverse_.z, -aside.z)};
+        from = ray.t_min;
+        to = ray.t_max;
+        cut(bounds.lo.x, bounds.hi.x, inverse_.x, earlier_.x, later_.x, from, to);
+        cut(bounds.lo.y, bounds.hi.y, inverse_.y, earlier_.y, later_.y, from, to);
+        cut(bounds.lo.z, bounds.hi.z, inverse_.z, earlier_.z, later_.z, from, to);
+    }
+
+    /// The children of a node: where the near one ends and the far one begins.
+    struct Crossing {
+        float near_to;
+        float far_from;
+        std::uint32_t near_side;  ///< 1 if the high child is the near one
+    };
+    HEAPWOOD_INLINE Crossing at(const RayNode& node) const {
+        const unsigned axis = node.axis();
+        const float inverse = component(inverse_, axis);
+        return {multiply_add(node.plane(), inverse, component(later_, axis)),
+                multiply_add(node.plane(), inverse, component(earlier_, axis)),
+                inverse < 0 ? 1U : 0U};
+    }
+
+    /// No cell that is visited after one that ends at t begins before t - slack().
+    HEAPWOOD_INLINE float slack() const { return slack_; }
+
+private:
+    HEAPWOOD_INLINE static void cut(float lo, float hi, float inverse, float earlier, float later,
+                                    float& from, float& to) {
+        from = greater_number(from, multiply_add(inverse < 0 ? hi : lo, inverse, earlier));
+        to = lesser_number(to, multiply_add(inverse < 0 ? lo : hi, inverse, later));
+    }
+
+    glm::vec3 inverse_;  ///< of the direction's components
+    glm::vec3 earlier_;  ///< what to add for the near side of the margin,
+    glm::vec3 later_;    ///< and for its far side
+    float slack_;        ///< twice the largest margin in t
+};
+
+/// Visits the leaves with references that a ray may meet, in the order in which the ray does:
+///
+///     for (RayWalk<LocalStack> walk(tree, ray, stack); walk.descend(limit); walk.leave(limit)) {
+///         // reference walk.leaf().first() and so on
+///     }
+///
+/// `limit` is the largest t that is still of interest, which may shrink from call to call: cells
+/// that begin beyond it are left out. The ray must be valid.
+template <class Stack>
+class RayWalk {
+public:
+    /// A walk that has ended.
+    HEAPWOOD_INLINE explicit RayWalk(Stack stack)
+        : stack_(stack), planes_({{0, 0, 0}, {0, 0, 0}}, {{0, 0, 0}, {1, 0, 0}, 0, 0}, from_, to_) {
+        stop();
+    }
+    HEAPWOOD_INLINE RayWalk(const RayTreeView& tree, const Ray& ray, Stack stack)
+        : stack_(stack), planes_(tree.bounds, ray, from_, to_) {
+        begin(tree);
+    }
+    /// Begins anew, with another ray; the stack may have been left in use.
+    HEAPWOOD_INLINE void restart(const RayTreeView& tree, const Ray& ray) {
+        planes_ = PlaneTimes(tree.bounds, ray, from_, to_);
+        stack_.clear();
+        begin(tree);
+    }
+
+    /// Goes on to a leaf, unless it is at one. False if there is none: the walk has ended.
+    HEAPWOOD_INLINE bool descend(const RayTreeView& tree, float limit) {
+        while (!node_.is_leaf()) {
+            const PlaneTimes::Crossing c = planes_.at(node_);
+            const std::uint32_t far_side = c.near_side ^ 1U;
+            const bool near = !(from_ > c.near_to) && !node_.is_empty(c.near_side);
+            const bool far = !(c.far_from > to_) && !node_.is_empty(far_side);
+            if (near || far) {
+                const float later = greater_number(from_, c.far_from);
+                if (near && far) stack_.push({node_.child(far_side), later, to_});
+                from_ = near ? from_ : later;
+                to_ = near ? lesser_number(to_, c.near_to) : to_;
+                node_ = tree.node(node_.child(near ? c.near_side : far_side));
+            } else {
+                resume(tree, limit);
+            }
+        }
+        return !has_ended();
+    }
+    HEAPWOOD_INLINE void stop() { node_.tagged = kEnded; }
+    HEAPWOOD_INLINE bool has_ended() const { return node_.tagged == kEnded; }
+    /// Where it is after descend.
+    HEAPWOOD_INLINE RayNode leaf() const { return node_; }
+    /// Leaves the leaf.
+    HEAPWOOD_INLINE void leave(const RayTreeView& tree, float limit) {
+        if (limit < to_ - planes_.slack()) {
+            stop();
+        } else {
+            resume(tree, limit);
+        }
+    }
+
+private:
+    /// A leaf of this tag ends a walk.
+    static constexpr std::uint32_t kEnded = 0xFFFFFFFFU;
+
+    HEAPWOOD_INLINE void begin(const RayTreeView& tree) {
+        node_ = tree.root;
+        if (from_ > to_ || (node_.is_leaf() && node_.count() == 0)) stop();
+    }
+    /// Takes the next node from the stack.
+    HEAPWOOD_INLINE void resume(const RayTreeView& tree, float limit) {
+        PendingNode next;
+        do {
+            next = stack_.pop();
+        } while (next.from > limit);
+        if (next.number == kNoNode) {
+            stop();
+            return;
+        }
+        from_ = next.from;
+        to_ = lesser_number(next.to, limit);
+        node_ = tree.node(next.number);
+    }
+
+    Stack stack_;
+    RayNode node_{};
+    float from_ = 0;
+    float to_ = 0;
+    PlaneTimes planes_;
+};
+
+}  // namespace heapwood::kdtree

@@ -1,0 +1,381 @@
+/// @file
+/// One ray through a WideTree, with the vector instructions AVX2 and FMA, for which this file alone
+/// is compiled: so it calls no inline function that another file might call as well.
+///
+/// Margins and tests are those of PlaneTimes and TriangleTest, operation by operation, so that hits
+/// are the same bits.
+#include <immintrin.h>
+
+#include <cstdint>
+
+#include "kdtree/config.h"
+#include "kdtree/tree/wide_tree.h"
+
+namespace heapwood::kdtree {
+namespace {
+
+constexpr float kInfinity = __builtin_inff();
+
+/// For each set of planes whose near side is the high one: the children, the farthest first, a byte
+/// each. For each set of eight: the numbers of its members, likewise.
+struct Tables {
+    std::uint64_t farthest_first[128] = {};
+    std::uint64_t members[256] = {};
+
+    constexpr Tables() {
+        for (unsigned high_near = 0; high_near < 128; ++high_near) {
+            std::uint64_t word = 0;
+            for (unsigned place = 0; place < 8; ++place) {
+                // Bit 2 of the place decides at plane 0, and so on; a bit of 0 is the near side.
+                unsigned slot = 0;
+                for (unsigned level = 0; level < 3; ++level) {
+                    const unsigned far = place >> (2 - level) & 1U;
+                    const unsigned high = far ^ (high_near >> slot & 1U);
+                    slot = 2 * slot + 1 + high;
+                }
+                word |= static_cast<std::uint64_t>(slot - 7) << (8 * (7 - place));
+            }
+            farthest_first[high_near] = word;
+        }
+        for (unsigned set = 0; set < 256; ++set) {
+            unsigned n = 0;
+            for (unsigned i = 0; i < 8; ++i) {
+                if ((set >> i & 1U) != 0) {
+                    members[set] |= static_cast<std::uint64_t>(i) << (8 * n++);
+                }
+            }
+        }
+    }
+};
+constexpr Tables kTables;
+
+__m256i bytes(const std::uint64_t& word) {
+    return _mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(&word)));
+}
+
+/// PlaneTimes: each vector has x, y, z, nothing, and these four again.
+struct Planes {
+    __m256 inverse;
+    __m256 earlier;
+    __m256 later;
+    float slack;
+    float from;
+    float to;
+};
+
+float largest_of_xyz(__m128 v) {
+    const __m128 y = _mm_movehdup_ps(v);
+    const __m128 z = _mm_movehl_ps(v, v);
+    return _mm_cvtss_f32(_mm_max_ss(_mm_max_ss(v, y), z));
+}
+
+float smallest_of_xyz(__m128 v) {
+    const __m128 y = _mm_movehdup_ps(v);
+    const __m128 z = _mm_movehl_ps(v, v);
+    return _mm_cvtss_f32(_mm_min_ss(_mm_min_ss(v, y), z));
+}
+
+/// Where an operand is NaN, `b`.
+__m128 larger(__m128 a, __m128 b) {
+    return _mm_max_ps(a, b);
+}
+__m128 smaller(__m128 a, __m128 b) {
+    return _mm_min_ps(a, b);
+}
+
+Planes planes_of(const Box& box, const Ray& ray) {
+    const __m128 sign = _mm_set1_ps(-0.0F);
+    const auto size = [&](__m128 v) { return _mm_andnot_ps(sign, v); };
+    const __m128 origin = _mm_setr_ps(ray.origin.x, ray.origin.y, ray.origin.z, 0);
+    const __m128 direction = _mm_setr_ps(ray.direction.x, ray.direction.y, ray.direction.z, 1);
+    const __m128 lo = _mm_setr_ps(box.lo.x, box.lo.y, box.lo.z, 0);
+    const __m128 hi = _mm_setr_ps(box.hi.x, box.hi.y, box.hi.z, 0);
+    const __m128 reach =
+        larger(size(origin), larger(size(_mm_sub_ps(lo, origin)), size(_mm_sub_ps(hi, origin))));
+    const float longest = largest_of_xyz(size(direction));
+    const float margin = largest_of_xyz(reach) * 0x1p-19F + 0x1p-140F;
+    const __m128 steep = _mm_cmpgt_ps(size(direction), _mm_set1_ps(longest * 0x1p-64F));
+    const __m128 inverse =
+        _mm_blendv_ps(_mm_set1_ps(0x1p64F / longest), _mm_div_ps(_mm_set1_ps(1), direction), steep);
+    const __m128 aside = _mm_mul_ps(_mm_set1_ps(margin), size(inverse));
+    const __m128 later = _mm_fnmadd_ps(origin, inverse, aside);
+    const __m128 earlier = _mm_fnmsub_ps(origin, inverse, aside);
+    const __m128 t_lo = _mm_blendv_ps(lo, hi, inverse);  // by the sign
+    const __m128 t_hi = _mm_blendv_ps(hi, lo, inverse);
+    const __m128 enter = larger(_mm_fmadd_ps(t_lo, inverse, earlier), _mm_set1_ps(ray.t_min));
+    const __m128 leave = smaller(_mm_fmadd_ps(t_hi, inverse, later), _mm_set1_ps(ray.t_max));
+    return {_mm256_set_m128(inverse, inverse),
+            _mm256_set_m128(earlier, earlier),
+            _mm256_set_m128(later, later),
+            2 * largest_of_xyz(aside),
+            largest_of_xyz(enter),
+            smallest_of_xyz(leave)};
+}
+
+/// TriangleTest for four triangles at a time.
+class BlockTest {
+public:
+    explicit BlockTest(const Ray& ray) : t_min_(_mm_set1_ps(ray.t_min)) {
+        const float x = __builtin_fabsf(ray.direction.x);
+        const float y = __builtin_fabsf(ray.direction.y);
+        const float z = __builtin_fabsf(ray.direction.z);
+        z_ = x >= y ? (x >= z ? 0U : 2U) : (y >= z ? 1U : 2U);
+        x_ = z_ == 2 ? 0 : z_ + 1;
+        y_ = x_ == 2 ? 0 : x_ + 1;
+        const float direction[3] = {ray.direction.x, ray.direction.y, ray.direction.z};
+        const float origin[3] = {ray.origin.x, ray.origin.y, ray.origin.z};
+        const float along = direction[z_];
+        shear_x_ = _mm_set1_ps(direction[x_] / along);
+        shear_y_ = _mm_set1_ps(direction[y_] / along);
+        origin_x_ = _mm_set1_ps(origin[x_]);
+        origin_y_ = _mm_set1_ps(origin[y_]);
+        origin_z_ = _mm_set1_ps(origin[z_]);
+        along_ = _mm_set1_ps(along);
+        per_z_ = _mm256_set1_pd(1.0 / double{along});
+    }
+
+    /// What of a block is met at t <= limit.
+    struct Met {
+        alignas(16) float t[4];
+        alignas(16) float u[4];
+        alignas(16) float v[4];
+        unsigned lanes = 0;  ///< a bit for each that is
+    };
+    void operator()(const TriangleBlock& block, float limit, Met& met) const {
+        met.lanes = 0;
+        const Corners k = shear(block);
+        const unsigned candidates = pass(k, limit);
+        if (candidates != 0) intersect(k, limit, candidates, met);
+    }
+
+private:
+    struct Corners {
+        __m128 px, py, pz;
+        __m128 qx, qy, qz;
+        __m128 rx, ry, rz;
+    };
+
+    Corners shear(const TriangleBlock& block) const {
+        Corners k;
+        const auto corner = [&](int i, __m128& x, __m128& y, __m128& z) {
+            z = _mm_sub_ps(_mm_load_ps(block.corners[z_][i]), origin_z_);
+            x = _mm_sub_ps(_mm_sub_ps(_mm_load_ps(block.corners[x_][i]), origin_x_),
+                           _mm_mul_ps(shear_x_, z));
+            y = _mm_sub_ps(_mm_sub_ps(_mm_load_ps(block.corners[y_][i]), origin_y_),
+                           _mm_mul_ps(shear_y_, z));
+        };
+        corner(0, k.px, k.py, k.pz);
+        corner(1, k.qx, k.qy, k.qz);
+        corner(2, k.rx, k.ry, k.rz);
+        return k;
+    }
+
+    static __m128 difference_of_products4(__m128 a, __m128 b, __m128 c, __m128 d) {
+        const __m128 product = _mm_mul_ps(c, d);
+        return _mm_add_ps(_mm_fmsub_ps(a, b, product), _mm_fnmadd_ps(c, d, product));
+    }
+
+    /// TriangleTest::passes.
+    unsigned pass(const Corners& k, float limit) const {
+        const __m128 sign = _mm_set1_ps(-0.0F);
+        const __m128 certain = _mm_set1_ps(0x1p-96F);
+        const __m128 a = difference_of_products4(k.rx, k.qy, k.ry, k.qx);
+        const __m128 b = difference_of_products4(k.px, k.ry, k.py, k.rx);
+        const __m128 c = difference_of_products4(k.qx, k.py, k.qy, k.px);
+        // A NaN is neither.
+        const __m128 below = _mm_or_ps(_mm_cmplt_ps(a, _mm_or_ps(certain, sign)),
+                                       _mm_or_ps(_mm_cmplt_ps(b, _mm_or_ps(certain, sign)),
+                                                 _mm_cmplt_ps(c, _mm_or_ps(certain, sign))));
+        const __m128 above =
+            _mm_or_ps(_mm_cmpgt_ps(a, certain),
+                      _mm_or_ps(_mm_cmpgt_ps(b, certain), _mm_cmpgt_ps(c, certain)));
+        const __m128 outside = _mm_and_ps(below, above);
+        const auto lanes = static_cast<unsigned>(_mm_movemask_ps(outside)) ^ 15U;
+        if (lanes == 0) return 0;
+        const __m128 sum = _mm_add_ps(_mm_add_ps(a, b), c);
+        const __m128 z = _mm_fmadd_ps(a, k.pz, _mm_fmadd_ps(b, k.qz, _mm_mul_ps(c, k.rz)));
+        const __m128 turned = _mm_and_ps(_mm_xor_ps(sum, along_), sign);
+        const __m128 ahead = _mm_xor_ps(z, turned);
+        const auto size = [&](__m128 v) { return _mm_andnot_ps(sign, v); };
+        const __m128 farthest = larger(size(k.pz), larger(size(k.qz), size(k.rz)));
+        const __m128 bound =
+            _mm_mul_ps(size(sum), _mm_fmadd_ps(_mm_set1_ps(limit), size(along_),
+                                               _mm_mul_ps(_mm_set1_ps(0x1p-16F), farthest)));
+        const __m128 beyond = _mm_and_ps(_mm_cmpgt_ps(ahead, bound),
+                                         _mm_and_ps(_mm_cmpgt_ps(size(sum), certain),
+                                                    _mm_cmplt_ps(ahead, _mm_set1_ps(0x1p120F))));
+        return lanes & ~static_cast<unsigned>(_mm_movemask_ps(beyond));
+    }
+
+    /// TriangleTest::intersect and locate.
+    void intersect(const Corners& k, float limit, unsigned candidates, Met& met) const {
+        const auto wide = [](__m128 v) { return _mm256_cvtps_pd(v); };
+        const auto edge = [&](__m128 a, __m128 b, __m128 c, __m128 d) {
+            return _mm256_sub_pd(_mm256_mul_pd(wide(a), wide(b)), _mm256_mul_pd(wide(c), wide(d)));
+        };
+        const __m256d a = edge(k.rx, k.qy, k.ry, k.qx);
+        const __m256d b = edge(k.px, k.ry, k.py, k.rx);
+        const __m256d c = edge(k.qx, k.py, k.qy, k.px);
+        const __m256d zero = _mm256_setzero_pd();
+        const __m256d below = _mm256_or_pd(
+            _mm256_cmp_pd(a, zero, _CMP_LT_OQ),
+            _mm256_or_pd(_mm256_cmp_pd(b, zero, _CMP_LT_OQ), _mm256_cmp_pd(c, zero, _CMP_LT_OQ)));
+        const __m256d above = _mm256_or_pd(
+            _mm256_cmp_pd(a, zero, _CMP_GT_OQ),
+            _mm256_or_pd(_mm256_cmp_pd(b, zero, _CMP_GT_OQ), _mm256_cmp_pd(c, zero, _CMP_GT_OQ)));
+        candidates &= static_cast<unsigned>(_mm256_movemask_pd(_mm256_xor_pd(below, above)));
+        if (candidates == 0) return;
+        const __m256d sum = _mm256_add_pd(_mm256_add_pd(a, b), c);
+        const __m256d z =
+            _mm256_add_pd(_mm256_add_pd(_mm256_mul_pd(a, wide(k.pz)), _mm256_mul_pd(b, wide(k.qz))),
+                          _mm256_mul_pd(c, wide(k.rz)));
+        const __m128 t = _mm_add_ps(_mm256_cvtpd_ps(_mm256_mul_pd(_mm256_div_pd(z, sum), per_z_)),
+                                    _mm_setzero_ps());
+        const __m128 in_range =
+            _mm_and_ps(_mm_cmpge_ps(t, t_min_), _mm_cmple_ps(t, _mm_set1_ps(limit)));
+        met.lanes = candidates & static_cast<unsigned>(_mm_movemask_ps(in_range));
+        if (met.lanes == 0) return;
+        _mm_store_ps(met.t, t);
+        _mm_store_ps(met.u, _mm256_cvtpd_ps(_mm256_div_pd(b, sum)));
+        _mm_store_ps(met.v, _mm256_cvtpd_ps(_mm256_div_pd(c, sum)));
+    }
+
+    unsigned x_;
+    unsigned y_;
+    unsigned z_;
+    __m128 shear_x_;
+    __m128 shear_y_;
+    __m128 origin_x_;
+    __m128 origin_y_;
+    __m128 origin_z_;
+    __m128 along_;
+    __m128 t_min_;
+    __m256d per_z_;
+};
+
+/// Children that wait, the next one last: seven of each treelet above, and what a treelet writes.
+struct Stack {
+    static constexpr unsigned kMost = 7 * (kMaxDepth / 3 + 1) + 16;
+    alignas(32) std::uint32_t children[kMost];
+    alignas(32) float from[kMost];
+    alignas(32) float to[kMost];
+    unsigned size = 0;
+};
+
+/// Pushes those children of a treelet that the ray meets from `from` to `to`, the farthest first.
+void push_children(const Treelet& treelet, const Planes& p, float from, float to, Stack& stack) {
+    const __m256i shifts = _mm256_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14);
+    const __m256i words = _mm256_set1_epi32(static_cast<int>(treelet.axes));
+    // The bits above an axis' two do not matter to _mm256_permutevar_ps.
+    const __m256i axes = _mm256_srlv_epi32(words, shifts);
+    // The eighth is no plane, but the axes' word.
+    const __m256 planes = _mm256_load_ps(treelet.planes);
+    const __m256 inverse = _mm256_permutevar_ps(p.inverse, axes);
+    const __m256 near_to = _mm256_fmadd_ps(planes, inverse, _mm256_permutevar_ps(p.later, axes));
+    const __m256 far_from = _mm256_fmadd_ps(planes, inverse, _mm256_permutevar_ps(p.earlier, axes));
+    const unsigned high_near = static_cast<unsigned>(_mm256_movemask_ps(inverse)) & 127U;
+
+    __m256 begin = _mm256_set1_ps(from);
+    __m256 end = _mm256_set1_ps(to);
+    const __m256 never = _mm256_set1_ps(kInfinity);
+    const __m256 always = _mm256_set1_ps(-kInfinity);
+    // For each child the plane of a level above it, and on which side of it the child is: with the
+    // sign bit the high one. NaN cuts nothing off.
+    const auto cut = [&](__m256i plane, __m256 side) {
+        const __m256 is_far = _mm256_xor_ps(_mm256_permutevar8x32_ps(inverse, plane), side);
+        begin = _mm256_max_ps(
+            _mm256_blendv_ps(always, _mm256_permutevar8x32_ps(far_from, plane), is_far), begin);
+        end = _mm256_min_ps(
+            _mm256_blendv_ps(_mm256_permutevar8x32_ps(near_to, plane), never, is_far), end);
+    };
+    constexpr int kHigh = static_cast<int>(0x80000000U);
+    cut(_mm256_setzero_si256(),
+        _mm256_castsi256_ps(_mm256_setr_epi32(0, 0, 0, 0, kHigh, kHigh, kHigh, kHigh)));
+    cut(_mm256_setr_epi32(1, 1, 1, 1, 2, 2, 2, 2),
+        _mm256_castsi256_ps(_mm256_setr_epi32(0, 0, kHigh, kHigh, 0, 0, kHigh, kHigh)));
+    cut(_mm256_setr_epi32(3, 3, 4, 4, 5, 5, 6, 6),
+        _mm256_castsi256_ps(_mm256_setr_epi32(0, kHigh, 0, kHigh, 0, kHigh, 0, kHigh)));
+
+    const __m256i children = _mm256_load_si256(reinterpret_cast<const __m256i*>(treelet.children));
+    const __m256 empty =
+        _mm256_castsi256_ps(_mm256_cmpeq_epi32(children, _mm256_set1_epi32(kHigh)));
+    const __m256 met = _mm256_andnot_ps(empty, _mm256_cmp_ps(begin, end, _CMP_NGT_UQ));
+    const __m256i order = bytes(kTables.farthest_first[high_near]);
+    const auto set =
+        static_cast<unsigned>(_mm256_movemask_ps(_mm256_permutevar8x32_ps(met, order)));
+    const __m256i chosen = _mm256_permutevar8x32_epi32(order, bytes(kTables.members[set]));
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(stack.children + stack.size),
+                        _mm256_permutevar8x32_epi32(children, chosen));
+    _mm256_storeu_ps(stack.from + stack.size, _mm256_permutevar8x32_ps(begin, chosen));
+    _mm256_storeu_ps(stack.to + stack.size, _mm256_permutevar8x32_ps(end, chosen));
+    stack.size += static_cast<unsigned>(__builtin_popcount(set));
+}
+
+/// Calls visit(block, limit) for the blocks of leaves that the ray may meet, in order; it returns
+/// the largest t that is still of interest, or minus infinity to end the walk.
+template <class Visit>
+void walk(const WideTreeView& tree, const Ray& ray, const Visit& visit) {
+    const Planes planes = planes_of(tree.bounds, ray);
+    float from = planes.from;
+    float to = planes.to;
+    if (from > to || tree.root == Treelet::kEmpty) return;
+    Stack stack;
+    std::uint32_t at = tree.root;
+    float limit = ray.t_max;
+    for (;;) {
+        if ((at & Treelet::kLeaf) == 0) {
+            push_children(tree.treelets[at], planes, from, to, stack);
+        } else {
+            std::uint32_t count = at >> Treelet::kFirstBits & Treelet::kMany;
+            std::uint32_t first = at & ((1U << Treelet::kFirstBits) - 1);
+            if (count == Treelet::kMany) {
+                count = tree.large[first].count;
+                first = tree.large[first].first;
+            }
+            for (std::uint32_t b = first; b < first + count && limit != -kInfinity; ++b) {
+                limit = visit(tree.blocks[b], limit);
+            }
+            if (limit < to - planes.slack) return;
+        }
+        do {
+            if (stack.size == 0) return;
+            --stack.size;
+        } while (stack.from[stack.size] > limit);
+        at = stack.children[stack.size];
+        from = stack.from[stack.size];
+        to = stack.to[stack.size] < limit ? stack.to[stack.size] : limit;
+    }
+}
+
+}  // namespace
+
+Hit wide_closest_hit(const WideTreeView& tree, const Ray& ray) {
+    const BlockTest test(ray);
+    Hit best{ray.t_max, Hit::kNone, 0, 0};
+    walk(tree, ray, [&](const TriangleBlock& block, float limit) {
+        BlockTest::Met met;
+        test(block, limit, met);
+        for (; met.lanes != 0; met.lanes &= met.lanes - 1) {
+            const int i = __builtin_ctz(met.lanes);
+            if (met.t[i] < best.t || (met.t[i] == best.t && block.triangles[i] < best.triangle)) {
+                best = {met.t[i], block.triangles[i], met.u[i], met.v[i]};
+            }
+        }
+        return best.t;
+    });
+    return best;
+}
+
+bool wide_any_hit(const WideTreeView& tree, const Ray& ray) {
+    const BlockTest test(ray);
+    bool found = false;
+    walk(tree, ray, [&](const TriangleBlock& block, float limit) {
+        BlockTest::Met met;
+        test(block, limit, met);
+        found = met.lanes != 0;
+        return found ? -kInfinity : limit;
+    });
+    return found;
+}
+
+}  // namespace heapwood::kdtree

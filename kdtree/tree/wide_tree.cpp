@@ -1,0 +1,164 @@
+/// @file
+/// Lays a tree out for a CPU's vector instructions.
+#include "kdtree/tree/wide_tree.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "kdtree/tree/ray_threads.h"
+
+namespace heapwood::kdtree {
+namespace {
+
+using allocators::Buffer;
+using allocators::Place;
+
+constexpr std::uint32_t kNone = 0xFFFFFFFFU;
+constexpr std::uint64_t kChunk = 1 << 13;
+
+/// The nodes of one treelet: a heap of seven inner nodes, and the eight below them. Where a leaf
+/// stands above the lowest row, its slot is kNone and it is its own low child.
+struct Slots {
+    std::array<std::uint32_t, 15> nodes;
+
+    Slots(const Tree& tree, std::uint32_t root) {
+        nodes.fill(kNone);
+        nodes[0] = root;
+        for (std::size_t s = 0; s < 7; ++s) {
+            if (nodes[s] == kNone) continue;
+            const Node node = tree.nodes[nodes[s]];
+            if (node.is_leaf()) {
+                nodes[2 * s + 1] = nodes[s];
+                nodes[s] = kNone;
+            } else {
+                nodes[2 * s + 1] = node.child();
+                nodes[2 * s + 2] = node.child() + 1;
+            }
+        }
+    }
+};
+
+template <class T>
+Buffer copied(const std::vector<T>& values) {
+    Buffer buffer(Place::host, values.size() * sizeof(T));
+    buffer.write(0, values.data(), buffer.size());
+    return buffer;
+}
+
+TriangleBlock block_of(const Tree& tree, const scenes::Scene& scene, const Node& leaf,
+                       std::uint32_t number) {
+    TriangleBlock block{};
+    for (std::uint32_t i = 0; i < 4; ++i) {
+        const std::uint32_t place = std::min(4 * number + i, leaf.count() - 1);
+        const std::uint32_t triangle = tree.references[leaf.first() + place];
+        block.triangles[i] = triangle;
+        for (int corner = 0; corner < 3; ++corner) {
+            const glm::vec3& p = scene.positions[scene.triangles[triangle][corner]];
+            for (int axis = 0; axis < 3; ++axis) block.corners[axis][corner][i] = p[axis];
+        }
+    }
+    return block;
+}
+
+}  // namespace
+
+bool WideTree::is_supported() {
+#if defined(HEAPWOOD_WIDE_RAYS)
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+#else
+    return false;
+#endif
+}
+
+WideTree::WideTree(const Tree& tree, const scenes::Scene& scene) {
+    // What a child's word says of each node, for leaves first.
+    std::vector<std::uint32_t> word(tree.nodes.size(), Treelet::kEmpty);
+    std::vector<LargeLeaf> large;
+    std::vector<std::uint32_t> first_block(tree.nodes.size(), 0);
+    std::uint64_t blocks = 0;
+    for (std::size_t n = 0; n < tree.nodes.size(); ++n) {
+        const Node node = tree.nodes[n];
+        if (!node.is_leaf() || node.count() == 0) continue;
+        const std::uint32_t count = (node.count() + 3) / 4;
+        const auto first = static_cast<std::uint32_t>(blocks);
+        first_block[n] = first;
+        blocks += count;
+        if (blocks >> Treelet::kFirstBits != 0) {
+            throw std::runtime_error("the tree cannot be laid out for rays: it has more than " +
+                                     std::to_string(1U << Treelet::kFirstBits) +
+                                     " blocks of triangles");
+        }
+        std::uint32_t shown = first;
+        if (count >= Treelet::kMany) {
+            shown = static_cast<std::uint32_t>(large.size());
+            large.push_back({first, count});
+        }
+        word[n] = Treelet::kLeaf | std::min(count, Treelet::kMany) << Treelet::kFirstBits | shown;
+    }
+
+    // The treelets, one after the other depth first.
+    std::vector<std::uint32_t> roots;
+    std::vector<std::uint32_t> pending;
+    if (!tree.nodes.empty() && !tree.nodes[0].is_leaf()) pending.push_back(0);
+    while (!pending.empty()) {
+        const std::uint32_t root = pending.back();
+        pending.pop_back();
+        word[root] = static_cast<std::uint32_t>(roots.size());
+        roots.push_back(root);
+        const Slots slots(tree, root);
+        for (std::size_t s = 15; s-- > 7;) {
+            const std::uint32_t n = slots.nodes[s];
+            if (n != kNone && !tree.nodes[n].is_leaf()) pending.push_back(n);
+        }
+    }
+
+    treelets_ = Buffer(Place::host, roots.size() * sizeof(Treelet));
+    auto* treelets = treelets_.as<Treelet>();
+    for_chunks(roots.size(), kChunk, 0, [&](std::uint64_t begin, std::uint64_t end) {
+        for (std::uint64_t i = begin; i < end; ++i) {
+            const Slots slots(tree, roots[i]);
+            Treelet& t = treelets[i];
+            t.axes = 0;
+            for (unsigned s = 0; s < 7; ++s) {
+                const std::uint32_t n = slots.nodes[s];
+                t.planes[s] =
+                    n == kNone ? std::numeric_limits<float>::infinity() : tree.nodes[n].split();
+                if (n != kNone) t.axes |= tree.nodes[n].axis() << (2 * s);
+            }
+            for (unsigned c = 0; c < 8; ++c) {
+                const std::uint32_t n = slots.nodes[7 + c];
+                t.children[c] = n == kNone ? Treelet::kEmpty : word[n];
+            }
+        }
+    });
+    blocks_ = Buffer(Place::host, blocks * sizeof(TriangleBlock));
+    auto* to = blocks_.as<TriangleBlock>();
+    for_chunks(tree.nodes.size(), kChunk, 0, [&](std::uint64_t begin, std::uint64_t end) {
+        for (std::uint64_t n = begin; n < end; ++n) {
+            const Node node = tree.nodes[n];
+            if (!node.is_leaf()) continue;
+            for (std::uint32_t b = 0; 4 * b < node.count(); ++b) {
+                to[first_block[n] + b] = block_of(tree, scene, node, b);
+            }
+        }
+    });
+    large_ = copied(large);
+    view_ = {treelets, to, large_.as<LargeLeaf>(), tree.nodes.empty() ? Treelet::kEmpty : word[0],
+             tree.bounds};
+}
+
+#if !defined(HEAPWOOD_WIDE_RAYS)
+// Never called: is_supported() says so.
+Hit wide_closest_hit(const WideTreeView&, const Ray&) {
+    throw std::logic_error("no vector instructions for rays");
+}
+bool wide_any_hit(const WideTreeView&, const Ray&) {
+    throw std::logic_error("no vector instructions for rays");
+}
+#endif
+
+}  // namespace heapwood::kdtree

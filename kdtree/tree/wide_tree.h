@@ -1,0 +1,77 @@
+/// @file
+/// A tree in the form that suits the vector instructions of a CPU: three levels of nodes, and four
+/// triangles, at a time.
+#pragma once
+
+#include <cstdint>
+
+#include "allocators/memory/buffer.h"
+#include "kdtree/model/box.cuh"
+#include "kdtree/model/triangle.cuh"
+#include "kdtree/tree/tree.h"
+#include "scenes/scene.h"
+
+namespace heapwood::kdtree {
+
+/// Three levels of a tree in a cache line: seven planes in the order of a heap (the children of
+/// plane s are 2 s + 1 and 2 s + 2, the low one first) and what lies below them. Where the tree
+/// ends earlier there is a plane at infinity with all on its low side.
+struct alignas(64) Treelet {
+    float planes[7];
+    std::uint32_t axes;         ///< two bits for each plane, the first one's lowest
+    std::uint32_t children[8];  ///< see WideTreeView
+
+    static constexpr std::uint32_t kLeaf = 1U << 31;  ///< a child with this bit is a leaf,
+    static constexpr std::uint32_t kEmpty = kLeaf;    ///< and this one is without triangles
+    static constexpr unsigned kCountBits = 5;         ///< of a leaf: its blocks; below, the first
+    static constexpr unsigned kFirstBits = 31 - kCountBits;
+    static constexpr std::uint32_t kMany = (1U << kCountBits) - 1;  ///< blocks: see LargeLeaf
+};
+static_assert(sizeof(Treelet) == 64);
+
+/// Corners of four triangles, a row of each axis and corner. Less than four: the last one again.
+struct alignas(16) TriangleBlock {
+    float corners[3][3][4];  ///< [axis][corner][triangle]
+    std::uint32_t triangles[4];
+};
+
+/// A leaf whose blocks a child's word cannot tell: the word has its number in place of the first.
+struct LargeLeaf {
+    std::uint32_t first;
+    std::uint32_t count;
+};
+
+/// Where a query reads it. A child is a treelet's number, or a leaf.
+struct WideTreeView {
+    const Treelet* treelets;
+    const TriangleBlock* blocks;
+    const LargeLeaf* large;
+    std::uint32_t root;  ///< a child
+    Box bounds;
+};
+
+/// The owner, in host memory.
+class WideTree {
+public:
+    /// Whether this CPU has the instructions for it (AVX2 and FMA).
+    static bool is_supported();
+
+    /// Of a tree that RayTree accepts. @throws std::runtime_error if there are 2^26 blocks or
+    /// more; allocators::BufferError.
+    WideTree(const Tree& tree, const scenes::Scene& scene);
+
+    const WideTreeView& view() const { return view_; }
+    std::uint64_t bytes() const { return treelets_.size() + blocks_.size() + large_.size(); }
+
+private:
+    allocators::Buffer treelets_;
+    allocators::Buffer blocks_;
+    allocators::Buffer large_;
+    WideTreeView view_{};
+};
+
+/// closest_hit and any_hit of one valid ray, with TriangleTest. Where is_supported().
+Hit wide_closest_hit(const WideTreeView& tree, const Ray& ray);
+bool wide_any_hit(const WideTreeView& tree, const Ray& ray);
+
+}  // namespace heapwood::kdtree

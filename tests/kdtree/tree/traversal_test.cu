@@ -1,0 +1,83 @@
+/// @file
+/// Rays through trees on a GPU.
+#include <cuda_runtime.h>
+
+#include "tests/kdtree/tree/traversal_tests.h"
+
+namespace heapwood::kdtree::tests {
+namespace {
+
+/// Hits that a ray of these tests may have.
+constexpr std::uint32_t kMost = 400;
+
+void require(cudaError_t status) {
+    if (status != cudaSuccess) throw std::runtime_error(cudaGetErrorString(status));
+}
+
+bool has_gpu() {
+    int devices = 0;
+    return cudaGetDeviceCount(&devices) == cudaSuccess && devices > 0;
+}
+
+/// Uses the library as a kernel of someone else would.
+__global__ void ask_all(RayTreeView tree, const Ray* rays, std::uint32_t count, Hit* closest,
+                        std::uint32_t* any, std::uint32_t* counts, Hit* all) {
+    const std::uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= count) return;
+    closest[i] = closest_hit(tree, rays[i]);
+    any[i] = any_hit(tree, rays[i]) ? 1U : 0U;
+    counts[i] = OrderedHits(tree, rays[i]).count();
+    OrderedHits hits(tree, rays[i]);
+    std::uint32_t n = 0;
+    for (Hit hit; n < kMost && hits.next(hit); ++n) all[i * std::uint64_t{kMost} + n] = hit;
+}
+
+struct DeviceThread {
+    static bool available() { return has_gpu(); }
+    static Place place() { return Place::device; }
+    static Answers ask(const RayTree& tree, const std::vector<Ray>& rays) {
+        const auto n = static_cast<std::uint32_t>(rays.size());
+        Answers answers(n);
+        if (n == 0) return answers;
+        Buffer there(Place::device, n * sizeof(Ray));
+        there.write(0, rays.data(), there.size());
+        const Buffer closest(Place::device, n * sizeof(Hit));
+        const Buffer any(Place::device, n * sizeof(std::uint32_t));
+        const Buffer counts(Place::device, n * sizeof(std::uint32_t));
+        const Buffer all(Place::device, std::uint64_t{n} * kMost * sizeof(Hit));
+        ask_all<<<(n + 63) / 64, 64>>>(tree.view(), there.as<Ray>(), n, closest.as<Hit>(),
+                                       any.as<std::uint32_t>(), counts.as<std::uint32_t>(),
+                                       all.as<Hit>());
+        require(cudaGetLastError());
+        require(cudaDeviceSynchronize());
+        answers.closest = contents<Hit>(closest);
+        answers.any = contents<std::uint32_t>(any);
+        answers.counts = contents<std::uint32_t>(counts);
+        const auto hits = contents<Hit>(all);
+        for (std::uint32_t i = 0; i < n; ++i) {
+            const auto first = hits.begin() + static_cast<std::ptrdiff_t>(i) * kMost;
+            answers.all[i].assign(first, first + std::min(answers.counts[i], kMost));
+        }
+        return answers;
+    }
+};
+
+/// Batches on a stream of their own.
+template <bool kCoherent>
+struct DeviceBatch {
+    static bool available() { return has_gpu(); }
+    static Place place() { return Place::device; }
+    static Answers ask(const RayTree& tree, const std::vector<Ray>& rays) {
+        cudaStream_t stream = nullptr;
+        require(cudaStreamCreate(&stream));
+        const Answers answers = ask_batch(tree, rays, {.coherent = kCoherent, .stream = stream});
+        require(cudaStreamDestroy(stream));
+        return answers;
+    }
+};
+
+using Machines = ::testing::Types<DeviceThread, DeviceBatch<true>, DeviceBatch<false>>;
+INSTANTIATE_TYPED_TEST_SUITE_P(Gpu, TraversalTest, Machines);
+
+}  // namespace
+}  // namespace heapwood::kdtree::tests

@@ -10,9 +10,9 @@
 #include "app/backends/backend.h"
 #include "app/base/exit_code.h"
 #include "app/base/machine.h"
+#include "app/measure/report.h"
 #include "app/measure/sweeps.h"
 #include "app/measure/task.h"
-#include "app/report/report.h"
 
 namespace heapwood::app {
 

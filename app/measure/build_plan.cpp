@@ -11,7 +11,7 @@
 #include "app/base/log.h"
 #include "app/base/text.h"
 #include "app/measure/minimal_pool.h"
-#include "app/report/json_parts.h"
+#include "app/measure/result_json.h"
 
 namespace heapwood::app {
 namespace {

@@ -12,7 +12,7 @@
 #include "app/measure/task_json.h"
 #include "app/measure/trace_file.h"
 #include "app/measure/turn.h"
-#include "app/report/json_parts.h"
+#include "app/measure/result_json.h"
 #include "scenes/scene.h"
 
 namespace heapwood::app {

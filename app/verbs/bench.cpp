@@ -2,14 +2,13 @@
 /// The verb `bench`.
 #include <algorithm>
 
-#include "app/base/output.h"
 #include "app/base/text.h"
 #include "app/measure/engine.h"
 #include "app/measure/workload_plan.h"
-#include "app/report/bench_printers.h"
+#include "app/report/bench_document.h"
 #include "app/verbs/choices.h"
 #include "app/verbs/commands.h"
-#include "app/verbs/print.h"
+#include "app/verbs/publish.h"
 
 namespace heapwood::app {
 namespace {
@@ -60,14 +59,16 @@ BenchReport prepared(const BenchOptions& options, const std::vector<const Backen
 
 ExitCode bench(const BenchOptions& options, const std::vector<const Backend*>& available) {
     BenchReport report = prepared(options, available);
-    check_files({}, {{"--json", options.output.json}, {"--resume", options.resume}});
-    Output json(options.output.json);
+    check_files({}, {{"--json", options.output.json},
+                     {"--html", options.output.html},
+                     {"--resume", options.resume}});
+    Publisher publisher(options.output);
     WorkloadPlan plan(report);
     Engine engine(plan, options.arguments,
-                  {.resume = options.resume, .results = options.output.json});
+                  {.resume = options.resume, .results = results_file(options.output)});
     engine.run();
     add_registers(report);
-    const ExitCode code = engine.finish(print(report, options.output, json));
+    const ExitCode code = engine.finish(publisher.publish(document_of(report)));
     return code == ExitCode::done ? verdict(report) : code;
 }
 

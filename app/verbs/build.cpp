@@ -9,11 +9,11 @@
 #include "app/measure/pool_trial.h"
 #include "app/measure/trace_file.h"
 #include "app/measure/turn.h"
-#include "app/report/printers.h"
-#include "app/report/report.h"
+#include "app/report/build_document.h"
+#include "app/measure/report.h"
 #include "app/verbs/choices.h"
 #include "app/verbs/commands.h"
-#include "app/verbs/print.h"
+#include "app/verbs/publish.h"
 
 namespace heapwood::app {
 namespace {
@@ -69,8 +69,10 @@ ExitCode build(const BuildOptions& options, const std::vector<const Backend*>& a
     const std::vector<const Backend*> chosen =
         choose_backends(available, options, report.machine.gpu);
     check_files({{"the scene", options.scene}},
-                {{"--json", options.output.json}, {"--trace", options.trace}});
-    Output json(options.output.json);
+                {{"--json", options.output.json},
+                 {"--html", options.output.html},
+                 {"--trace", options.trace}});
+    Publisher publisher(options.output);
     if (!options.trace.empty()) check_trace(chosen);
     Output trace(options.trace);
     report.run.trace = !options.trace.empty();
@@ -93,7 +95,7 @@ ExitCode build(const BuildOptions& options, const std::vector<const Backend*>& a
     for (const Result& result : report.results) {
         if (result.trace) trace.write(trace_text(report, result, *result.trace));
     }
-    const bool written = print(report, options.output, json);
+    const bool written = publisher.publish(document_of(report));
     const ExitCode code = verdict(report);
     return written ? code : ExitCode::internal;
 }

@@ -73,14 +73,12 @@ Report new_report(const BuildParameters& parameters) {
     report.machine = choose_machine(parameters.device);
     report.configuration = parameters.config;
     report.preset = parameters.preset;
-    report.run = {.pool_bytes = 0,
-                  .repeat = parameters.repeat,
-                  .warm_up = parameters.warm_up,
-                  .threads = parameters.threads,
-                  .choices = parameters.choices,
-                  .statistics = parameters.statistics,
-                  .array_pool = nullptr,
-                  .keep = parameters.array_pool};
+    report.run.repeat = parameters.repeat;
+    report.run.warm_up = parameters.warm_up;
+    report.run.threads = parameters.threads;
+    report.run.choices = parameters.choices;
+    report.run.statistics = parameters.statistics;
+    report.run.keep = parameters.array_pool;
     return report;
 }
 

@@ -8,7 +8,7 @@
 #include "app/base/machine.h"
 #include "app/cli/cli.h"
 #include "app/measure/bench_report.h"
-#include "app/report/report.h"
+#include "app/measure/report.h"
 #include "kdtree/config.h"
 
 namespace heapwood::app {

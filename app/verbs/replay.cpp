@@ -3,14 +3,13 @@
 #include <chrono>
 
 #include "app/base/console.h"
-#include "app/base/output.h"
 #include "app/measure/engine.h"
 #include "app/measure/trace_file.h"
 #include "app/measure/workload_plan.h"
-#include "app/report/replay_printers.h"
+#include "app/report/replay_document.h"
 #include "app/verbs/choices.h"
 #include "app/verbs/commands.h"
-#include "app/verbs/print.h"
+#include "app/verbs/publish.h"
 
 namespace heapwood::app {
 namespace {
@@ -58,8 +57,10 @@ ReplayReport prepared(const ReplayOptions& options, const std::vector<const Back
 
 ExitCode replay(const ReplayOptions& options, const std::vector<const Backend*>& available) {
     check_files({{"the trace", options.trace}},
-                {{"--json", options.output.json}, {"--resume", options.resume}});
-    Output json(options.output.json);
+                {{"--json", options.output.json},
+                 {"--html", options.output.html},
+                 {"--resume", options.resume}});
+    Publisher publisher(options.output);
     show_progress("reading " + options.trace);
     const auto start = std::chrono::steady_clock::now();
     const TraceFile file = read_trace(options.trace);
@@ -72,10 +73,10 @@ ExitCode replay(const ReplayOptions& options, const std::vector<const Backend*>&
                                     .pool = options.pool ? options.pool->text() : "default",
                                     .pool_bytes = report.pool_bytes});
     Engine engine(plan, options.arguments,
-                  {.resume = options.resume, .results = options.output.json});
+                  {.resume = options.resume, .results = results_file(options.output)});
     report.pool_bytes = plan.pool_bytes();
     engine.run();
-    const ExitCode code = engine.finish(print(report, options.output, json));
+    const ExitCode code = engine.finish(publisher.publish(document_of(report)));
     return code == ExitCode::done ? verdict(report.turns) : code;
 }
 

@@ -5,8 +5,8 @@
 ///
 /// The parameters are the published ones: pages of 4096 bytes (PoolConfig::page_bytes; the papers'
 /// tables have 8192 and 16384 as well), regions of 16 pages, chunks of at most twice the size asked
-/// for, 32 chunks to a bit field and two levels of them. scatter/fields.cuh has the algorithm, and
-/// why it is sound.
+/// for, 32 chunks to a bit field and two levels of them. scatteralloc/core.cuh has the algorithm,
+/// and why it is sound.
 ///
 /// **Against the original:**
 /// - A page's chunk size, count and bits were words of their own, taken one after the other, and a
@@ -40,7 +40,9 @@
 #include "allocators/allocator.cuh"
 #include "allocators/circular/circular_malloc.cuh"
 #include "allocators/memory/buffer.h"
+#include "allocators/scatteralloc/core.cuh"
 #include "allocators/scatteralloc/fields.cuh"
+#include "allocators/scatteralloc/layout.cuh"
 
 namespace heapwood::allocators {
 
@@ -86,7 +88,7 @@ public:
 
     /// Pages are smaller than asked for, 4096 bytes at least, where the pool has fewer than 8.
     /// @throws std::invalid_argument as every allocator, and if a page is not of 4096, 8192 or
-    /// 16384 bytes, or the pool of more than 1 TiB.
+    /// 16384 bytes, or the pool of 1 TiB or more.
     explicit BasicScatterAlloc(const PoolConfig& config)
         : page_shift_(page_shift(config)), list_(config, page_shift_) {
         const scatter::Layout layout = this->layout();
@@ -108,16 +110,8 @@ public:
     }
 
     Ref ref() const {
-        Ref r;
-        r.list_ = list_.ref();
-        r.pool_ = r.list_.address(0);
-        r.words_ = words_.as<Word>();
-        r.slots_ = slots_.as<Slot>();
-        r.state_ = state_.as<scatter::State>();
-        r.layout_ = layout();
-        r.home_mask_ = homes_ - 1;
-        r.largest_chunk_ = std::uint64_t{1} << (page_shift_ - 1);
-        return r;
+        return Ref({list_.ref(), layout(), words_.as<Word>(), slots_.as<Slot>(),
+                    state_.as<scatter::State>(), homes_});
     }
     void reset() {
         list_.reset();
@@ -166,8 +160,9 @@ private:
 
     static std::uint32_t page_shift(const PoolConfig& config) {
         const std::string name = traits().name;
-        if (config.bytes > std::uint64_t{1} << 40) {
-            throw std::invalid_argument(name + " needs a pool of at most 1 TiB");
+        // One more than the number of the last field is to fit into a slot, below kBusy.
+        if (config.bytes >= std::uint64_t{1} << 40) {
+            throw std::invalid_argument(name + " needs a pool of less than 1 TiB");
         }
         auto shift =
             kSmallestPageShift + static_cast<std::uint32_t>(chosen(config.choices, kPages[0]));

@@ -68,7 +68,7 @@ public:
                             Give&& give) const {
         const auto n = static_cast<std::uint32_t>(number);
         const std::uint32_t part = NumberedPart::part(place_of(queue, n).load_relaxed());
-        place_of(queue, n).store_relaxed(NumberedPart::make(lap_of(n) + 1, kNone));
+        place_of(queue, n).store_relaxed(NumberedPart::make(next_lap(lap_of(n)), kNone));
         give(part);
     }
     HEAPWOOD_INLINE platform::AtomicRef<std::uint32_t> used(std::uint32_t part) const {
@@ -76,14 +76,18 @@ public:
     }
 
 private:
+    /// Numbers of parts have 32 bits, and begin at 0 again. So do laps, which have fewer.
     HEAPWOOD_INLINE std::uint32_t lap_of(std::uint32_t n) const { return n >> size_shift_; }
+    HEAPWOOD_INLINE std::uint32_t next_lap(std::uint32_t lap) const {
+        return (lap + 1) & (~0U >> size_shift_);
+    }
     HEAPWOOD_INLINE platform::AtomicRef<Word> place_of(std::uint32_t queue, std::uint32_t n) const {
         const std::uint32_t mask = (1U << size_shift_) - 1;
         return platform::AtomicRef<Word>(parts_[(std::size_t{queue} << size_shift_) + (n & mask)]);
     }
     /// Whether a place holds a part of the lap before part n's.
     HEAPWOOD_INLINE bool is_behind(Word w, std::uint32_t n) const {
-        return NumberedPart::number(w) + 1 == lap_of(n);
+        return next_lap(NumberedPart::number(w)) == lap_of(n);
     }
 
     Word* parts_;

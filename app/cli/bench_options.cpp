@@ -49,14 +49,6 @@ void add_threads(CLI::App& verb, unsigned& threads) {
         ->type_name("N");
 }
 
-void add_allocators(CLI::App& verb, std::vector<std::string>& names) {
-    verb.add_option("-a,--allocator", names, "Allocators, separated by commas; all: sound ones")
-        ->delimiter(',')
-        ->allow_extra_args(false)
-        ->capture_default_str()
-        ->type_name("NAME");
-}
-
 /// The sizes of pool and requests.
 void add_sizes(CLI::App& verb, BenchOptions& o) {
     verb.add_option_function<std::string>(
@@ -105,7 +97,7 @@ void add_bench(CLI::App& verb, BenchOptions& o) {
     verb.add_option("TEST", o.tests, "What to measure; all: everything. Tests:" + tests)
         ->required()
         ->type_name("");
-    add_allocators(verb, o.allocators);
+    add_allocators(verb, o.allocators, "Allocators, separated by commas; all: sound ones");
     add_device(verb, o.device);
     add_sizes(verb, o);
     verb.add_flag("--quick", o.quick,
@@ -136,6 +128,7 @@ void add_bench(CLI::App& verb, BenchOptions& o) {
         ->type_name("N");
     verb.add_flag("--published", o.published,
                   "Show the medians of Winter et al. 2021 on a TITAN V beside ours");
+    add_resume(verb, o.resume);
     add_output(verb, o.output);
 }
 
@@ -143,7 +136,7 @@ void add_replay(CLI::App& verb, ReplayOptions& o) {
     verb.add_option("FILE", o.trace, "A trace, plain or compressed with xz or gzip")
         ->required()
         ->type_name("");
-    add_allocators(verb, o.allocators);
+    add_allocators(verb, o.allocators, "Allocators, separated by commas; all: sound ones");
     add_device(verb, o.device);
     verb.add_option_function<std::string>(
             "-p,--pool", [&o](const std::string& text) { o.pool = pool_size(text); },
@@ -166,13 +159,8 @@ void add_replay(CLI::App& verb, ReplayOptions& o) {
         ->capture_default_str()
         ->type_name("S");
     add_threads(verb, o.threads);
+    add_resume(verb, o.resume);
     add_output(verb, o.output);
-}
-
-void add_bench_worker(CLI::App& verb, BenchWorkerOptions& o) {
-    add_device(verb, o.device);
-    add_threads(verb, o.threads);
-    verb.add_option("--trace", o.trace);
 }
 
 }  // namespace heapwood::app

@@ -21,7 +21,9 @@ struct OutputOptions {
     std::string json;  ///< file, or "-" for standard output alone; empty: none
     bool csv = false;
     bool markdown = false;
-    bool latex = false;  ///< only where a verb offers it
+    bool latex = false;
+    std::string html;      ///< file for a page of the results; empty: none
+    bool details = false;  ///< the whole of a text; only where a verb offers a screenful
 };
 
 /// Where to build.
@@ -31,7 +33,7 @@ enum class DeviceChoice { automatic, gpu, cpu };
 struct BuildParameters {
     std::vector<std::string> arguments;  ///< the whole command line, for the report
     std::vector<Method> methods{Method::single};
-    std::vector<std::string> allocators{"cmalloc"};  ///< names, or "all": the sound ones
+    std::vector<std::string> allocators{"halloc"};  ///< names, or "all": the sound ones
     /// The options given that are for the allocators of the single kernel alone, as typed.
     std::vector<std::string> allocator_options;
     DeviceChoice device = DeviceChoice::automatic;
@@ -64,9 +66,9 @@ struct CompareOptions : BuildParameters {
     std::vector<std::string> scenes;
     std::vector<PoolSize> pools;  ///< none: default_pool_bytes
     double time_limit = 120;      ///< seconds that a turn may take
-    std::string html;             ///< file for a page of the results; empty: none
+    double budget = 0;            ///< seconds that an allocator has for a scene; 0: any
+    bool published = false;       ///< show the papers' tables beside the results
     std::string resume;           ///< file of an earlier run to go on from, or to be made; or empty
-    std::string worker;           ///< this process is the worker for that allocator, if not empty
 };
 
 /// `heapwood bench`.
@@ -87,6 +89,7 @@ struct BenchOptions {
     unsigned threads = 0;
     std::uint32_t seed = 1;
     bool published = false;
+    std::string resume;  ///< as in CompareOptions
     OutputOptions output;
 };
 
@@ -103,14 +106,14 @@ struct ReplayOptions {
     unsigned repeat = 5;
     float time_limit = 60;  ///< seconds
     unsigned threads = 0;
+    std::string resume;  ///< as in CompareOptions
     OutputOptions output;
 };
 
-/// `heapwood bench-worker`, a process of bench or replay.
-struct BenchWorkerOptions {
-    DeviceChoice device = DeviceChoice::cpu;
-    unsigned threads = 0;
-    std::string trace;  ///< file of what is replayed; empty: nothing
+/// `heapwood worker RUNNER VERB ...`, the process of a runner; users do not call it.
+struct WorkerOptions {
+    std::string runner;  ///< an allocator's name, or that of a way without
+    std::variant<CompareOptions, BenchOptions, ReplayOptions> verb;
 };
 
 /// `heapwood list`.
@@ -125,8 +128,8 @@ struct Exit {
 
 /// A command line that was understood.
 struct CommandLine {
-    std::variant<Exit, BuildOptions, CompareOptions, BenchOptions, ReplayOptions,
-                 BenchWorkerOptions, ListOptions>
+    std::variant<Exit, BuildOptions, CompareOptions, BenchOptions, ReplayOptions, WorkerOptions,
+                 ListOptions>
         verb;
     int verbosity = 0;  ///< -1 quiet, 0 normal, 1 and more verbose
 };

@@ -23,11 +23,17 @@ struct Volume {
     int level() const { return quiet ? -1 : verbose; }
 };
 
-/// --json, --csv and --markdown; and --latex, if wanted.
-void add_output(CLI::App& verb, OutputOptions& output, bool latex = false);
+/// The formats of results: --json, --html, --csv, --markdown and --latex.
+void add_output(CLI::App& verb, OutputOptions& output);
 
 /// Everything that says how trees are built and timed, but for scenes and pools.
 void add_build_parameters(CLI::App& verb, BuildParameters& parameters);
+
+/// --allocator. @param names with the default.
+void add_allocators(CLI::App& verb, std::vector<std::string>& names, const char* what);
+
+/// --resume.
+void add_resume(CLI::App& verb, std::string& file);
 
 /// A pool's size. @throws CLI::ValidationError.
 PoolSize pool_size(const std::string& text);

@@ -10,9 +10,9 @@
 #include "app/backends/backend.h"
 #include "app/base/exit_code.h"
 #include "app/base/machine.h"
+#include "app/measure/report.h"
 #include "app/measure/sweeps.h"
 #include "app/measure/task.h"
-#include "app/report/report.h"
 
 namespace heapwood::app {
 
@@ -84,6 +84,13 @@ struct BenchReport {
 /// of such a series.
 std::vector<BenchCell> cells_of(const std::vector<Series>& series,
                                 const std::vector<Player>& players);
+
+/// Refuses allocators that need a larger pool than these bytes, which the user chose: their cells
+/// are out of pool before any turn.
+void refuse_small_pools(BenchReport& report, std::uint64_t pool_bytes);
+
+/// Adds what the compiler said of the kernels for the test "registers", which nothing runs for.
+void add_registers(BenchReport& report);
 
 /// The exit code: overwritten blocks before errors; then, if there is not a single figure, out of
 /// memory. Refusals and time limits are findings, not errors.

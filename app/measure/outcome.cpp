@@ -1,5 +1,6 @@
 #include "app/measure/outcome.h"
 
+#include <algorithm>
 #include <stdexcept>
 #include <string>
 
@@ -49,6 +50,19 @@ Entry entry(Outcome outcome) {
     return {"failed", "failed", ExitCode::internal};
 }
 
+int weight(Outcome outcome) {
+    switch (exit_code(outcome)) {
+        case ExitCode::done:
+            return 0;
+        case ExitCode::out_of_memory:
+            return 1;
+        case ExitCode::verification_failed:
+            return 3;
+        default:
+            return 2;
+    }
+}
+
 }  // namespace
 
 const char* name(Outcome outcome) {
@@ -61,6 +75,12 @@ const char* word(Outcome outcome) {
 
 ExitCode exit_code(Outcome outcome) {
     return entry(outcome).code;
+}
+
+Outcome worst(const std::vector<Outcome>& outcomes) {
+    const auto found = std::max_element(outcomes.begin(), outcomes.end(),
+                                        [](Outcome a, Outcome b) { return weight(a) < weight(b); });
+    return found == outcomes.end() ? Outcome::done : *found;
 }
 
 Outcome outcome_named(std::string_view text) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string_view>
+#include <vector>
 
 #include "app/base/exit_code.h"
 
@@ -55,5 +56,9 @@ Outcome outcome_named(std::string_view name);
 
 /// The program's exit code for it.
 ExitCode exit_code(Outcome outcome);
+
+/// The worst of these: wrong trees and lost memory, then crashes, hangs and other failures, then
+/// too little memory; of equals the first. `done` if there are none.
+Outcome worst(const std::vector<Outcome>& outcomes);
 
 }  // namespace heapwood::app

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cub/device/device_scan.cuh>
 
-#include "allocators/platform/cuda_check.h"
+#include "allocators/platform/cuda_runtime.h"
 #include "kdtree/tree/fast_test.cuh"
 #include "kdtree/tree/ray_batch_device.h"
 #include "kdtree/tree/ray_kernels.cuh"
@@ -14,6 +14,7 @@ namespace heapwood::kdtree::detail {
 namespace {
 
 using platform::check_cuda;
+using platform::resident_blocks;
 
 /// Rays of one launch, so that 32 bits number them.
 constexpr std::uint64_t kLaunch = 1U << 30;
@@ -58,21 +59,6 @@ void in_parts(std::uint64_t count, const Launch& launch) {
 
 unsigned blocks_for(std::uint32_t rays, unsigned threads) {
     return rays / threads + (rays % threads != 0);
-}
-
-/// As many blocks of a persistent kernel as the device holds at a time.
-template <class Kernel>
-unsigned resident_blocks(Kernel kernel, unsigned threads) {
-    int device = 0;
-    int multiprocessors = 0;
-    int blocks = 0;
-    check_cuda(cudaGetDevice(&device), "finding the device");
-    check_cuda(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device),
-               "counting multiprocessors");
-    check_cuda(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel,
-                                                             static_cast<int>(threads), 0),
-               "counting a kernel's resident blocks");
-    return static_cast<unsigned>(multiprocessors * blocks);
 }
 
 template <class Query>

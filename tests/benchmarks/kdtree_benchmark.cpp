@@ -13,7 +13,7 @@
 
 #include "allocators/atomicmalloc.cuh"
 #include "allocators/circular.cuh"
-#include "kdtree/single/builder_cpu.h"
+#include "kdtree/builder.h"
 #include "kdtree/tree/quality.h"
 #include "kdtree/tree/verify.h"
 #include "scenes/generators.h"

@@ -38,10 +38,8 @@ void PrintTo(const Backend* backend, std::ostream* out) {
 namespace {
 
 using kdtree::BuildConfig;
-using kdtree::BuildResult;
 using kdtree::Node;
 using kdtree::root_array_bytes;
-using kdtree::RunOptions;
 using kdtree::Status;
 
 constexpr bool kGpu = HEAPWOOD_TEST_GPU;
@@ -88,7 +86,7 @@ BuildConfig busy() {
 /// What all others are compared with.
 kdtree::Tree plain_tree(const scenes::Scene& scene, const BuildConfig& config) {
     const std::uint64_t pool = kPool + 200 * root_array_bytes(scene.triangles.size());
-    const BuildResult result =
+    const MeasuredBuild result =
         find_backend("atomicmalloc", false)->build(scene, config, run_options(pool, 1));
     EXPECT_EQ(result.status, Status::done) << scene.path << ": " << result.message;
     return result.tree;
@@ -137,12 +135,12 @@ protected:
         if (kGpu && !platform::device_available()) GTEST_SKIP() << platform::device_absence();
     }
     const allocators::Traits& traits() const { return GetParam()->traits; }
-    BuildResult build(const scenes::Scene& scene, const BuildConfig& config,
-                      const RunOptions& options) const {
+    MeasuredBuild build(const scenes::Scene& scene, const BuildConfig& config,
+                        const RunOptions& options) const {
         return GetParam()->build(scene, config, options);
     }
     /// The build is done and right, and nothing is left in the pool.
-    void expect_tree(const BuildResult& result, std::uint64_t wanted,
+    void expect_tree(const MeasuredBuild& result, std::uint64_t wanted,
                      const std::string& what) const {
         ASSERT_EQ(result.status, Status::done) << what << ": " << result.message;
         EXPECT_EQ(result.message, "") << what;
@@ -177,7 +175,7 @@ TEST_P(BackendTest, BuildsTheTreeOfOneThread) {
     for (const Sample& s : samples()) {
         for (const unsigned threads : thread_counts()) {
             // Two runs, so that a pool is used anew after reset().
-            const BuildResult result = build(s.scene, s.config, run_options(kPool, threads, 2));
+            const MeasuredBuild result = build(s.scene, s.config, run_options(kPool, threads, 2));
             expect_tree(result, s.digest, s.scene.path + ", threads " + std::to_string(threads));
         }
     }
@@ -188,7 +186,7 @@ TEST_P(BackendTest, CountsWhatTheBuilderAsksFor) {
         const auto scene = scenes::generate({"soup", kTriangles, 1});
         RunOptions options = run_options(kPool, threads);
         options.statistics = true;
-        const BuildResult result = build(scene, busy(), options);
+        const MeasuredBuild result = build(scene, busy(), options);
         ASSERT_EQ(result.status, Status::done) << result.message;
         // The root's array, and for a node whose children both have references one array for each;
         // or one for both.
@@ -218,7 +216,7 @@ TEST_P(BackendTest, RecordsWhatTheBuilderAsksFor) {
         const auto scene = scenes::generate({"soup", kTriangles, 1});
         RunOptions options = run_options(kPool, threads);
         options.trace = true;
-        const BuildResult result = build(scene, busy(), options);
+        const MeasuredBuild result = build(scene, busy(), options);
         ASSERT_EQ(result.status, Status::done) << result.message;
         ASSERT_TRUE(result.trace);
         const allocators::Trace& trace = *result.trace;
@@ -292,7 +290,7 @@ TEST_P(BackendTest, PoolsOfAllSizesEndInATreeOrAMessage) {
                 std::max(smallest, static_cast<std::uint64_t>(times * static_cast<double>(root)));
             const std::string what =
                 std::to_string(times) + " times the root, threads " + std::to_string(threads);
-            const BuildResult result = build(scene, BuildConfig{}, run_options(bytes, threads));
+            const MeasuredBuild result = build(scene, BuildConfig{}, run_options(bytes, threads));
             if (result.status == Status::done) {
                 // The root's array and those of its children, which hold all of it again.
                 EXPECT_GE(bytes, 2 * root) << what;
@@ -329,7 +327,7 @@ TEST_P(BackendTest, PublishedScenes) {
         ++found;
         const auto scene = scenes::load(path);
         const std::uint64_t pool = kPool + 200 * root_array_bytes(scene.triangles.size());
-        const BuildResult result = build(scene, BuildConfig{}, run_options(pool, 0));
+        const MeasuredBuild result = build(scene, BuildConfig{}, run_options(pool, 0));
         expect_tree(result, digest(plain_tree(scene, BuildConfig{})), path);
         const auto violation = kdtree::verify(
             scene, result.tree, kdtree::max_depth(BuildConfig{}, scene.triangles.size()));

@@ -1,6 +1,5 @@
 /// @file
-/// The parts of `bench`: tasks on real allocators and on broken ones, sweeps, turns, published
-/// rows.
+/// The parts of `bench`: tasks on real allocators and on broken ones, sweeps, published rows.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -13,7 +12,6 @@
 #include "allocators/memory/buffer.h"
 #include "app/backends/workload_cpu.h"
 #include "app/measure/bench_report.h"
-#include "app/measure/schedule.h"
 #include "app/measure/sweeps.h"
 #include "app/measure/task.h"
 #include "app/measure/task_json.h"
@@ -413,170 +411,6 @@ TEST(Sweeps, TasksMeasureWhatTheirSeriesPromise) {
             EXPECT_EQ(samples.value.empty(), metric.timed) << series.id;
         }
     }
-}
-
-/// A report of two points and three players.
-BenchReport small_report(unsigned repeat) {
-    BenchReport report;
-    report.run.repeat = repeat;
-    report.run.time_limit = 100;
-    for (const char* name : {"a", "b"}) {
-        report.players.push_back(player_of(*find_backend("cmalloc", false)));
-        report.players.back().name = name;
-    }
-    report.players.push_back(prefix_sum_player());
-    Series series{.id = "t",
-                  .test = "t",
-                  .title = "",
-                  .source = "",
-                  .axis = Axis{"x", "x"},
-                  .metrics = {{"ms", "time", "ms", true}},
-                  .points = {{1, task(Procedure::work, 1, 1)}, {2, task(Procedure::work, 2, 1)}},
-                  .baseline = true};
-    report.series = {series};
-    series.id = series.test = "u";
-    series.baseline = false;
-    series.descending = true;
-    report.series.push_back(series);
-    report.cells = cells_of(report.series, report.players);
-    return report;
-}
-
-TaskResult one_sample(double ms) {
-    return {.outcome = Outcome::done,
-            .message = "",
-            .counts = {},
-            .metrics = {{"ms", {.cold = {ms}, .warm = {ms, ms}, .value = {}}}}};
-}
-
-const auto kNobodyWatches = [](const BenchCell&, std::size_t, std::size_t) {};
-const auto kGoOn = [] { return false; };
-
-TEST(Schedule, PlayersTakeTurnsAtEachPointOfEachRepetition) {
-    BenchReport report = small_report(2);
-    std::vector<std::string> turns;
-    run_schedule(
-        report,
-        [&](const Player& player, const Task& t, double) {
-            turns.push_back(player.name + std::to_string(t.callers));
-            return one_sample(static_cast<double>(turns.size()));
-        },
-        kNobodyWatches, kGoOn);
-    EXPECT_EQ(turns, (std::vector<std::string>{
-                         "a1", "b1", "prefix-sum1", "a2", "b2", "prefix-sum2",  //
-                         "a1", "b1", "prefix-sum1", "a2", "b2", "prefix-sum2",  //
-                         "a2", "b2", "a1",          "b1", "a2", "b2",          "a1", "b1"}));
-    const Samples& first = report.cells[0].result.metrics.at("ms");
-    EXPECT_EQ(first.cold, (std::vector<double>{1, 7}));
-    EXPECT_EQ(first.warm, (std::vector<double>{1, 1, 7, 7}));
-    EXPECT_EQ(report.cells[0].turns, 2U);
-}
-
-TEST(Schedule, PassesOverAPlayerThatHungUntilTheTestIsDone) {
-    BenchReport report = small_report(3);
-    unsigned turns_of_a = 0;
-    run_schedule(
-        report,
-        [&](const Player& player, const Task& t, double limit) {
-            EXPECT_EQ(limit, 100);
-            if (player.name != "a") return one_sample(1);
-            ++turns_of_a;
-            if (t.callers == 2 && turns_of_a == 2) {
-                return TaskResult{Outcome::hang, "no end", {}, {}};
-            }
-            return one_sample(1);
-        },
-        kNobodyWatches, kGoOn);
-    // Series t: both points in the first repetition, of which the second hung; then u in full.
-    EXPECT_EQ(turns_of_a, 2U + 6U);
-    EXPECT_EQ(report.cells[0].result.outcome, Outcome::done);
-    EXPECT_EQ(report.cells[0].result.metrics.at("ms").cold.size(), 1U);
-    EXPECT_EQ(report.cells[3].result.outcome, Outcome::hang);
-    EXPECT_TRUE(report.cells[3].result.metrics.empty());
-    EXPECT_EQ(report.cells[4].result.metrics.at("ms").cold.size(), 3U);
-    EXPECT_EQ(verdict(report), ExitCode::done) << "a hang is a finding";
-}
-
-TEST(Schedule, ACellThatFailedHasNoFurtherTurn) {
-    BenchReport report = small_report(3);
-    unsigned turns = 0;
-    run_schedule(
-        report,
-        [&](const Player& player, const Task& t, double) {
-            if (player.name != "a" || t.callers != 1) return one_sample(1);
-            ++turns;
-            TaskResult full = one_sample(1);
-            full.outcome = Outcome::out_of_pool;
-            return full;
-        },
-        kNobodyWatches, kGoOn);
-    EXPECT_EQ(turns, 2U) << "once in each test";
-    EXPECT_EQ(report.cells[0].result.outcome, Outcome::out_of_pool);
-    EXPECT_EQ(report.cells[3].result.metrics.at("ms").cold.size(), 3U);
-}
-
-TEST(Schedule, SkipsAPlayerWhoseTimeIsOver) {
-    BenchReport report = small_report(1);
-    report.run.time_limit = 0.001;
-    run_schedule(
-        report,
-        [&](const Player& player, const Task&, double) {
-            TaskResult result = one_sample(1);
-            result.seconds = player.name == "b" ? 0.002 : 0.0001;
-            return result;
-        },
-        kNobodyWatches, kGoOn);
-    EXPECT_EQ(report.cells[1].result.outcome, Outcome::done);
-    EXPECT_EQ(report.cells[3].result.outcome, Outcome::done);
-    EXPECT_EQ(report.cells[4].result.outcome, Outcome::skipped);
-    EXPECT_NE(report.cells[4].result.message.find("0.001 s"), std::string::npos);
-}
-
-TEST(Schedule, EndsWhenItIsStopped) {
-    BenchReport report = small_report(1);
-    unsigned turns = 0;
-    run_schedule(
-        report,
-        [&](const Player&, const Task&, double) {
-            ++turns;
-            return one_sample(1);
-        },
-        kNobodyWatches, [&] { return turns >= 4; });
-    EXPECT_EQ(turns, 4U);
-    EXPECT_EQ(report.cells[3].result.outcome, Outcome::done);
-    EXPECT_EQ(report.cells[4].result.outcome, Outcome::skipped);
-    EXPECT_EQ(report.cells[4].result.message, "interrupted");
-}
-
-TEST(Verdict, OverwrittenBlocksBeforeErrorsBeforeMissingMemory) {
-    BenchReport report = small_report(1);
-    const auto set = [&](std::size_t cell, Outcome outcome) {
-        report.cells[cell].result.outcome = outcome;
-    };
-    for (std::size_t i = 0; i < report.cells.size(); ++i) set(i, Outcome::out_of_pool);
-    EXPECT_EQ(verdict(report), ExitCode::out_of_memory);
-    set(0, Outcome::done);
-    EXPECT_EQ(verdict(report), ExitCode::done);
-    set(1, Outcome::failed);
-    EXPECT_EQ(verdict(report), ExitCode::internal);
-    set(2, Outcome::corrupt);
-    EXPECT_EQ(verdict(report), ExitCode::verification_failed);
-}
-
-TEST(Cells, GiveEveryAllocatorThePoolItNeedsUnlessThePoolIsVaried) {
-    BenchReport report = small_report(1);
-    report.series[0].points[0].task.pool_bytes = 1;
-    report.series[1].points[0].task.pool_bytes = 1;
-    report.series[1].exact_pool = true;
-    const std::vector<BenchCell> cells = cells_of(report.series, report.players);
-    EXPECT_EQ(cells[0].task.pool_bytes, 4096U);
-    EXPECT_EQ(cells[6].task.pool_bytes, 1U);
-    EXPECT_EQ(cells.size(), 3U * 2 + 2U * 2) << "the prefix sum has no part in the second";
-    // An allocator whose heap has one size for good is not varied.
-    Backend cuda = *find_backend("cudamalloc", false);
-    cuda.gpu = true;
-    report.players[0] = player_of(cuda);
-    EXPECT_EQ(cells_of(report.series, report.players).size(), 3U * 2 + 2U);
 }
 
 TEST(Published, TheSurveysMediansOnATitanV) {

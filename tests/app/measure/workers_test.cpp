@@ -1,5 +1,5 @@
 /// @file
-/// The parts that compare's processes are made of.
+/// The parts that worker processes are made of.
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -11,7 +11,7 @@
 
 #include "app/measure/interrupts.h"
 #include "app/measure/lines.h"
-#include "app/measure/worker.h"
+#include "app/measure/worker_pool.h"
 
 namespace heapwood::app {
 namespace {
@@ -113,7 +113,7 @@ TEST(Interrupts, TheSecondSignalEndsTheProgram) {
 
 TEST(Worker, HasTheProgramsArgumentsAndItsOwn) {
     EXPECT_EQ(worker_arguments({"heapwood", "-q", "compare", "a.obj", "--", "-b.obj"}, "x"),
-              (std::vector<std::string>{"heapwood", "-q", "compare", "--worker", "x", "a.obj", "--",
+              (std::vector<std::string>{"heapwood", "worker", "x", "-q", "compare", "a.obj", "--",
                                         "-b.obj"}));
 }
 

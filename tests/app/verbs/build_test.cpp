@@ -14,13 +14,12 @@
 namespace heapwood::app {
 namespace {
 
-using kdtree::BuildResult;
 using kdtree::Node;
 
 /// The tree of one leaf with all triangles, which is right for any scene.
-BuildResult one_leaf(const scenes::Scene& scene, const kdtree::BuildConfig&,
-                     const kdtree::RunOptions& run) {
-    BuildResult result{};
+MeasuredBuild one_leaf(const scenes::Scene& scene, const kdtree::BuildConfig&,
+                       const RunOptions& run) {
+    MeasuredBuild result{};
     const auto count = static_cast<std::uint32_t>(scene.triangles.size());
     result.tree.nodes = {Node::leaf(0, count)};
     for (std::uint32_t i = 0; i < count; ++i) result.tree.references.push_back(i);
@@ -30,46 +29,45 @@ BuildResult one_leaf(const scenes::Scene& scene, const kdtree::BuildConfig&,
     return result;
 }
 
-BuildResult lost_triangle(const scenes::Scene& scene, const kdtree::BuildConfig& config,
-                          const kdtree::RunOptions& run) {
-    BuildResult result = one_leaf(scene, config, run);
+MeasuredBuild lost_triangle(const scenes::Scene& scene, const kdtree::BuildConfig& config,
+                            const RunOptions& run) {
+    MeasuredBuild result = one_leaf(scene, config, run);
     result.tree.references.pop_back();
     result.tree.nodes = {Node::leaf(0, static_cast<std::uint32_t>(scene.triangles.size() - 1))};
     return result;
 }
 
-BuildResult leak(const scenes::Scene& scene, const kdtree::BuildConfig& config,
-                 const kdtree::RunOptions& run) {
-    BuildResult result = one_leaf(scene, config, run);
+MeasuredBuild leak(const scenes::Scene& scene, const kdtree::BuildConfig& config,
+                   const RunOptions& run) {
+    MeasuredBuild result = one_leaf(scene, config, run);
     result.leaked_bytes = 16;
     return result;
 }
 
 /// Needs exactly 100 MiB.
-BuildResult hungry(const scenes::Scene& scene, const kdtree::BuildConfig& config,
-                   const kdtree::RunOptions& run) {
+MeasuredBuild hungry(const scenes::Scene& scene, const kdtree::BuildConfig& config,
+                     const RunOptions& run) {
     if (run.pool_bytes >= 100U << 20) return one_leaf(scene, config, run);
-    BuildResult result{};
+    MeasuredBuild result{};
     result.status = kdtree::Status::pool_exhausted;
     result.message = "no room";
     return result;
 }
 
-BuildResult insatiable(const scenes::Scene&, const kdtree::BuildConfig&,
-                       const kdtree::RunOptions&) {
-    BuildResult result{};
+MeasuredBuild insatiable(const scenes::Scene&, const kdtree::BuildConfig&, const RunOptions&) {
+    MeasuredBuild result{};
     result.status = kdtree::Status::pool_exhausted;
     result.message = "no room";
     return result;
 }
 
 template <class Error>
-BuildResult throws(const scenes::Scene&, const kdtree::BuildConfig&, const kdtree::RunOptions&) {
+MeasuredBuild throws(const scenes::Scene&, const kdtree::BuildConfig&, const RunOptions&) {
     throw Error("as a test wants it");
 }
 
-BuildResult throws_bad_alloc(const scenes::Scene&, const kdtree::BuildConfig&,
-                             const kdtree::RunOptions&) {
+MeasuredBuild throws_bad_alloc(const scenes::Scene&, const kdtree::BuildConfig&,
+                               const RunOptions&) {
     throw std::bad_alloc();
 }
 
@@ -160,8 +158,8 @@ TEST(Build, TrialFindsAPoolThatIsEnough) {
 
 TEST(Build, TellsWhatWouldHaveBeenOverwrittenFromAFullPool) {
     const auto overwrites = [](const scenes::Scene& scene, const kdtree::BuildConfig& config,
-                               const kdtree::RunOptions& run) {
-        BuildResult result = hungry(scene, config, run);
+                               const RunOptions& run) {
+        MeasuredBuild result = hungry(scene, config, run);
         result.overwritten = result.status != kdtree::Status::done;
         return result;
     };

@@ -88,7 +88,7 @@ public:
 
     /// Pages are smaller than asked for, 4096 bytes at least, where the pool has fewer than 8.
     /// @throws std::invalid_argument as every allocator, and if a page is not of 4096, 8192 or
-    /// 16384 bytes, or the pool of more than 1 TiB.
+    /// 16384 bytes, or the pool of 1 TiB or more.
     explicit BasicScatterAlloc(const PoolConfig& config)
         : page_shift_(page_shift(config)), list_(config, page_shift_) {
         const scatter::Layout layout = this->layout();
@@ -160,8 +160,9 @@ private:
 
     static std::uint32_t page_shift(const PoolConfig& config) {
         const std::string name = traits().name;
-        if (config.bytes > std::uint64_t{1} << 40) {
-            throw std::invalid_argument(name + " needs a pool of at most 1 TiB");
+        // One more than the number of the last field is to fit into a slot, below kBusy.
+        if (config.bytes >= std::uint64_t{1} << 40) {
+            throw std::invalid_argument(name + " needs a pool of less than 1 TiB");
         }
         auto shift =
             kSmallestPageShift + static_cast<std::uint32_t>(chosen(config.choices, kPages[0]));

@@ -119,9 +119,10 @@ void add_compare(CLI::App& verb, CompareOptions& o) {
         ->check(real(0, kAnyReal, false))
         ->capture_default_str()
         ->type_name("SECONDS");
-    verb.add_flag("--published", o.published,
-                  "Show the tables of Vinkler & Havran 2014 and 2015 beside the results, for scenes "
-                  "of the same names");
+    verb.add_flag(
+        "--published", o.published,
+        "Show the tables of Vinkler & Havran 2014 and 2015 beside the results, for scenes "
+        "of the same names");
     add_resume(verb, o.resume);
     add_build_parameters(verb, o);
     add_output(verb, o.output);

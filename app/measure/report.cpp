@@ -91,6 +91,13 @@ bool keeps_memory(const Report& report) {
     return report.run.keep == allocators::ArrayPool::Keep::slabs;
 }
 
+ExitCode verdict(const Report& report) {
+    if (!trees_agree(report)) return ExitCode::verification_failed;
+    std::vector<Outcome> outcomes;
+    for (const Result& result : report.results) outcomes.push_back(result.outcome);
+    return exit_code(worst(outcomes));
+}
+
 bool trees_agree(const Report& report) {
     const TreeFacts* first = nullptr;
     for (const Result& result : report.results) {

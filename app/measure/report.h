@@ -116,4 +116,7 @@ bool keeps_memory(const Report& report);
 /// Whether all trees of the report are the same one.
 bool trees_agree(const Report& report);
 
+/// The exit code of the worst that happened: trees that differ before a build that did not end.
+ExitCode verdict(const Report& report);
+
 }  // namespace heapwood::app

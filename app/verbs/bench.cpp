@@ -2,6 +2,7 @@
 /// The verb `bench`.
 #include <algorithm>
 
+#include "app/base/output.h"
 #include "app/base/text.h"
 #include "app/measure/engine.h"
 #include "app/measure/workload_plan.h"
@@ -64,8 +65,7 @@ ExitCode bench(const BenchOptions& options, const std::vector<const Backend*>& a
                      {"--resume", options.resume}});
     Publisher publisher(options.output);
     WorkloadPlan plan(report);
-    Engine engine(plan, options.arguments,
-                  {.resume = options.resume, .results = results_file(options.output)});
+    Engine engine(plan, options.arguments, {.resume = options.resume, .results = publisher.file()});
     engine.run();
     add_registers(report);
     const ExitCode code = engine.finish(publisher.publish(document_of(report)));

@@ -73,10 +73,10 @@ Report new_report(const BuildParameters& parameters) {
     report.machine = choose_machine(parameters.device);
     report.configuration = parameters.config;
     report.preset = parameters.preset;
-    report.run.repeat = parameters.repeat;
-    report.run.warm_up = parameters.warm_up;
     report.run.threads = parameters.threads;
     report.run.choices = parameters.choices;
+    report.run.repeat = parameters.repeat;
+    report.run.warm_up = parameters.warm_up;
     report.run.statistics = parameters.statistics;
     report.run.keep = parameters.array_pool;
     return report;

@@ -1,6 +1,7 @@
 /// @file
 /// The verb `compare`.
 #include "app/base/log.h"
+#include "app/base/output.h"
 #include "app/measure/build_plan.h"
 #include "app/measure/engine.h"
 #include "app/report/comparison_document.h"
@@ -14,10 +15,9 @@ ExitCode compare(const CompareOptions& options, const std::vector<const Backend*
     check(options.config);
     std::vector<NamedFile> inputs;
     for (const std::string& scene : options.scenes) inputs.push_back({"the scene", scene});
-    check_files(inputs,
-                {{"--json", options.output.json},
-                 {"--html", options.output.html},
-                 {"--resume", options.resume}});
+    check_files(inputs, {{"--json", options.output.json},
+                         {"--html", options.output.html},
+                         {"--resume", options.resume}});
     Publisher publisher(options.output);
 
     Comparison comparison;
@@ -31,8 +31,7 @@ ExitCode compare(const CompareOptions& options, const std::vector<const Backend*
                     .backends = choose_backends(available, options, comparison.common.machine.gpu),
                     .verify = options.verify,
                     .budget = options.budget});
-    Engine engine(plan, options.arguments,
-                  {.resume = options.resume, .results = results_file(options.output)});
+    Engine engine(plan, options.arguments, {.resume = options.resume, .results = publisher.file()});
     engine.run();
     const ExitCode code = engine.finish(publisher.publish(document_of(comparison)));
     if (code != ExitCode::done) return code;

@@ -10,12 +10,12 @@
 
 namespace heapwood::app {
 
-std::string results_file(const OutputOptions& output) {
-    return output.json.empty() || output.json == "-" ? output.html : output.json;
-}
-
 Publisher::Publisher(const OutputOptions& output)
     : output_(output), json_(output.json), html_(output.html) {}
+
+std::string Publisher::file() const {
+    return output_.json.empty() || output_.json == "-" ? output_.html : output_.json;
+}
 
 bool Publisher::publish(const Document& document) {
     bool fine = true;

@@ -56,10 +56,9 @@ ReplayReport prepared(const ReplayOptions& options, const std::vector<const Back
 }  // namespace
 
 ExitCode replay(const ReplayOptions& options, const std::vector<const Backend*>& available) {
-    check_files({{"the trace", options.trace}},
-                {{"--json", options.output.json},
-                 {"--html", options.output.html},
-                 {"--resume", options.resume}});
+    check_files({{"the trace", options.trace}}, {{"--json", options.output.json},
+                                                 {"--html", options.output.html},
+                                                 {"--resume", options.resume}});
     Publisher publisher(options.output);
     show_progress("reading " + options.trace);
     const auto start = std::chrono::steady_clock::now();
@@ -72,8 +71,7 @@ ExitCode replay(const ReplayOptions& options, const std::vector<const Backend*>&
                                     .seconds = reading.count(),
                                     .pool = options.pool ? options.pool->text() : "default",
                                     .pool_bytes = report.pool_bytes});
-    Engine engine(plan, options.arguments,
-                  {.resume = options.resume, .results = results_file(options.output)});
+    Engine engine(plan, options.arguments, {.resume = options.resume, .results = publisher.file()});
     report.pool_bytes = plan.pool_bytes();
     engine.run();
     const ExitCode code = engine.finish(publisher.publish(document_of(report)));

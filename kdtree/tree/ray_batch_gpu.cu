@@ -18,8 +18,10 @@ using platform::check_cuda;
 /// Rays of one launch, so that 32 bits number them.
 constexpr std::uint64_t kLaunch = 1U << 30;
 
-using Plain = KernelShape<128, 8, 8, 32>;
-using Persistent = KernelShape<128, 8, 8, 16>;
+// Measured on an H200: of all the blocks, stack entries and limits of lanes that were tried, these
+// are the fastest, or within 3 % of it, on seven scenes.
+using Plain = KernelShape<128, 8, 8, 32, 0>;
+using Persistent = KernelShape<128, 8, 8, 12, 12>;
 
 cudaStream_t stream_of(const BatchOptions& options) {
     return static_cast<cudaStream_t>(options.stream);

@@ -98,8 +98,9 @@ Planes planes_of(const Box& box, const Ray& ray) {
     const __m128 inverse =
         _mm_blendv_ps(_mm_set1_ps(0x1p64F / longest), _mm_div_ps(_mm_set1_ps(1), direction), steep);
     const __m128 aside = _mm_mul_ps(_mm_set1_ps(margin), size(inverse));
-    const __m128 later = _mm_fnmadd_ps(origin, inverse, aside);
-    const __m128 earlier = _mm_fnmsub_ps(origin, inverse, aside);
+    const __m128 known = _mm_mul_ps(_mm_setzero_ps(), _mm_mul_ps(origin, inverse));
+    const __m128 later = _mm_add_ps(_mm_fnmadd_ps(origin, inverse, aside), known);
+    const __m128 earlier = _mm_add_ps(_mm_fnmsub_ps(origin, inverse, aside), known);
     const __m128 t_lo = _mm_blendv_ps(lo, hi, inverse);  // by the sign
     const __m128 t_hi = _mm_blendv_ps(hi, lo, inverse);
     const __m128 enter = larger(_mm_fmadd_ps(t_lo, inverse, earlier), _mm_set1_ps(ray.t_min));
@@ -268,7 +269,7 @@ void push_children(const Treelet& treelet, const Planes& p, float from, float to
     const __m256i words = _mm256_set1_epi32(static_cast<int>(treelet.axes));
     // The bits above an axis' two do not matter to _mm256_permutevar_ps.
     const __m256i axes = _mm256_srlv_epi32(words, shifts);
-    // The eighth is no plane, but the axes' word.
+    // The eighth is no plane, but the axes' word, whose result nobody reads.
     const __m256 planes = _mm256_load_ps(treelet.planes);
     const __m256 inverse = _mm256_permutevar_ps(p.inverse, axes);
     const __m256 near_to = _mm256_fmadd_ps(planes, inverse, _mm256_permutevar_ps(p.later, axes));

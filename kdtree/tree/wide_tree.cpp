@@ -122,7 +122,7 @@ WideTree::WideTree(const Tree& tree, const scenes::Scene& scene) {
         for (std::uint64_t i = begin; i < end; ++i) {
             const Slots slots(tree, roots[i]);
             Treelet& t = treelets[i];
-            t.axes = 0;
+            t.axes = Treelet::kOne;
             for (unsigned s = 0; s < 7; ++s) {
                 const std::uint32_t n = slots.nodes[s];
                 t.planes[s] =

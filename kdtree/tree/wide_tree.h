@@ -18,9 +18,12 @@ namespace heapwood::kdtree {
 /// ends earlier there is a plane at infinity with all on its low side.
 struct alignas(64) Treelet {
     float planes[7];
-    std::uint32_t axes;         ///< two bits for each plane, the first one's lowest
+    std::uint32_t axes;         ///< two bits for each plane, the first one's lowest; and kOne
     std::uint32_t children[8];  ///< see WideTreeView
 
+    /// The bits of 1.0: a query reads the axes as an eighth plane, and a float that is not normal
+    /// would take it some hundred cycles.
+    static constexpr std::uint32_t kOne = 0x3F800000U;
     static constexpr std::uint32_t kLeaf = 1U << 31;  ///< a child with this bit is a leaf,
     static constexpr std::uint32_t kEmpty = kLeaf;    ///< and this one is without triangles
     static constexpr unsigned kCountBits = 5;         ///< of a leaf: its blocks; below, the first

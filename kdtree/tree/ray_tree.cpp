@@ -101,7 +101,7 @@ RayTree::RayTree(const Tree& tree, const scenes::Scene& scene, Place place) : vi
             }
         });
     });
-    if (place == Place::host && WideTree::is_supported()) wide_.emplace(tree, scene);
+    if (place == Place::host && WideTree::is_supported()) wide_.emplace(tree, rows_.as<CornerRow>());
     view_ = {nodes_.as<RayNode>(), rows_.as<CornerRow>(),
              tree.nodes.empty() ? RayNode::leaf(0, 0) : laid_out(tree, tree.nodes[0]), tree.bounds};
 }

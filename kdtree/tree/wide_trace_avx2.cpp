@@ -114,9 +114,9 @@ Planes planes_of(const Box& box, const Ray& ray) {
 }
 
 /// TriangleTest for four triangles at a time.
-class BlockTest {
+class FourTriangleTest {
 public:
-    explicit BlockTest(const Ray& ray) : t_min_(_mm_set1_ps(ray.t_min)) {
+    explicit FourTriangleTest(const Ray& ray) : t_min_(_mm_set1_ps(ray.t_min)) {
         const float x = __builtin_fabsf(ray.direction.x);
         const float y = __builtin_fabsf(ray.direction.y);
         const float z = __builtin_fabsf(ray.direction.z);
@@ -142,9 +142,13 @@ public:
         alignas(16) float v[4];
         unsigned lanes = 0;  ///< a bit for each that is
     };
-    void operator()(const TriangleBlock& block, float limit, Met& met) const {
+    /// Of up to four triangles, the last of which stands in for those that there are not.
+    void operator()(const CornerRow* rows, std::uint32_t count, float limit, Met& met) const {
         met.lanes = 0;
-        const Corners k = shear(block);
+        const std::uint64_t last = count - 1;
+        const CornerRow* triangles[4];
+        for (std::uint64_t i = 0; i < 4; ++i) triangles[i] = rows + 3 * (i < last ? i : last);
+        const Corners k = shear(triangles);
         const unsigned candidates = pass(k, limit);
         if (candidates != 0) intersect(k, limit, candidates, met);
     }
@@ -156,18 +160,31 @@ private:
         __m128 rx, ry, rz;
     };
 
-    Corners shear(const TriangleBlock& block) const {
+    /// The coordinates along an axis of the four triangles' a, b and c.
+    static void coordinates(const CornerRow* const triangles[4], unsigned axis, __m128& a,
+                            __m128& b, __m128& c) {
+        const auto row = [&](int i) { return _mm_load_ps(&triangles[i][axis].a); };
+        const __m128 r0 = row(0), r1 = row(1), r2 = row(2), r3 = row(3);
+        const __m128 ab01 = _mm_unpacklo_ps(r0, r1);  // a0 a1 b0 b1
+        const __m128 ab23 = _mm_unpacklo_ps(r2, r3);
+        a = _mm_movelh_ps(ab01, ab23);
+        b = _mm_movehl_ps(ab23, ab01);
+        c = _mm_movelh_ps(_mm_unpackhi_ps(r0, r1), _mm_unpackhi_ps(r2, r3));
+    }
+
+    Corners shear(const CornerRow* const triangles[4]) const {
         Corners k;
-        const auto corner = [&](int i, __m128& x, __m128& y, __m128& z) {
-            z = _mm_sub_ps(_mm_load_ps(block.corners[z_][i]), origin_z_);
-            x = _mm_sub_ps(_mm_sub_ps(_mm_load_ps(block.corners[x_][i]), origin_x_),
-                           _mm_mul_ps(shear_x_, z));
-            y = _mm_sub_ps(_mm_sub_ps(_mm_load_ps(block.corners[y_][i]), origin_y_),
-                           _mm_mul_ps(shear_y_, z));
+        coordinates(triangles, z_, k.pz, k.qz, k.rz);
+        coordinates(triangles, x_, k.px, k.qx, k.rx);
+        coordinates(triangles, y_, k.py, k.qy, k.ry);
+        const auto corner = [&](__m128& x, __m128& y, __m128& z) {
+            z = _mm_sub_ps(z, origin_z_);
+            x = _mm_sub_ps(_mm_sub_ps(x, origin_x_), _mm_mul_ps(shear_x_, z));
+            y = _mm_sub_ps(_mm_sub_ps(y, origin_y_), _mm_mul_ps(shear_y_, z));
         };
-        corner(0, k.px, k.py, k.pz);
-        corner(1, k.qx, k.qy, k.qz);
-        corner(2, k.rx, k.ry, k.rz);
+        corner(k.px, k.py, k.pz);
+        corner(k.qx, k.qy, k.qz);
+        corner(k.rx, k.ry, k.rz);
         return k;
     }
 
@@ -264,7 +281,8 @@ struct Stack {
 };
 
 /// Pushes those children of a treelet that the ray meets from `from` to `to`, the farthest first.
-void push_children(const Treelet& treelet, const Planes& p, float from, float to, Stack& stack) {
+__attribute__((always_inline)) inline void push_children(const Treelet& treelet, const Planes& p,
+                                                         float from, float to, Stack& stack) {
     const __m256i shifts = _mm256_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14);
     const __m256i words = _mm256_set1_epi32(static_cast<int>(treelet.axes));
     // The bits above an axis' two do not matter to _mm256_permutevar_ps.
@@ -312,8 +330,8 @@ void push_children(const Treelet& treelet, const Planes& p, float from, float to
     stack.size += static_cast<unsigned>(__builtin_popcount(set));
 }
 
-/// Calls visit(block, limit) for the blocks of leaves that the ray may meet, in order; it returns
-/// the largest t that is still of interest, or minus infinity to end the walk.
+/// Calls visit(rows, count, limit) for up to four triangles of leaves that the ray may meet, in
+/// order; it returns the largest t that is still of interest, or minus infinity to end the walk.
 template <class Visit>
 void walk(const WideTreeView& tree, const Ray& ray, const Visit& visit) {
     const Planes planes = planes_of(tree.bounds, ray);
@@ -327,15 +345,17 @@ void walk(const WideTreeView& tree, const Ray& ray, const Visit& visit) {
         if ((at & Treelet::kLeaf) == 0) {
             push_children(tree.treelets[at], planes, from, to, stack);
         } else {
-            std::uint32_t count = at >> Treelet::kFirstBits & Treelet::kMany;
+            std::uint32_t count = at >> Treelet::kFirstBits & Treelet::kLarge;
             std::uint32_t first = at & ((1U << Treelet::kFirstBits) - 1);
-            if (count == Treelet::kMany) {
+            if (count == Treelet::kLarge) {
                 count = tree.large[first].count;
                 first = tree.large[first].first;
             }
-            for (std::uint32_t b = first; b < first + count && limit != -kInfinity; ++b) {
-                limit = visit(tree.blocks[b], limit);
+            const CornerRow* rows = tree.rows + std::uint64_t{3} * first;
+            for (; count > 4 && limit != -kInfinity; count -= 4, rows += 12) {
+                limit = visit(rows, 4, limit);
             }
+            if (limit != -kInfinity) limit = visit(rows, count, limit);
             if (limit < to - planes.slack) return;
         }
         do {
@@ -351,15 +371,16 @@ void walk(const WideTreeView& tree, const Ray& ray, const Visit& visit) {
 }  // namespace
 
 Hit wide_closest_hit(const WideTreeView& tree, const Ray& ray) {
-    const BlockTest test(ray);
+    const FourTriangleTest test(ray);
     Hit best{ray.t_max, Hit::kNone, 0, 0};
-    walk(tree, ray, [&](const TriangleBlock& block, float limit) {
-        BlockTest::Met met;
-        test(block, limit, met);
+    walk(tree, ray, [&](const CornerRow* rows, std::uint32_t count, float limit) {
+        FourTriangleTest::Met met;
+        test(rows, count, limit, met);
         for (; met.lanes != 0; met.lanes &= met.lanes - 1) {
-            const int i = __builtin_ctz(met.lanes);
-            if (met.t[i] < best.t || (met.t[i] == best.t && block.triangles[i] < best.triangle)) {
-                best = {met.t[i], block.triangles[i], met.u[i], met.v[i]};
+            const auto i = static_cast<std::uint32_t>(__builtin_ctz(met.lanes));
+            const std::uint32_t triangle = rows[3 * (i < count ? i : count - 1)].triangle;
+            if (met.t[i] < best.t || (met.t[i] == best.t && triangle < best.triangle)) {
+                best = {met.t[i], triangle, met.u[i], met.v[i]};
             }
         }
         return best.t;
@@ -368,11 +389,11 @@ Hit wide_closest_hit(const WideTreeView& tree, const Ray& ray) {
 }
 
 bool wide_any_hit(const WideTreeView& tree, const Ray& ray) {
-    const BlockTest test(ray);
+    const FourTriangleTest test(ray);
     bool found = false;
-    walk(tree, ray, [&](const TriangleBlock& block, float limit) {
-        BlockTest::Met met;
-        test(block, limit, met);
+    walk(tree, ray, [&](const CornerRow* rows, std::uint32_t count, float limit) {
+        FourTriangleTest::Met met;
+        test(rows, count, limit, met);
         found = met.lanes != 0;
         return found ? -kInfinity : limit;
     });

@@ -280,8 +280,18 @@ struct Stack {
     unsigned size = 0;
 };
 
+/// Asks for what a child consists of.
+__attribute__((always_inline)) inline void prefetch(const WideTreeView& tree, std::uint32_t child) {
+    const bool leaf = (child & Treelet::kLeaf) != 0;
+    const std::uint64_t first = child & ((1U << Treelet::kFirstBits) - 1);
+    const void* treelet = tree.treelets + child;
+    const void* rows = tree.rows + 3 * first;
+    _mm_prefetch(static_cast<const char*>(leaf ? rows : treelet), _MM_HINT_T0);
+}
+
 /// Pushes those children of a treelet that the ray meets from `from` to `to`, the farthest first.
-__attribute__((always_inline)) inline void push_children(const Treelet& treelet, const Planes& p,
+__attribute__((always_inline)) inline void push_children(const WideTreeView& tree,
+                                                         const Treelet& treelet, const Planes& p,
                                                          float from, float to, Stack& stack) {
     const __m256i shifts = _mm256_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14);
     const __m256i words = _mm256_set1_epi32(static_cast<int>(treelet.axes));
@@ -328,6 +338,8 @@ __attribute__((always_inline)) inline void push_children(const Treelet& treelet,
     _mm256_storeu_ps(stack.from + stack.size, _mm256_permutevar8x32_ps(begin, chosen));
     _mm256_storeu_ps(stack.to + stack.size, _mm256_permutevar8x32_ps(end, chosen));
     stack.size += static_cast<unsigned>(__builtin_popcount(set));
+    // The child after the next one is on its way while that is visited.
+    if (stack.size > 1) prefetch(tree, stack.children[stack.size - 2]);
 }
 
 /// Calls visit(rows, count, limit) for up to four triangles of leaves that the ray may meet, in
@@ -343,7 +355,7 @@ void walk(const WideTreeView& tree, const Ray& ray, const Visit& visit) {
     float limit = ray.t_max;
     for (;;) {
         if ((at & Treelet::kLeaf) == 0) {
-            push_children(tree.treelets[at], planes, from, to, stack);
+            push_children(tree, tree.treelets[at], planes, from, to, stack);
         } else {
             std::uint32_t count = at >> Treelet::kFirstBits & Treelet::kLarge;
             std::uint32_t first = at & ((1U << Treelet::kFirstBits) - 1);

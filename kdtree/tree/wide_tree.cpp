@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "kdtree/tree/large_pages.h"
 #include "kdtree/tree/ray_threads.h"
 
 namespace heapwood::kdtree {
@@ -91,6 +92,7 @@ WideTree::WideTree(const Tree& tree, const CornerRow* rows) {
     }
 
     treelets_ = Buffer(Place::host, roots.size() * sizeof(Treelet));
+    prefer_large_pages(treelets_);
     auto* treelets = treelets_.as<Treelet>();
     for_chunks(roots.size(), kChunk, 0, [&](std::uint64_t begin, std::uint64_t end) {
         for (std::uint64_t i = begin; i < end; ++i) {

@@ -6,12 +6,14 @@
 /// kernel takes by value and through which any number of threads allocate and free at once.
 #pragma once
 
+#include <cassert>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
 
 #include "allocators/memory/buffer.h"
+#include "allocators/parts/options.h"
 #include "allocators/platform/macros.cuh"
 
 namespace heapwood::allocators {
@@ -26,7 +28,7 @@ struct PublishedRegisters {
     unsigned coalesced = 0;    ///< the lanes of a warp share one request
 };
 
-/// What is known of an allocator without running it. Strings are literals.
+/// What a user may know of an allocator before it runs. Strings are literals.
 struct Traits {
     const char* name;             ///< on the command line
     const char* title;            ///< as published
@@ -43,13 +45,14 @@ struct Traits {
     bool one_heap = false;  ///< on a GPU: a process has one pool of this kind, which it never frees
 };
 
-/// A few words that a caller lends to the allocator, so that it need not look up in the pool what
-/// concerns this caller alone. Zero before the first call. On a GPU in shared memory, on a CPU
-/// anywhere; used by the threads of one thread block only, any number at once.
+/// Words that a caller lends to the allocator, so that the allocator need not look up in the pool
+/// what concerns this caller alone. The header of each allocator says what it keeps there. All
+/// words are 0 before the first call and after flush(). On a GPU they lie in shared memory, on a
+/// CPU anywhere; the threads of one thread block use them, any number of threads at once.
 struct CallerCache {
-    std::uint64_t open;
-    std::uint32_t spare;
-    std::uint64_t pages[14];
+    static constexpr std::uint32_t kWords = 16;
+
+    std::uint64_t words[kWords];
 };
 
 /// Who calls: hints for spreading the load, never needed for correctness.
@@ -59,43 +62,17 @@ struct Context {
     CallerCache* cache = nullptr;  ///< or none. Before it goes away: flush(ref, context)
 };
 
-/// How the pool of a circular allocator with a single hint is cut before its first use, given the
-/// largest request R (PoolConfig::largest_request).
-enum class Presplit {
-    levels,   ///< a chunk of R bytes, then 2, 4, 8 ... of 0.8, 0.64, 0.512 ... R: the papers'
-              ///< builder
-    halving,  ///< a chunk of R bytes, then 2, 4, 8 ... of R/2, R/4, R/8 ...: 2015, equation 1
-    uniform,  ///< chunks of R bytes
-    none,     ///< one chunk
-};
-
-/// Where Halloc and XMalloc get what is too large for them.
-enum class Fallback {
-    pool,        ///< a circular list, which holds the whole pool
-    cudamalloc,  ///< CUDA's malloc, as published: a quarter of the pool is CUDA's heap
-};
-
-/// Which form an allocator is to have that has several. Each says whom it concerns; the others do
-/// not look at it.
-struct Forms {
-    Presplit presplit = Presplit::levels;  ///< circular allocators with a single hint
-    Fallback fallback = Fallback::pool;    ///< Halloc, XMalloc
-    bool superblocks =
-        true;  ///< XMalloc: takes blocks sixteen at a time (2010), or one by one (2013)
-    std::uint64_t page_bytes = 4096;  ///< ScatterAlloc's pages: 4096, 8192 or 16384
-};
-
 /// What a host object is made from.
 struct PoolConfig {
     Place place = Place::host;          ///< where the pool lies
     std::uint64_t bytes = 0;            ///< of the pool, as users count it (without side tables)
     std::uint64_t largest_request = 0;  ///< bytes a user expects to ask for at once; 0: unknown
-    std::uint32_t multiprocessors = 1;  ///< how many hints Context::multiprocessor spans
-    std::uint32_t callers = 1;          ///< about how many warps will call at once
-    Forms forms = {};
+    std::uint32_t multiprocessors = 1;  ///< Context::multiprocessor is below; 0 means 1
+    std::uint32_t callers = 1;          ///< about the number of warps that will call at once
+    Choices choices = {};               ///< of the values of the allocator's own options
 };
 
-/// A stretch of the pool that is one allocation, or one free block.
+/// A part of the pool that is one allocation, or one free block.
 struct Region {
     std::uint64_t offset;  ///< bytes from the pool's start
     std::uint64_t size;    ///< bytes, as the allocator rounded it
@@ -112,20 +89,40 @@ struct RegionVisitor {
 
 /// The contract.
 ///
-/// Host object: `A(config)` makes the pool (throws std::invalid_argument below
-/// `traits().smallest_pool`, BufferError when there is no such memory); `ref()` for kernels;
-/// `reset()` frees everything; `pool_bytes()` the pool's size; `overhead_bytes()` its side
-/// tables; `for_each_region(visitor)` visits every region in ascending order, covering the pool
-/// without gap or overlap (nothing if not `walkable`). All of them only while no kernel runs.
+/// **Host object.** All of its functions are called only while no kernel uses the pool.
+/// - `A(config)` makes the pool, in the state of reset(). It throws std::invalid_argument if
+///   config.bytes is below `traits().smallest_pool` or a choice is none of the option's values, and
+///   BufferError if there is no such memory. Programs may call reset() directly after it.
+/// - `ref()` makes the handle for kernels. A handle is valid as long as the host object, also after
+///   reset().
+/// - `reset()` frees everything. It is forbidden while a CallerCache keeps anything of this pool:
+///   flush() it first, or make it all zeroes and use it no more with blocks of before; otherwise the
+///   same memory is given twice.
+/// - `pool_bytes()` is the size of the pool in bytes. It may be less than config.bytes, because the
+///   allocator rounds, or more, because it shares a pool that is there already (`one_heap`). Reports
+///   show it, and measures of fragmentation and use refer to it.
+/// - `overhead_bytes()` is the size of its side tables in bytes.
+/// - `for_each_region(visitor)` visits every region in ascending order, covering the pool without
+///   gap or overlap. It visits nothing if the allocator is not `walkable`.
+/// - `options()`, if there is one, is a static function that returns the allocator's own options
+///   (parts/options.h) as a std::span.
 ///
-/// Ref: `allocate(context, bytes)` returns kAlignment-aligned memory of at least `bytes` bytes
-/// that no other allocation overlaps, or nullptr if bytes is 0, too large, or not to be had. It
-/// returns in bounded time and never traps, and the pool works afterwards. `deallocate(context,
-/// p, bytes)` takes what allocate returned, with the same size, from any thread; nullptr is
-/// ignored. If `splittable`, also parts of it, each of a multiple of kAlignment bytes but the last. What a thread wrote to a block before it freed it happens before anything the next
-/// owner does with it. `granted_bytes(p, bytes)`: how many bytes of the pool the allocation of
-/// `bytes` bytes at p occupies (0: unknown). Calls come from single lanes, any number at once,
-/// also from diverged lanes of one warp.
+/// **Ref.** Calls come from single lanes, any number at once, also from diverged lanes of one warp.
+/// - `allocate(context, bytes)` returns kAlignment-aligned memory of at least `bytes` bytes that no
+///   other allocation overlaps, or nullptr if bytes is 0, too large, or more than the allocator
+///   finds. It returns in bounded time and never traps, and the pool works afterwards.
+/// - `deallocate(context, p, bytes)` takes what allocate() returned, with the same size, from any
+///   thread; it ignores nullptr. If the allocator is `splittable`, it also takes parts of a block,
+///   each of a multiple of kAlignment bytes but the last. What a thread wrote to a block before it
+///   freed the block happens before anything the next owner does with that memory.
+/// - `granted_bytes(p, bytes)` is the number of bytes of the pool that the allocation of `bytes`
+///   bytes at p occupies; 0: unknown.
+/// - `flush(context)`, if there is one: see flush() below.
+///
+/// **Header.** Several translation units include it, some compiled by nvcc and some by a host
+/// compiler alone, and they are linked into one program: all functions are inline or templates. The
+/// build kernel may have 96 registers a thread and uses all of them, so what is long and rare in
+/// allocate() and deallocate() should be out of line (HEAPWOOD_NOINLINE).
 template <class A>
 concept Allocator =
     std::is_trivially_copyable_v<typename A::Ref> && std::constructible_from<A, PoolConfig> &&
@@ -151,11 +148,17 @@ concept AllocatesPairs = requires(const Ref ref, const Context c, const std::siz
     { ref.allocate_pair(c, bytes, blocks) } -> std::same_as<bool>;
 };
 
-/// Returns to the pool what the allocator keeps in context.cache, which is empty afterwards. To be
-/// called once by any thread of its block when no other uses it any more.
+/// Returns to the pool what the allocator keeps in context.cache, all words of which are 0
+/// afterwards. Any one thread of the cache's block may call it, whatever warp it is of, when no
+/// other thread uses the cache and all earlier uses of it happen before. The cache may then end,
+/// serve another pool, or be used again.
 template <class Ref>
 HEAPWOOD_INLINE void flush(const Ref& ref, const Context& context) {
     if constexpr (requires { ref.flush(context); }) ref.flush(context);
+#if !defined(NDEBUG) && !defined(__CUDA_ARCH__)
+    if (context.cache == nullptr) return;
+    for (const std::uint64_t word : context.cache->words) assert(word == 0);
+#endif
 }
 
 }  // namespace heapwood::allocators

@@ -31,7 +31,8 @@
 ///   failing requests would also drive the counter on.)
 /// - Closed, or passed by since a later lap is open: no byte of it is ever handed out or counted.
 /// The gate {lap opened last, lap closed last} only grows, so an equal word means an equal state.
-/// Laps are numbered with 32 bits; after 2^32 - 1 laps the pool refuses until it is reset.
+/// Laps are numbered with 32 bits and positions with 64; after 2^32 - 1 laps the pool refuses until
+/// it is reset. (A pool above 4 GiB comes to the end of the positions before, after 2^64 bytes.)
 /// Nobody waits: opening is one compare-and-swap that fails only if another has moved the gate,
 /// and a request gives up after a fixed number of tries.
 ///
@@ -46,6 +47,7 @@
 #include <string>
 
 #include "allocators/allocator.cuh"
+#include "allocators/awmalloc/layout.cuh"
 #include "allocators/memory/buffer.h"
 #include "allocators/platform/atomic.cuh"
 #include "allocators/platform/bits.cuh"
@@ -82,6 +84,9 @@ public:
     }
 
 private:
+    using Layout = awmalloc::Layout;
+    using Part = awmalloc::Part;
+
     /// A request gives up after being overtaken so often; enough to step over every segment.
     static constexpr unsigned kTries = 1000;
     static constexpr std::uint64_t kLowHalf = 0xffffffff;
@@ -94,65 +99,6 @@ private:
         alignas(128) std::uint64_t position;  ///< of the ring: lap * capacity + offset
         alignas(128) std::uint64_t refused;   ///< requests that met memory in use
         alignas(128) Segment segments[Policy::kMostSegments];
-    };
-    /// A stretch of the ring that lies in one segment.
-    struct Part {
-        std::uint64_t lap;
-        std::uint64_t offset;  ///< in the pool
-        std::uint64_t bytes;
-        std::uint64_t segment;
-    };
-
-    /// The pool's division into segments.
-    struct Layout {
-        std::uint64_t capacity;  ///< of the pool, bytes
-        unsigned log2_segment;
-
-        HEAPWOOD_INLINE std::uint64_t begin_of(std::uint64_t segment) const {
-            return segment << log2_segment;
-        }
-        HEAPWOOD_INLINE std::uint64_t end_of(std::uint64_t segment) const {
-            const std::uint64_t end = begin_of(segment + 1);
-            return end < capacity ? end : capacity;
-        }
-        HEAPWOOD_INLINE std::uint64_t size_of(std::uint64_t segment) const {
-            return end_of(segment) - begin_of(segment);
-        }
-        /// How many bytes of a lap of a segment have been drawn when the ring is at `position`.
-        HEAPWOOD_INLINE std::uint64_t drawn(std::uint64_t position, std::uint64_t segment,
-                                            std::uint64_t lap) const {
-            const std::uint64_t begin = lap * capacity + begin_of(segment);
-            const std::uint64_t size = size_of(segment);
-            return position <= begin ? 0 : position - begin < size ? position - begin : size;
-        }
-        /// The part at that place, up to its segment's end.
-        HEAPWOOD_INLINE Part part_at(std::uint64_t lap, std::uint64_t offset) const {
-            const std::uint64_t segment = offset >> log2_segment;
-            return {lap, offset, end_of(segment) - offset, segment};
-        }
-        HEAPWOOD_INLINE Part part_at(std::uint64_t position) const {
-            const std::uint64_t lap = position / capacity;
-            return part_at(lap, position - lap * capacity);
-        }
-        /// Calls f(part) for the parts of `size` bytes that begin with `part`, in order, while it
-        /// returns true. @return whether it always did.
-        template <class F>
-        HEAPWOOD_INLINE bool for_each_part(Part part, std::uint64_t size, F f) const {
-            while (size > 0) {
-                if (part.bytes > size) part.bytes = size;
-                if (!f(part)) return false;
-                size -= part.bytes;
-                part.offset += part.bytes;
-                ++part.segment;
-                if (part.offset == capacity) {
-                    part.offset = 0;
-                    part.segment = 0;
-                    ++part.lap;
-                }
-                part.bytes = size_of(part.segment);
-            }
-            return true;
-        }
     };
 
 public:

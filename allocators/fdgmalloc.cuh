@@ -10,7 +10,7 @@
 ///
 /// **Against the original:**
 /// - Superblocks and large requests came from CUDA's malloc. Here they are runs of a circular list
-///   (circular/core.cuh) whose granule is a superblock, so that the pool is all there is.
+///   (circular/ring.cuh) whose granule is a superblock, so that the pool is all there is.
 /// - A heap was an object of the program's, made and ended by the warp. Here it is found by the
 ///   warp's number, its open superblock in the caller's cache if there is one, which on a GPU is
 ///   shared memory. The list has a link for every superblock, beside the pool, instead of arrays of
@@ -74,8 +74,7 @@ public:
     public:
         HEAPWOOD_FN void* allocate(const Context& context, std::size_t bytes) const {
             if (context.cache != nullptr && fits(bytes)) {
-                const platform::AtomicRef<Open, Scope::block> open(context.cache->open);
-                if (void* p = cut(open, units_of(bytes))) return p;
+                if (void* p = cut(cached_word(context), units_of(bytes))) return p;
             }
             return allocate_slowly(context, bytes);
         }
@@ -85,17 +84,22 @@ public:
             return fits(bytes) ? platform::round_up<std::uint64_t>(bytes, kUnit)
                                : list_.granted_bytes(p, bytes);
         }
-        /// Forgets the open superblock in the caller's cache; what has been cut from it stays.
+        /// Forgets the open superblocks in a cache; what has been cut from them stays.
         HEAPWOOD_FN void flush(const Context& context) const {
-            if (context.cache != nullptr) context.cache->open = 0;
+            if (context.cache == nullptr) return;
+            HEAPWOOD_UNROLL(1)
+            for (std::uint64_t& word : context.cache->words) {
+                platform::AtomicRef<Open, Scope::block>(word).store_relaxed(0);
+            }
         }
 
         /// Frees all that the calling warp has ever been given. Called by one lane, after all
         /// requests of the warp have been answered and their memory is no longer used. Does nothing
-        /// for warps from PoolConfig::callers on, which have no heap of their own.
+        /// for warps from PoolConfig::callers on, which have no heap of their own. Of the warps
+        /// that share a cache the numbers must differ modulo CallerCache::kWords.
         HEAPWOOD_NOINLINE void tidy_up(const Context& context) const {
             if (context.warp >= heaps_) return;
-            flush(context);
+            if (context.cache != nullptr) cached_word(context).store_relaxed(0);
             open_[context.warp * kStride] = 0;
             Link next = heads_[context.warp];
             heads_[context.warp] = 0;
@@ -109,6 +113,12 @@ public:
     private:
         friend class FDGMalloc;
 
+        /// Every warp has a word of its cache, for a superblock belongs to the warp that opened it.
+        HEAPWOOD_INLINE static platform::AtomicRef<Open, Scope::block> cached_word(
+            const Context& context) {
+            return platform::AtomicRef<Open, Scope::block>(
+                context.cache->words[context.warp % CallerCache::kWords]);
+        }
         HEAPWOOD_INLINE bool fits(std::size_t bytes) const {
             return bytes - 1 < std::uint64_t{1} << shift_;  // not 0
         }
@@ -140,8 +150,7 @@ public:
             }
             const std::uint32_t units = units_of(bytes);
             if (context.cache != nullptr) {
-                return cut_fresh(platform::AtomicRef<Open, Scope::block>(context.cache->open),
-                                 context, units);
+                return cut_fresh(cached_word(context), context, units);
             }
             // Warps without a heap share words in the table's other half.
             const std::uint32_t word =
@@ -213,7 +222,6 @@ public:
         r.shift_ = shift_;
         return r;
     }
-    /// Frees everything; caches must be empty, or flushed.
     void reset() {
         list_.reset();
         open_.zero();

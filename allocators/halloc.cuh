@@ -7,9 +7,9 @@
 /// are not. Requests go to a head slab of their class: they draw a number from the counter, which
 /// is hashed to the piece at which the search in the bitmap begins. A head that is too full is
 /// replaced by an empty slab, else by one that is roomy, or sparse, or by whatever is left. A slab
-/// all of whose pieces are free returns to the circular list (circular/core.cuh) from which slabs
-/// are taken and which answers larger requests: the whole pool is one pool. halloc/slabs.cuh
-/// has the algorithm, and why it is sound.
+/// all of whose pieces are free returns to the circular list (circular/ring.cuh) from which slabs
+/// are taken and which answers larger requests: the whole pool is one pool. halloc/slabs.cuh and
+/// halloc/heads.cuh have the algorithm, and why it is sound.
 ///
 /// **Parameters**, as published: slabs of 4 MiB; a head is busy, and replaced, with 83.5 % of its
 /// pieces in use; roomy is up to 60 %, sparse up to 2 %; hash counter * 11 + try * 64; at most 32
@@ -49,6 +49,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -57,7 +58,7 @@
 #include "allocators/allocator.cuh"
 #include "allocators/circular/policy.cuh"
 #include "allocators/halloc/classes.cuh"
-#include "allocators/halloc/slabs.cuh"
+#include "allocators/halloc/heads.cuh"
 #include "allocators/memory/buffer.h"
 #include "allocators/parts/fallback.cuh"
 #include "allocators/platform/crowd.cuh"
@@ -125,6 +126,7 @@ public:
     using Ref = halloc::Core<Policy>;
 
     static constexpr Traits traits() { return Policy::traits(); }
+    static constexpr std::span<const Option> options() { return {&kFallback, 1}; }
 
     explicit BasicHalloc(const PoolConfig& config)
         : slab_shift_(slab_shift(config)),
@@ -135,7 +137,7 @@ public:
         const std::uint64_t slabs = pool_.list_bytes() >> slab_shift_;
         heads_each_ = std::bit_floor(static_cast<std::uint32_t>(
             std::clamp<std::uint64_t>(slabs / Policy::kSlabsPerHead, 1,
-                                      std::min(config.multiprocessors, Policy::kMostHeads))));
+                                      std::clamp(config.multiprocessors, 1U, Policy::kMostHeads))));
         cell_count_ = std::max(static_cast<std::uint32_t>(slabs), 1U);
         states_ = Buffer(config.place, cell_count_ * sizeof(std::uint32_t));
         heads_ = Buffer(config.place, std::uint64_t{halloc::kClasses} * heads_each_ * sizeof(Head));
@@ -148,17 +150,17 @@ public:
 
     Ref ref() const {
         Ref r;
-        r.pool_ = pool_.ref();
-        r.memory_ = r.pool_.list().address(0);
+        r.slabs_.pool_ = pool_.ref();
+        r.slabs_.memory_ = r.slabs_.pool().list().address(0);
+        r.slabs_.states_ = states_.template as<std::uint32_t>();
+        r.slabs_.bitmaps_ = bitmaps_.template as<std::uint32_t>();
+        for (std::uint32_t k = 0; k < halloc::kClasses; ++k) r.slabs_.capacity_[k] = capacity(k);
+        r.slabs_.cell_count_ = cell_count_;
+        r.slabs_.slab_shift_ = slab_shift_;
         r.heads_ = heads_.template as<Head>();
-        r.states_ = states_.template as<std::uint32_t>();
-        r.bitmaps_ = bitmaps_.template as<std::uint32_t>();
         r.cursors_ = cursors_.template as<std::uint32_t>();
-        for (std::uint32_t k = 0; k < halloc::kClasses; ++k) r.capacity_[k] = capacity(k);
         r.small_ = small_;
         r.head_mask_ = heads_each_ - 1;
-        r.cell_count_ = cell_count_;
-        r.slab_shift_ = slab_shift_;
         return r;
     }
     void reset() {
@@ -213,9 +215,8 @@ private:
         return shift;
     }
     static std::uint32_t largest_piece(const PoolConfig& config, std::uint32_t slab_shift) {
-        return std::min(config.forms.fallback == Fallback::cudamalloc
-                            ? Policy::kPublishedLargestPiece
-                            : Policy::kLargestPiece,
+        return std::min(fallback_of(config) == Fallback::cudamalloc ? Policy::kPublishedLargestPiece
+                                                                    : Policy::kLargestPiece,
                         1U << (slab_shift - Policy::kPiecesShift));
     }
     /// Pieces of a slab; 0: the class has none.

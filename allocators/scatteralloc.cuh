@@ -5,8 +5,8 @@
 ///
 /// The parameters are the published ones: pages of 4096 bytes (PoolConfig::page_bytes; the papers'
 /// tables have 8192 and 16384 as well), regions of 16 pages, chunks of at most twice the size asked
-/// for, 32 chunks to a bit field and two levels of them. scatter/fields.cuh has the algorithm, and
-/// why it is sound.
+/// for, 32 chunks to a bit field and two levels of them. scatteralloc/core.cuh has the algorithm,
+/// and why it is sound.
 ///
 /// **Against the original:**
 /// - A page's chunk size, count and bits were words of their own, taken one after the other, and a
@@ -32,6 +32,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -39,7 +40,9 @@
 #include "allocators/allocator.cuh"
 #include "allocators/circular/circular_malloc.cuh"
 #include "allocators/memory/buffer.h"
+#include "allocators/scatteralloc/core.cuh"
 #include "allocators/scatteralloc/fields.cuh"
+#include "allocators/scatteralloc/layout.cuh"
 
 namespace heapwood::allocators {
 
@@ -81,6 +84,7 @@ public:
     using Ref = scatter::Core<Policy, ListPolicy>;
 
     static constexpr Traits traits() { return ListPolicy::traits(); }
+    static constexpr std::span<const Option> options() { return kPages; }
 
     /// Pages are smaller than asked for, 4096 bytes at least, where the pool has fewer than 8.
     /// @throws std::invalid_argument as every allocator, and if a page is not of 4096, 8192 or
@@ -106,16 +110,8 @@ public:
     }
 
     Ref ref() const {
-        Ref r;
-        r.list_ = list_.ref();
-        r.pool_ = r.list_.address(0);
-        r.words_ = words_.as<Word>();
-        r.slots_ = slots_.as<Slot>();
-        r.state_ = state_.as<scatter::State>();
-        r.layout_ = layout();
-        r.home_mask_ = homes_ - 1;
-        r.largest_chunk_ = std::uint64_t{1} << (page_shift_ - 1);
-        return r;
+        return Ref({list_.ref(), layout(), words_.as<Word>(), slots_.as<Slot>(),
+                    state_.as<scatter::State>(), homes_});
     }
     void reset() {
         list_.reset();
@@ -153,6 +149,10 @@ public:
 private:
     using Slot = std::uint32_t;
 
+    static constexpr Option kPages[1]{{.key = "page_bytes",
+                                       .flag = "--page",
+                                       .values = "4096|8192|16384",
+                                       .help = "Bytes of scatteralloc's pages"}};
     static constexpr std::uint32_t kSmallestPageShift = 12;
     static constexpr std::uint64_t kFewestPages = traits().smallest_pool >> kSmallestPageShift;
     /// The part of the pool that callers may hold in fields that nobody uses: one in so many.
@@ -160,14 +160,11 @@ private:
 
     static std::uint32_t page_shift(const PoolConfig& config) {
         const std::string name = traits().name;
-        if (config.forms.page_bytes != 4096 && config.forms.page_bytes != 8192 &&
-            config.forms.page_bytes != 16384) {
-            throw std::invalid_argument(name + ": pages are of 4096, 8192 or 16384 bytes");
-        }
         if (config.bytes > std::uint64_t{1} << 40) {
             throw std::invalid_argument(name + " needs a pool of at most 1 TiB");
         }
-        auto shift = static_cast<std::uint32_t>(std::countr_zero(config.forms.page_bytes));
+        auto shift =
+            kSmallestPageShift + static_cast<std::uint32_t>(chosen(config.choices, kPages[0]));
         while (shift > kSmallestPageShift && (config.bytes >> shift) < kFewestPages) --shift;
         return shift;
     }

@@ -7,7 +7,7 @@
 /// basic blocks wait in lock-free queues, several for each size, from which a request takes the
 /// first one, and to which a free returns it. Whoever finds a queue empty takes a superblock of 16
 /// blocks from the memory below (2010), keeps one and puts the others into the queue; or takes one
-/// block (2013: the queues are buffers in front of another allocator; PoolConfig::superblocks).
+/// block (2013: the queues are buffers in front of another allocator; --superblocks off).
 /// Larger requests go to the memory below. xmalloc/blocks.cuh and xmalloc/fifo.cuh have the
 /// algorithm, and why it is sound.
 ///
@@ -17,7 +17,7 @@
 /// dividing a block among the lanes of a warp that ask at the same time (see below).
 ///
 /// **Against the original.**
-/// - The memory below is a circular list (circular/core.cuh), of which the blocks of a superblock
+/// - The memory below is a circular list (circular/ring.cuh), of which the blocks of a superblock
 ///   are blocks in their own right. So a block that finds its queue full returns to the list by
 ///   itself, and when the pool is full the queues are emptied into it: the whole pool is one pool.
 ///   In the original, superblocks are never returned.
@@ -44,6 +44,7 @@
 #include <bit>
 #include <cstdint>
 #include <iterator>
+#include <span>
 #include <unordered_set>
 #include <vector>
 
@@ -100,6 +101,7 @@ public:
     using Ref = xmalloc::Core<Policy>;
 
     static constexpr Traits traits() { return Policy::traits(); }
+    static constexpr std::span<const Option> options() { return kOptions; }
 
     explicit BasicXMalloc(const PoolConfig& config)
         : smallest_shift_(block_shift(config)),
@@ -118,9 +120,9 @@ public:
             const std::uint64_t most = pool_.ref().list().longest_run() >> (smallest_shift_ + i);
             level.in_superblock = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(
                 std::min(most, (std::uint64_t{1} << level.log2_slots) + 1), 1,
-                config.forms.superblocks ? Policy::kInSuperblock : 1));
+                chosen(config.choices, kSuperblocks) == 0 ? Policy::kInSuperblock : 1));
         }
-        kept_levels_ = kinds_to_keep(
+        kept_levels_ = xmalloc::Kept::kinds_to_keep(
             xmalloc::kLevels, config.callers, pool_.list_bytes() / Policy::kKeptPart,
             [this](std::uint32_t level) { return std::uint64_t{1} << (smallest_shift_ + level); });
         ends_ = Buffer(config.place, queue_count() * sizeof(FifoEnds));
@@ -169,6 +171,14 @@ public:
     }
 
 private:
+    static constexpr Option kSuperblocks{
+        .key = "superblocks",
+        .flag = "--superblocks",
+        .values = "on|off",
+        .help =
+            "xmalloc takes blocks sixteen at a time (on: as published 2010) or one by one "
+            "(off: 2013)"};
+    static constexpr Option kOptions[2]{kFallback, kSuperblocks};
     /// Smallest blocks that a pool has.
     static constexpr std::uint64_t kFewestBlocks = 8192;
     /// At most one in so many bytes of the pool waits in queues.

@@ -1,110 +1,37 @@
 /// @file
-/// The builder as its callers see it: a scene and a configuration in, a canonical tree out.
+/// The builder as its users call it: a scene and a configuration in, a canonical tree out. In a .cu
+/// file it builds on a GPU as well. (Without an allocator: kdtree/levels/level_builder.h.)
 #pragma once
 
-#include <array>
-#include <cstdint>
-#include <optional>
-#include <string>
-#include <vector>
-
-#include "allocators/allocator.cuh"
-#include "allocators/measure/statistics.h"
-#include "allocators/measure/trace.h"
-#include "allocators/memory/array_pool.h"
+#include "kdtree/build_result.h"
 #include "kdtree/config.h"
-#include "kdtree/single/phase_profile.cuh"
-#include "kdtree/tree/tree.h"
+#include "kdtree/single/cpu_machine.h"
+#include "kdtree/single/single_builder.h"
 #include "scenes/scene.h"
+
+#if defined(__CUDACC__)
+#include "kdtree/single/gpu_machine.cuh"
+#endif
 
 namespace heapwood::kdtree {
 
-/// How a build ended.
-enum class Status : std::uint32_t {
-    done,
-    pool_exhausted,        ///< the allocator returned nullptr
-    nodes_exhausted,       ///< the node array was too small
-    references_exhausted,  ///< the leaves' reference array was too small
-};
+/// Builds the tree of a scene once, on this machine's CPU, with arrays from allocator A. A pool
+/// that is too small is no error: the result's status says so.
+/// @throws std::invalid_argument for a bad configuration or scene, allocators::BufferError when
+/// memory cannot be had.
+template <allocators::Allocator A>
+BuildResult build_on_cpu(const scenes::Scene& scene, const BuildConfig& config,
+                         const BuildOptions& options) {
+    return build_on<A>(CpuMachine(options.threads), scene, config, options);
+}
 
-/// How to run a build, beside what to build.
-struct RunOptions {
-    std::uint64_t pool_bytes = 0;  ///< of the allocator's pool
-    unsigned repeat = 5;           ///< timed runs
-    unsigned warm_up = 1;          ///< untimed runs before them
-    unsigned threads = 0;          ///< CPU only: threads, each a warp; 0: one a core
-    allocators::Forms forms = {};  ///< of the allocator
-    bool statistics = true;        ///< more runs with the counting adaptor
-    bool trace = false;            ///< one more run, whose requests and frees are recorded
-    /// Where arrays outside the allocator's pool come from, to be used again by the next build;
-    /// nullptr: a pool that ends with the build and keeps slabs as `keep` says.
-    allocators::ArrayPool* array_pool = nullptr;
-    allocators::ArrayPool::Keep keep = allocators::ArrayPool::Keep::slabs;
-};
-
-/// Bytes of everything that a build takes where it runs, at its peak.
-struct MemoryUse {
-    std::uint64_t pool = 0;         ///< the allocator's
-    std::uint64_t side_tables = 0;  ///< the allocator's
-    std::uint64_t triangles = 0;
-    std::uint64_t nodes = 0;       ///< the tree's
-    std::uint64_t references = 0;  ///< the leaves'
-    std::uint64_t jobs = 0;        ///< large nodes that warps share
-    std::uint64_t stacks = 0;      ///< the warps', and their own small arrays
-    std::uint64_t queue = 0;       ///< its slots, and the build's counters
-    std::uint64_t levels = 0;      ///< the reference method's arrays of two levels
-    std::uint64_t spare = 0;       ///< held by the host pool beyond these
-
-    std::uint64_t total() const {
-        return pool + side_tables + triangles + nodes + references + jobs + stacks + queue +
-               levels + spare;
-    }
-};
-
-/// Where the time of a build went, from a profiling build of the program (HEAPWOOD_PROFILE).
-struct BuildProfile {
-    std::array<double, kPhases> warp_ms{};   ///< by Phase: milliseconds, summed over the warps
-    std::array<std::uint64_t, 3> divided{};  ///< references of divided nodes: small, medium, large
-    double interval_ms = 0;
-    std::vector<double> busy_warps;  ///< how many, by interval, from the build's start to its end
-};
-
-/// A build's outcome. If status is not done, `message` says what ran out and what would have been
-/// enough, and the tree is empty.
-struct BuildResult {
-    Status status = Status::done;
-    std::string message;
-    /// The pool was exhausted in the sense that the allocator would have had to hand out memory in
-    /// use, noticed that, and refused.
-    bool overwritten = false;
-    Tree tree;
-    std::vector<double>
-        milliseconds;      ///< one per timed run: the kernel (CUDA events), or steady clock
-    double upload_ms = 0;  ///< making the build's arrays, and the scene into them
-    double pool_ms = 0;    ///< making the pool
-    std::uint64_t pool_bytes = 0;
-    std::uint64_t overhead_bytes = 0;  ///< the allocator's side tables
-    std::uint64_t root_bytes = 0;      ///< the root node's primitive array
-    MemoryUse memory;                  ///< of the timed runs
-    allocators::Statistics allocations;
-    /// Of the pool when most was live in it, if that is known and statistics were asked for.
-    std::optional<allocators::PeakUse> peak;
-    /// If asked for: callers are warps.
-    std::optional<allocators::Trace> trace;
-    /// Of the last timed build.
-    std::optional<BuildProfile> profile;
-    /// Of the pool after the last build, when everything has been freed; negative: unknown.
-    double external_fragmentation = -1;
-    /// Bytes still allocated after the last build, whether it is done or not; for a full allocator
-    /// a leak unless 0 (and 0 where the allocator cannot be walked).
-    std::uint64_t leaked_bytes = 0;
-    unsigned registers = 0;    ///< of the build kernel, per thread (0 on a CPU)
-    unsigned spill_bytes = 0;  ///< local memory of the build kernel, per thread
-    unsigned warps = 0;        ///< resident warps, or threads
-};
-
-/// Bytes of the root node's primitive array for a scene of that many triangles: the unit in which
-/// pools are measured (papers: 20 and 200 times).
-std::uint64_t root_array_bytes(std::uint64_t triangles);
+#if defined(__CUDACC__)
+/// The same on the current GPU. @throws also std::runtime_error with what CUDA answered.
+template <allocators::Allocator A>
+BuildResult build_on_gpu(const scenes::Scene& scene, const BuildConfig& config,
+                         const BuildOptions& options) {
+    return build_on<A>(GpuMachine<A>(config), scene, config, options);
+}
+#endif
 
 }  // namespace heapwood::kdtree

@@ -1,11 +1,16 @@
 #include "scenes/byte_source.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <filesystem>
 #include <string_view>
 #include <system_error>
+#include <thread>
 #include <utility>
 
 #include "scenes/decompressors.h"
@@ -33,12 +38,16 @@ public:
         if (type == std::filesystem::file_type::directory) {
             throw SceneError(path_ + ": is a directory; name a file in it");
         }
-        file_.reset(std::fopen(path_.c_str(), "rb"));
+        // A named pipe that nobody writes to would be waited for at its opening.
+        const int descriptor = open(path_.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+        if (descriptor >= 0) file_.reset(fdopen(descriptor, "rb"));
         if (!file_) {
             throw SceneError(path_ + ": cannot be opened: " + system_message(errno));
         }
         std::setvbuf(file_.get(), nullptr, _IONBF, 0);
-        head_size_ = read_file(head_, sizeof head_);
+        if (type == std::filesystem::file_type::fifo) await_writer(descriptor);
+        fcntl(descriptor, F_SETFL, 0);
+        head_size_ += read_file(head_ + head_size_, sizeof head_ - head_size_);
         if (head_size_ == 0) throw SceneError(path_ + ": is empty");
     }
 
@@ -60,6 +69,20 @@ private:
     struct Close {
         void operator()(std::FILE* file) const { std::fclose(file); }
     };
+
+    /// Waits until a process has opened the pipe for writing, which may take as long as starting it
+    /// does; for what it writes there is no limit. @throws SceneError.
+    void await_writer(int descriptor) {
+        constexpr std::chrono::seconds kPatience{5};
+        const auto deadline = std::chrono::steady_clock::now() + kPatience;
+        while (std::chrono::steady_clock::now() < deadline) {
+            const ssize_t count = ::read(descriptor, head_, sizeof head_);
+            if (count > 0) head_size_ = static_cast<std::size_t>(count);
+            if (count > 0 || (count < 0 && errno == EAGAIN)) return;
+            std::this_thread::sleep_for(std::chrono::milliseconds(10));
+        }
+        throw SceneError(path_ + ": is a named pipe that no process writes to; start the writer");
+    }
 
     std::size_t read_file(char* to, std::size_t size) {
         errno = 0;

@@ -53,12 +53,14 @@ std::string names() {
     return list;
 }
 
-/// A number of decimal digits only; nothing if it is none or does not fit.
+/// A number of decimal digits only, the first no zero before others; nothing if it is none or does
+/// not fit.
 std::optional<std::uint64_t> parse_number(std::string_view text) {
     std::uint64_t value = 0;
     const char* const end = text.data() + text.size();
     const auto [stopped, error] = std::from_chars(text.data(), end, value);
     if (error != std::errc{} || stopped != end) return std::nullopt;
+    if (text.size() > 1 && text.front() == '0') return std::nullopt;
     return value;
 }
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compares two results of `heapwood compare`, or of `heapwood bench`, cell by cell.
+"""Compares two results of `heapwood compare`, `heapwood bench` or `heapwood replay`, cell by cell.
 
     scripts/compare.py before.json after.json
 
@@ -7,8 +7,8 @@ Of every cell that both have (scene, pool, allocator; or series, metric, x, allo
 from the raw samples whether the second is faster, slower, or that the samples do not decide
 (Mann-Whitney, two-sided, exact).
 
-Exit codes: 0 nothing is slower, 1 something is slower or is no longer done, 2 wrong usage, or
-files that cannot be compared.
+Exit codes: 0 nothing is slower, 1 something is slower or is no longer done, 2 wrong usage, files
+that cannot be compared, or output that cannot be written.
 """
 
 import pathlib
@@ -20,8 +20,10 @@ try:
     import rich.text
     import typer
 
+    from figures import program
     from figures.comparison import Comparison, MismatchError
-    from figures.results import Result, ResultError
+    from figures.files import ResultError
+    from figures.results import Result
 except ImportError as error:
     from figures import say_missing
 
@@ -83,6 +85,10 @@ def main(
     except (ResultError, MismatchError) as error:
         ERRORS.print(f"compare: error: {error}", style="red")
         raise typer.Exit(2)
+    except (LookupError, TypeError, ValueError) as error:
+        problem = f"{type(error).__name__}: {error}"
+        ERRORS.print(f"compare: error: a result is damaged: {problem}", style="red")
+        raise typer.Exit(2)
     for name, result in zip("AB", results):
         OUT.print(rich.text.Text(f"{name}  {result.path}: {result.where()}"))
     warn(*results)
@@ -95,4 +101,4 @@ def main(
 
 
 if __name__ == "__main__":
-    APP()
+    program.run("compare", APP)

@@ -21,6 +21,8 @@ import urllib.request
 import zipfile
 import zlib
 
+from figures import program
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BLOCK = 1 << 20
 TIMEOUT_SECONDS = 60
@@ -45,10 +47,18 @@ def read_catalogue(path):
         raise CatalogueError(f"{path}: cannot be read: {error.strerror}") from error
     except (ValueError, KeyError, TypeError) as error:
         raise CatalogueError(f"{path}: is not a catalogue: {error!r}") from error
+    except RecursionError as error:
+        raise CatalogueError(f"{path}: is not a catalogue: nested too deeply") from error
+    if not isinstance(scenes, list) or not all(isinstance(scene, dict) for scene in scenes):
+        raise CatalogueError(f"{path}: is not a catalogue: its scenes are no list of objects")
     by_name = {}
     for scene in scenes:
         missing = [key for key in KEYS if key not in scene]
-        name = scene.get("name", "a scene without name")
+        name = str(scene.get("name", "a scene without name"))
+        for key in KEYS:
+            kinds = int if key in ("triangles", "vertices", "zero_area") else (str, type(None))
+            if key in scene and not isinstance(scene[key], kinds):
+                raise CatalogueError(f"{path}: {name} has the wrong type of {key}")
         if missing:
             raise CatalogueError(f"{path}: {name} lacks {', '.join(missing)}")
         if not re.fullmatch(r"[a-z0-9_]+", name) or name in by_name:
@@ -75,14 +85,14 @@ def open_url(url, start):
     headers = {"User-Agent": "heapwood-fetch-scenes", "Accept-Encoding": "identity"}
     if start:
         headers["Range"] = f"bytes={start}-"
-    request = urllib.request.Request(url, headers=headers)
     try:
+        request = urllib.request.Request(url, headers=headers)
         response = urllib.request.urlopen(request, timeout=TIMEOUT_SECONDS)
     except urllib.error.HTTPError as error:
         if error.code == 416 and start:
             return open_url(url, 0)
         raise FetchError(f"{url}: the server says {error.code} {error.reason}") from error
-    except (urllib.error.URLError, OSError, http.client.HTTPException) as error:
+    except (urllib.error.URLError, OSError, ValueError, http.client.HTTPException) as error:
         raise FetchError(f"{url}: {getattr(error, 'reason', error)}") from error
     content_range = response.headers.get("Content-Range", "")
     if response.status == 206 and content_range.startswith(f"bytes {start}-"):
@@ -155,7 +165,8 @@ def extract(scene, part, target):
                 opener = gzip.open if scene["format"] == "ply.gz" else open
                 with opener(part, "rb") as lines:
                     obj_of_ply(lines, out)
-    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, IndexError) as error:
+    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, IndexError,
+            NotImplementedError, RuntimeError) as error:
         raise FetchError(f"cannot be unpacked: {error}") from error
 
 
@@ -268,4 +279,4 @@ def main(arguments=None):
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    program.run("fetch_scenes", main)

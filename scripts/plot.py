@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Draws the figures of results of `heapwood compare` and `heapwood bench`.
+"""Draws the figures of results of `heapwood compare`, `heapwood bench` and `heapwood replay`.
 
     scripts/plot.py compare.json bench.json --out figures
 
 For each scene of compare the slowdowns, and time against pool size; for each series of bench
-(the papers' Figures 3 to 5, the survey's tests) a figure. Each as PNG and SVG, named after the
+(the papers' Figures 3 to 5, the survey's tests) a figure; for a replay one. Each as PNG and SVG, named after the
 result and the series.
 
-Exit codes: 0 done, 2 wrong usage, or a file that is no result.
+Exit codes: 0 done, 2 wrong usage, a file that is no result, or one that cannot be written.
 """
 
 import pathlib
@@ -19,8 +19,9 @@ try:
     import rich.progress
     import typer
 
-    from figures import bench_figures, compare_figures
-    from figures.results import Result, ResultError
+    from figures import bench_figures, compare_figures, program
+    from figures.files import ResultError
+    from figures.results import Result
 except ImportError as error:
     from figures import say_missing
 
@@ -55,8 +56,10 @@ def draw(results):
         try:
             for name, figure in module.figures(result):
                 yield f"{result.stem}-{name}", figure
-        except (KeyError, TypeError, ValueError) as error:
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
             fail(f"{result.path}: is damaged: {type(error).__name__}: {error}; measure again")
+        except MemoryError:
+            fail(f"{result.path}: its figures do not fit into memory")
 
 
 def save(figure, path):
@@ -71,12 +74,12 @@ APP = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 @APP.command()
 def main(
     results: List[pathlib.Path] = typer.Argument(
-        ..., metavar="RESULT.json...", help="Written by heapwood compare or bench with --json."
+        ..., metavar="RESULT.json...", help="Written by compare, bench or replay with --json."
     ),
     out: pathlib.Path = typer.Option(pathlib.Path("figures"), help="Folder to write to."),
     formats: str = typer.Option("png,svg", "--format", help="Of png, svg, pdf; with commas."),
 ):
-    """Draws the figures of results of heapwood compare and heapwood bench."""
+    """Draws the figures of results of heapwood compare, bench and replay."""
     endings = formats.split(",")
     for ending in endings:
         if ending not in ("png", "svg", "pdf"):
@@ -87,16 +90,20 @@ def main(
     )
     try:
         out.mkdir(parents=True, exist_ok=True)
-        with progress:
-            task = progress.add_task("drawing", total=None)
-            for name, figure in draw(loaded):
-                progress.update(task, description=name)
-                for ending in endings:
-                    save(figure, out / f"{name}.{ending}")
-                    print(out / f"{name}.{ending}")
     except OSError as error:
-        fail(f"{out}: cannot be written: {error.strerror}")
+        fail(f"{out}: cannot be written: {error.strerror or error}")
+    with progress:
+        task = progress.add_task("drawing", total=None)
+        for name, figure in draw(loaded):
+            progress.update(task, description=name)
+            for ending in endings:
+                path = out / f"{name}.{ending}"
+                try:
+                    save(figure, path)
+                except OSError as error:
+                    fail(f"{path}: cannot be written: {error.strerror or error}")
+                print(path)
 
 
 if __name__ == "__main__":
-    APP()
+    program.run("plot", APP)

@@ -70,6 +70,8 @@
 #include <cstdint>
 
 #include "allocators/allocator.cuh"
+#include "allocators/buddy/effort.h"
+#include "allocators/buddy/hint.cuh"
 #include "allocators/buddy/tree.cuh"
 #include "allocators/platform/atomic.cuh"
 #include "allocators/platform/bits.cuh"
@@ -81,19 +83,6 @@ template <class Policy>
 class BasicBuddy;
 
 namespace buddy {
-
-/// Words looked at together.
-inline constexpr std::uint32_t kGroup = 4;
-/// Groups of words at which a request looks, beside its home, before it splits a larger unit.
-inline constexpr std::uint32_t kNearby = 2;
-/// Groups below which it merges, where there is nothing to split, before it searches everything.
-inline constexpr std::uint32_t kMerges = 4;
-/// How often a request tries anew in a word in which it has lost a race.
-inline constexpr std::uint32_t kTries = 8;
-/// 2^32 over the golden ratio: multiples of it, modulo 2^32, lie far apart.
-inline constexpr std::uint32_t kGolden = 0x9e3779b1U;
-/// From the home of one probe to that of the next: any odd number far from kGolden.
-inline constexpr std::uint32_t kStep = kGolden / 3 | 1U;
 
 /// The handle that kernels use. A Policy has
 /// - `kPatience`: how many searches a request makes at most before it is refused, if others were
@@ -110,8 +99,8 @@ public:
         r.start = place >> 13;
         // The cache's word if there is one: in shared memory, where reading it costs no round trip.
         const bool cached = context.cache != nullptr;
-        const Hint hint{cached ? &context.cache->open : hints_ + (context.warp & hint_mask_),
-                        cached};
+        const Hint hint(cached ? &context.cache->words[0] : hints_ + (context.warp & hint_mask_),
+                        cached);
         r.hinted = first_look(hint, r.level, place);
         r.towards = r.hinted;
         if (char* p = take(r, r.level, r.hinted, hint)) return p;
@@ -136,14 +125,15 @@ public:
         return std::uint64_t{1} << (Tree::unit_shift(r.level) + r.order);
     }
 
+    /// Forgets the hint.
+    HEAPWOOD_FN void flush(const Context& context) const {
+        if (context.cache == nullptr) return;
+        platform::AtomicRef<std::uint64_t, platform::Scope::block>(context.cache->words[0])
+            .store_relaxed(0);
+    }
+
 private:
     friend class BasicBuddy<Policy>;
-
-    /// Where a caller keeps its hint.
-    struct Hint {
-        std::uint64_t* word;
-        bool cached;  ///< in its cache, which only the threads of one block use
-    };
 
     /// What is wanted, and what a search for it has met.
     struct Request {
@@ -166,8 +156,10 @@ private:
     }
     /// Low half: splits and merges under way. High half: those done, wrapping.
     HEAPWOOD_INLINE platform::AtomicRef<Word> moves() const { return word(0); }
-    HEAPWOOD_INLINE void begin_move() const { moves().count_relaxed(1); }
-    HEAPWOOD_INLINE void end_move() const { moves().count_relaxed((Word{1} << 32) - 1); }
+    /// Acquire: what the move takes it takes after it was counted.
+    HEAPWOOD_INLINE void begin_move() const { moves().add_acquire(1); }
+    /// Release: what was moved, to a request that sees it counted.
+    HEAPWOOD_INLINE void end_move() const { moves().add_release((Word{1} << 32) - 1); }
 
     /// Sets free bits and clears heads, none of which anybody else can change. Release.
     HEAPWOOD_INLINE void give(Node at, std::uint32_t free, std::uint32_t no_heads) const {
@@ -186,29 +178,11 @@ private:
         return tree_.first(level) + words - 1 - part(words < most ? words : most);
     }
 
-    /// As home, or where a hint says that the last request of this level was served. Hints are two
-    /// nodes, those of levels 0 and 1, or 0: none.
+    /// As home, or where a hint says that the last request of this level was served.
     HEAPWOOD_INLINE Node first_look(const Hint& hint, std::uint32_t level,
                                     std::uint32_t place) const {
-        if (level < 2) {
-            const std::uint64_t both = platform::AtomicRef(*hint.word).load_relaxed();
-            if (const auto last = static_cast<Node>(both >> 32 * level); last != 0) return last;
-        }
-        return home(level, place);
-    }
-    HEAPWOOD_INLINE static void remember(const Hint& hint, std::uint32_t level, Node at) {
-        if (level >= 2) return;
-        // Two callers may overwrite each other's: it is a hint.
-        const std::uint64_t both = platform::AtomicRef(*hint.word).load_relaxed();
-        const std::uint64_t other = level == 0 ? both >> 32 << 32 : both & 0xffffffffU;
-        const std::uint64_t now = std::uint64_t{at} << 32 * level | other;
-        if (hint.cached) {
-            // Not a store, for which compute-sanitizer would see a race of the warp's lanes.
-            platform::AtomicRef<std::uint64_t, platform::Scope::block>(*hint.word)
-                .exchange_acquire(now);
-        } else {
-            platform::AtomicRef(*hint.word).store_relaxed(now);
-        }
+        const Node last = hint.look(level);
+        return last != 0 ? last : home(level, place);
     }
 
     /// The unit from which to begin in a word of that level: above the level wanted, the one that
@@ -250,7 +224,7 @@ private:
         }
         if (level > r.level) end_move();
         if (!won) return nullptr;
-        if (at != r.hinted) remember(hint, r.level, at);
+        if (at != r.hinted) hint.remember(r.level, at);
         const std::uint64_t all = std::uint64_t{at - tree_.first(r.level)} * kUnits + unit;
         return pool_ + (all << Tree::unit_shift(r.level));
     }
@@ -334,7 +308,7 @@ private:
     /// What a request does whose first look was in vain.
     HEAPWOOD_NOINLINE char* find(Request r, std::uint32_t place, Hint hint) const {
         for (std::uint32_t round = 1;; ++round) {
-            const Word before = moves().load_relaxed();
+            const Word before = moves().load_acquire();
             r.lost = false;
             // Where nothing is split yet, split; else see first what has come free nearby, and at
             // home: this keeps a caller's small blocks together.

@@ -1,12 +1,13 @@
 /// @file
 /// The host object of the circular allocators: owns the pool, its table of header words and the
-/// hints, splits the pool before use and walks it afterwards. core.cuh has the algorithm.
+/// hints, splits the pool before use and walks it afterwards. ring.cuh has the algorithm.
 #pragma once
 
 #include <algorithm>
 #include <array>
 #include <bit>
 #include <cstdint>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -19,13 +20,16 @@
 
 namespace heapwood::allocators::circular {
 
-/// A circular allocator; core.cuh says what a Policy is.
+/// A circular allocator; policy.cuh says what a Policy is.
 template <class Policy>
 class CircularMalloc {
 public:
     using Ref = Core<Policy>;
 
     static constexpr Traits traits() { return Policy::traits(); }
+    static constexpr std::span<const Option> options() requires(!Policy::kShares) {
+        return kPresplit;
+    }
 
     /// `smallest_shift`: log2 of the granule's bytes, at least; more only in pools that would
     /// otherwise have too many of them. `unit`: shares and stretches are cut at multiples of so
@@ -45,7 +49,7 @@ public:
             starts_ = starts_of(shares_);
             hints = shares_.count * (shares_.stretches + 1) + 1;
         } else {
-            starts_ = presplit(granules_, shift_, config.largest_request, config.forms.presplit);
+            starts_ = presplit(granules_, shift_, config.largest_request, presplit_of(config));
             refuges_ = std::bit_floor(std::clamp<std::uint32_t>(
                 granules_ / Policy::kGranulesPerRefuge, 1, Policy::kRefuges));
             hints = 1 + refuges_;
@@ -61,25 +65,24 @@ public:
 
     Ref ref() const {
         Ref r;
-        r.pool_ = pool_.template as<char>();
-        r.before_ = before_.template as<std::uint32_t>();
-        r.hints_ = hints_.template as<std::uint32_t>();
-        r.headers_ = typename Policy::Headers(table_.template as<Cell>());
-        r.granules_ = granules_;
-        r.shift_ = shift_;
+        r.ring_.pool_ = pool_.template as<char>();
+        r.ring_.before_ = before_.template as<std::uint32_t>();
+        r.ring_.headers_ = typename Policy::Headers(table_.template as<Cell>());
+        r.ring_.granules_ = granules_;
+        r.ring_.shift_ = shift_;
+        r.hints_.hints_ = hints_.template as<std::uint32_t>();
         if constexpr (Policy::kShares) {
             // A stretch, and the chunk of medium size, are for several requests each.
-            r.small_ = shares_.stretch_size / 4;
-            r.medium_ = (shares_.size - shares_.stretches * shares_.stretch_size) / 4;
-            r.shares_begin_ = shares_.begin;
-            r.shares_ = Divisor(shares_.count);
-            r.share_size_ = Divisor(shares_.size);
-            r.stretch_size_ = Divisor(shares_.stretch_size);
-            r.stretch_mask_ = shares_.stretches - 1;
+            r.hints_.small_ = shares_.stretch_size / 4;
+            r.hints_.medium_ = (shares_.size - shares_.stretches * shares_.stretch_size) / 4;
+            r.hints_.begin_ = shares_.begin;
+            r.hints_.shares_ = Divisor(shares_.count);
+            r.hints_.share_size_ = Divisor(shares_.size);
+            r.hints_.stretch_size_ = Divisor(shares_.stretch_size);
+            r.hints_.stretch_mask_ = shares_.stretches - 1;
         } else {
-            r.small_ = granules_;
-            r.refuge_levels_ = static_cast<std::uint32_t>(std::countr_zero(refuges_));
-            r.refuge_size_ = refuge_size();
+            r.hints_.levels_ = static_cast<std::uint32_t>(std::countr_zero(refuges_));
+            r.hints_.part_ = refuge_size();
         }
         return r;
     }

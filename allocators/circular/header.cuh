@@ -3,7 +3,7 @@
 /// pool that has one cell for every granule.
 ///
 /// Two layouts, as published: FusedHeaders keeps both in one word (CFMalloc), SeparateHeaders a
-/// word for each (CMalloc). core.cuh uses either through the same few operations:
+/// word for each (CMalloc). The ring uses either through the same few operations:
 /// - `load(at)`: what the cell says, relaxed. Of separate words the two may be of different times.
 /// - `kFused`: whether a cell is one word.
 /// - `kConfirmations`: how many traversals in a row must find the pool full. A state and a next of

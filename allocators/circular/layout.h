@@ -20,6 +20,27 @@ inline constexpr std::uint64_t kSmallestChunk = 4096;
 /// Log2 of the smallest granule's bytes.
 inline constexpr std::uint32_t kSmallestShift = 4;
 
+/// How the pool of a circular allocator with a single hint is cut before its first use, given the
+/// largest request R (PoolConfig::largest_request).
+enum class Presplit {
+    levels,   ///< a chunk of R bytes, then 2, 4, 8 ... of 0.8, 0.64, 0.512 ... R: the papers'
+              ///< builder
+    halving,  ///< a chunk of R bytes, then 2, 4, 8 ... of R/2, R/4, R/8 ...: 2015, equation 1
+    uniform,  ///< chunks of R bytes
+    none,     ///< one chunk
+};
+
+/// The option that chooses among them.
+inline constexpr Option kPresplit[]{
+    {.key = "presplit",
+     .flag = "--presplit",
+     .values = "levels|halving|uniform|none",
+     .help = "How circular allocators with a single hint cut their pool beforehand"}};
+
+inline Presplit presplit_of(const PoolConfig& config) {
+    return static_cast<Presplit>(chosen(config.choices, kPresplit[0]));
+}
+
 /// Log2 of the granule's bytes: 16 bytes, doubled until the pool has at most kMostGranules.
 constexpr std::uint32_t granule_shift(std::uint64_t pool_bytes) {
     std::uint32_t shift = kSmallestShift;
@@ -93,7 +114,8 @@ Shares cut_shares(std::uint64_t granules, std::uint32_t shift, std::uint64_t lar
         ((largest_bytes >> shift) + 1) * kLargeChunk / unit + (unit > 1 ? 1 : 0);
     const std::uint64_t large = largest_bytes == 0 ? units / 4 : std::min(units / 2, wanted);
     const std::uint64_t rest = units - large;
-    const auto count = std::clamp<std::uint64_t>(rest / Policy::kSmallestShare, 1, multiprocessors);
+    const auto count =
+        std::clamp<std::uint64_t>(rest / Policy::kSmallestShare, 1, std::max(multiprocessors, 1U));
     const std::uint64_t size = rest / count;
     const std::uint32_t together = Policy::kStretchesTogether;
     const auto groups = std::bit_floor(std::clamp<std::uint64_t>(

@@ -11,17 +11,6 @@
 
 namespace heapwood::allocators::circular {
 
-/// What a Policy may count.
-enum class Event {
-    request,     ///< a search for a chunk
-    step,        ///< a header that a search looked at
-    ring,        ///< a search of the whole ring, after one of a few stretches
-    lost,        ///< a chunk that another was quicker to take
-    split,       ///< a chunk of which a part was given back
-    merge,       ///< a free successor that a chunk was merged with
-    merge_back,  ///< a free predecessor that a chunk was merged with
-};
-
 /// The common values. A Policy adds `traits()`, `Headers`, one of the two below, and whatever it
 /// wants otherwise.
 struct DefaultPolicy {
@@ -39,8 +28,6 @@ struct DefaultPolicy {
     /// Called between any two steps that others may come between; does something in tests only,
     /// which stall there.
     HEAPWOOD_INLINE static void pause() {}
-    /// Called at every event; counts in benchmarks.
-    HEAPWOOD_INLINE static void note(Event) {}
 };
 
 /// One hint for all (CMalloc, CFMalloc).

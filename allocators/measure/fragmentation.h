@@ -1,8 +1,8 @@
 /// @file
-/// How fragmented a pool is, by equations 2 and 3 of Vinkler & Havran 2015 ("Register Efficient
+/// How fragmented a pool is, by equation 2 of Vinkler & Havran 2015 ("Register Efficient
 /// Dynamic Memory Allocator for GPUs"), and how much of it is in use.
 ///
-/// Both measures lie in [0, 1]. A negative value means unknown, as everywhere in this library;
+/// The measure lies in [0, 1]. A negative value means unknown, as everywhere in this library;
 /// only an allocator that cannot be walked (CUDA's) has it.
 #pragma once
 
@@ -50,22 +50,5 @@ inline double external_fragmentation(const PoolUse& use) {
     if (use.free_bytes == 0) return 0;
     return 1 - static_cast<double>(use.largest_free) / static_cast<double>(use.free_bytes);
 }
-
-/// Equation 3: the mean over allocated regions of (size - requested) / size; how much of what was
-/// handed out nobody asked for. Not weighted by size. Without a region it is 0.
-class InternalFragmentation {
-public:
-    /// Adds an allocated region of `size` bytes that answers a request of `requested` bytes;
-    /// size > 0 and requested <= size.
-    void add(std::uint64_t size, std::uint64_t requested) {
-        sum_ += static_cast<double>(size - requested) / static_cast<double>(size);
-        ++regions_;
-    }
-    double mean() const { return regions_ == 0 ? 0 : sum_ / static_cast<double>(regions_); }
-
-private:
-    double sum_ = 0;
-    std::uint64_t regions_ = 0;
-};
 
 }  // namespace heapwood::allocators

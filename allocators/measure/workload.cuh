@@ -44,7 +44,9 @@ struct ReplayStep {
 struct Workload {
     Work work;
     Stamps stamps;
-    bool by_warp;          ///< a caller is the first lane of a warp; else every thread is one
+    bool by_warp;  ///< a caller is the first lane of a warp
+    /// Unless by_warp: callers are the first `lanes` lanes of each warp. A CPU's warp has one lane.
+    std::uint32_t lanes = 32;
     bool count;            ///< adds requests and frees to `counts`; else failed and corrupt only
     bool stop_at_refusal;  ///< fill: all end when one is refused; else each at its own refusal
     std::uint32_t callers;

@@ -1,14 +1,13 @@
 /// @file
 /// The CUDA half of Buffer and of CudaMalloc: every call of the CUDA runtime that they need, each
 /// checked.
-#include <cuda_runtime_api.h>
-
 #include <algorithm>
 #include <cstddef>
 #include <string>
 
 #include "allocators/memory/buffer.h"
 #include "allocators/memory/buffer_device.h"
+#include "allocators/platform/cuda_runtime.h"
 
 namespace heapwood::allocators::detail {
 
@@ -17,11 +16,8 @@ namespace {
 /// @throws BufferError naming the operation and what CUDA answered.
 void check(cudaError_t status, const char* operation, std::uint64_t bytes) {
     if (status == cudaSuccess) return;
-    // The error is reported here; left pending, it would be blamed on a later, innocent call.
-    (void)cudaGetLastError();
     throw BufferError(std::string(operation) + " " + std::to_string(bytes) +
-                      " bytes on the device failed: " + cudaGetErrorString(status) + " (" +
-                      cudaGetErrorName(status) + ")");
+                      " bytes on the device failed: " + platform::cuda_failure(status));
 }
 
 /// As many words as a kernel's parameters have room for in 4 KiB, so that no copy is needed.
@@ -97,7 +93,7 @@ std::uint64_t set_device_malloc_bytes(std::uint64_t bytes) {
     }
     const cudaError_t status = cudaDeviceSetLimit(cudaLimitMallocHeapSize, bytes);
     if (status == cudaErrorInvalidValue) {
-        (void)cudaGetLastError();
+        static_cast<void>(platform::cuda_failure(status));
         if (current >= bytes) return current;
         throw BufferError("CUDA's malloc heap is fixed at " + std::to_string(current) +
                           " bytes since a kernel used it, and " + std::to_string(bytes) +

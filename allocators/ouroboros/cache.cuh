@@ -23,7 +23,7 @@ public:
     /// Pages of each class.
     static constexpr std::uint32_t kPages = 4;
 
-    HEAPWOOD_INLINE explicit PageCache(CallerCache& cache) : words_(cache.pages) {}
+    HEAPWOOD_INLINE explicit PageCache(CallerCache& cache) : words_(cache.words) {}
 
     /// A page of class k, or kNone.
     HEAPWOOD_INLINE std::uint32_t take(std::uint32_t k) const {
@@ -71,6 +71,6 @@ private:
     std::uint64_t* words_;
 };
 
-static_assert(sizeof(CallerCache::pages) == 2 * PageCache::kClasses * sizeof(std::uint64_t));
+static_assert(sizeof(CallerCache::words) >= 2 * PageCache::kClasses * sizeof(std::uint64_t));
 
 }  // namespace heapwood::allocators::ouroboros

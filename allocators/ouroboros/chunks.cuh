@@ -3,25 +3,28 @@
 /// one class, and returned when all their pages are free.
 ///
 /// **What the words mean.** For each chunk:
-/// - state = {free pages, class + 1}; class + 1 is 0 while the chunk belongs to the list, or to
-///   whoever has got it from there, and kQueueMemory while a queue keeps entries in it. The number
-///   is a semaphore: lowered, if it was positive, it is a permit to take a page of that class.
-///   Whoever lowers it in vain (it was not, or the class is another) raises it again; so it may be
-///   too small for a moment, never too large. All changes but the last one below are additions,
-///   which do not undo one another's.
+/// - state = {free pages, class + 1}; class + 1 is 0 while the chunk belongs to the list, or to the
+///   thread that has got it from there, and kQueueMemory while a queue keeps entries in it. The
+///   number is a semaphore: lowered, if it was positive, it is a permit to take a page of that
+///   class. A thread that lowers it in vain (it was not positive, or the class is another) raises
+///   it again; so it may be too small for a moment, never too large. All changes but the last one
+///   below are additions, which do not undo one another's.
 /// - the mask has a bit for each page that is free here: set before the number is raised, cleared
-///   with a permit. So there are never fewer bits than permits, and whoever has one finds a bit.
-/// - {all pages, class + 1} -> {0, 0} by compare-and-swap takes the whole chunk: nobody has a
+///   with a permit. So there are never fewer bits than permits, and a thread that has a permit
+///   finds a bit.
+/// - {all pages, class + 1} -> {0, 0} by compare-and-swap takes the whole chunk: no thread has a
 ///   permit, nor can get one, and all bits are set.
 /// A thread that comes late, with a chunk that has another class by now, or none, changes nothing
 /// but the number, and that back again.
 ///
 /// **Memory order.** What was done to a page passes on through its bit: set with a release, cleared
-/// with an acquire. Whoever takes the whole chunk acquires all of the mask. The mask of a new chunk
-/// is written before its state, with a release, and permits are acquires.
+/// with an acquire. The thread that takes the whole chunk acquires the state, whose number every
+/// free raises with a release: the mask alone would not do, for a word of it that is all ones may
+/// be an old one. The mask of a new chunk is written before its state, with a release, and permits
+/// are acquires.
 ///
-/// **Progress.** A bit that is lost has been taken by another with a permit. Nobody waits, but for
-/// bits whose number is already known to be set to become visible as well.
+/// **Progress.** A bit that a thread loses has been taken by another thread with a permit. No
+/// thread waits for another, but only until bits that are set become visible.
 #pragma once
 
 #include <cstdint>
@@ -87,7 +90,7 @@ struct ListPolicy : circular::HintPerMultiprocessor {
     }
 };
 
-/// What kernels see of the chunks. Policy: core.cuh.
+/// What kernels see of the chunks. Policy: policy.cuh.
 template <class Policy>
 class Chunks {
 public:
@@ -247,21 +250,15 @@ public:
         // Release: whatever was done to the page, to the next one who takes it or the chunk.
         mask(chunk, page / 32).set_release(1U << (page % 32));
         Policy::pause();
-        return State(state(chunk).add_relaxed(State::kPage));
+        // Release as well: to the thread that takes the whole chunk, which may see an old mask.
+        return State(state(chunk).add_release(State::kPage));
     }
 
     /// Takes a chunk of class k if all its pages are free. @return whether it is the caller's.
     HEAPWOOD_FN bool take_whole(std::uint32_t chunk, std::uint32_t k) const {
-        const std::uint32_t pages = geometry_.pages(k);
-        std::uint64_t whole = State::make(pages, k + 1);
-        if (!state(chunk).cas_relaxed(whole, 0)) return false;
-        HEAPWOOD_UNROLL(1)
-        for (std::uint32_t i = 0; i * 32 < pages; ++i) {
-            const std::uint32_t all = pages - i * 32 < 32 ? ~bits_from(pages - i * 32) : ~0U;
-            HEAPWOOD_UNROLL(1)
-            for (unsigned n = 0; mask(chunk, i).load_acquire() != all; ++n) platform::back_off(n);
-        }
-        return true;
+        std::uint64_t whole = State::make(geometry_.pages(k), k + 1);
+        // Acquire: from all threads that freed a page, so that all bits of the mask are there.
+        return state(chunk).cas_acquire(whole, 0);
     }
 
 private:

@@ -1,23 +1,6 @@
 /// @file
 /// The host object of the Ouroboros allocators: owns the pool and its tables, and walks it.
 /// core.cuh has the algorithm.
-///
-/// **Against the originals** (Winter, Mlakar, Parger & Steinberger 2020), in all six:
-/// - A pool that is full gives nullptr; the original ignores that there is no chunk left, and
-///   writes beyond the heap.
-/// - Chunks are blocks of a circular list that owns the whole pool (CFMMalloc's,
-///   ouroboros/chunks.cuh), and larger requests are blocks of it as well. The original has a fixed
-///   heap of chunks, and hands these requests to CUDA's malloc.
-/// - A shard of the pool has queues of its own (ouroboros/geometry.h), of which a multiprocessor
-///   asks those near its own share of the list first. The original has one for each class.
-/// - A class opens several chunks at once if they have few pages each (geometry.h).
-/// - A thread that takes from a queue waits only for one that is putting its entry there: entries
-///   are counted when they are there, not before.
-/// - The last pages that a caller frees stay in the cache that it lends (Context::cache;
-///   ouroboros/cache.cuh): four of each of the smallest seven classes, or fewer classes in small
-///   pools.
-/// - Chunks shrink in small pools, to 512 bytes; and in pools of 64 GiB and more the smallest page
-///   has 32 bytes.
 #pragma once
 
 #include <algorithm>
@@ -33,40 +16,10 @@
 #include "allocators/ouroboros/chunks.cuh"
 #include "allocators/ouroboros/core.cuh"
 #include "allocators/ouroboros/geometry.h"
-#include "allocators/ouroboros/standard_queue.cuh"
-#include "allocators/ouroboros/virtual_maps.cuh"
-#include "allocators/ouroboros/virtual_queue.cuh"
 
 namespace heapwood::allocators::ouroboros {
 
-/// Whether the queues hold pages or chunks.
-struct PagesInQueues : DefaultPolicy {
-    static constexpr bool kQueuesChunks = false;
-};
-struct ChunksInQueues : DefaultPolicy {
-    static constexpr bool kQueuesChunks = true;
-};
-
-/// The virtual queues.
-template <class Policy>
-using VirtualArrayQueue = VirtualQueue<Policy, ArrayMap>;
-template <class Policy>
-using VirtualListQueue = VirtualQueue<Policy, ListMap>;
-
-/// The traits of an Ouroboros allocator. A chunk has a header and its predecessor in the list, a
-/// state, a mask of its pages and flags; `more`: bytes of it that the queue keeps.
-constexpr Traits make_traits(const char* name, const char* title, std::uint64_t more) {
-    return {.name = name,
-            .title = title,
-            .source = "Winter, Mlakar, Parger & Steinberger 2020",
-            .frees_individually = true,
-            .full = true,
-            .walkable = true,
-            .header_bytes = 84 + more,
-            .smallest_pool = 16384};
-}
-
-/// An Ouroboros allocator; core.cuh says what a Policy is.
+/// An Ouroboros allocator. Policy: policy.cuh.
 template <class Policy>
 class Pool {
     using Queue = typename Policy::template Queue<Policy>;
@@ -92,16 +45,14 @@ public:
     }
 
     Ref ref() const {
-        Ref r;
-        r.chunks_ = Chunks<Policy>(list_, geometry_, states_.template as<std::uint64_t>(),
-                                   masks_.template as<std::uint32_t>(),
-                                   list_words_.template as<ListWords>());
-        r.queue_ = queues_.queue();
-        r.controls_ = controls_.template as<Control>();
-        r.flags_ = flags_.template as<std::uint32_t>();
-        r.collections_ = collections_.template as<Collections>();
-        r.largest_cached_ = largest_cached_;
-        return r;
+        const Chunks<Policy> chunks(list_, geometry_, states_.template as<std::uint64_t>(),
+                                    masks_.template as<std::uint32_t>(),
+                                    list_words_.template as<ListWords>());
+        const Queues<Policy> queues(chunks, queues_.queue(), controls_.template as<Control>());
+        const Stock<Policy> stock(queues, flags_.template as<std::uint32_t>());
+        const Collector<Policy> collector(OpenChunks<Policy>(stock),
+                                          collections_.template as<Collections>());
+        return Ref(collector, largest_cached_);
     }
     void reset() {
         list_.reset();

@@ -5,7 +5,7 @@
 /// may be taken. A thread first gets one of these, or gives up; then a ticket, its place in the
 /// ring, from `back` or `front`; then it writes its entry where there is none, or exchanges one for
 /// kEmpty; then it raises the other semaphore. A ring that has a place for each entry that there
-/// can be is never full, and does without `room`. Lanes that are together (stock.cuh) get n of a
+/// can be is never full, and does without `room`. Lanes that are together (queues.cuh) get n of a
 /// semaphore and n tickets at once.
 ///
 /// **Who waits for whom.** `filled` is raised when the entry is there, so more tickets have been
@@ -37,7 +37,7 @@
 namespace heapwood::allocators::ouroboros {
 
 /// The standard queues of all classes and shards, as kernels see them. An entry is any number but
-/// kNone. Policy: core.cuh.
+/// kNone. Policy: policy.cuh.
 template <class Policy>
 class StandardQueue {
 public:

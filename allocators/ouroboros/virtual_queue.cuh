@@ -27,19 +27,18 @@
 #include "allocators/memory/buffer.h"
 #include "allocators/ouroboros/chunks.cuh"
 #include "allocators/ouroboros/geometry.h"
+#include "allocators/ouroboros/map.cuh"
 #include "allocators/ouroboros/semaphore.cuh"
 #include "allocators/platform/atomic.cuh"
 #include "allocators/platform/bits.cuh"
+#include "allocators/platform/clear.cuh"
 #include "allocators/platform/lanes.cuh"
 #include "allocators/platform/warp.cuh"
 
 namespace heapwood::allocators::ouroboros {
 
-/// At which end of a queue a part is looked for.
-enum class End { front, back };
-
 /// The virtual queues of all classes and shards, as kernels see them. An entry is any number below
-/// kHole. Policy: core.cuh.
+/// kHole. Policy: policy.cuh.
 template <class Policy, template <class> class Map>
 class VirtualQueue {
 public:
@@ -229,14 +228,8 @@ private:
         if (map_.is_full(c, queue)) return false;
         const std::uint32_t part = chunks.take_chunk(context);
         if (part == kNone) return false;
-        // Nobody else knows it yet: four words at a time.
-        struct alignas(16) Four {
-            std::uint32_t words[4];
-        };
         const std::uint32_t entries = 1U << part_shift(chunks);
-        auto* const fours = reinterpret_cast<Four*>(chunks.words(part));
-        HEAPWOOD_UNROLL(4)
-        for (std::uint32_t i = 0; i < entries / 4; ++i) fours[i] = {};
+        platform::clear(chunks.words(part), entries);
         map_.used(part).store_relaxed(0);
         chunks.state(part).add_relaxed(kQueueMemory);
         Policy::pause();

@@ -1,10 +1,10 @@
 /// @file
-/// What Halloc and XMalloc stand on: a circular list (circular/core.cuh), of which they take the
+/// What Halloc and XMalloc stand on: a circular list (circular/ring.cuh), of which they take the
 /// memory that they divide, and which also answers the requests that are too large for them. So
 /// the whole pool is one pool.
 ///
 /// The published forms hand large requests to CUDA's malloc. For comparison with them
-/// (PoolConfig::fallback) that is done here as well: then the list has three quarters of the pool
+/// (kFallback) that is done here as well: then the list has three quarters of the pool
 /// and CUDA's heap one, as in Halloc's defaults, and the pool cannot be walked.
 #pragma once
 
@@ -19,6 +19,25 @@
 #include "allocators/cudamalloc.cuh"
 
 namespace heapwood::allocators {
+
+/// Where requests go that are too large for the allocator in front.
+enum class Fallback {
+    pool,        ///< to the circular list, which holds the whole pool
+    cudamalloc,  ///< to CUDA's malloc, as published: a quarter of the pool is CUDA's heap
+};
+
+/// The option that chooses among them.
+inline constexpr Option kFallback{
+    .key = "fallback",
+    .flag = "--fallback",
+    .values = "pool|cudamalloc",
+    .help =
+        "Where halloc and xmalloc get what is too large for them: from their own pool, or from "
+        "CUDA's malloc, as published, which takes a quarter of it"};
+
+inline Fallback fallback_of(const PoolConfig& config) {
+    return static_cast<Fallback>(chosen(config.choices, kFallback));
+}
 
 /// The host object; Policy is the list's (circular/policy.cuh).
 template <class Policy>
@@ -89,14 +108,14 @@ private:
     static constexpr std::uint64_t kCudaPart = 4;
 
     static std::uint64_t cuda_bytes(const PoolConfig& config) {
-        return config.forms.fallback == Fallback::cudamalloc ? config.bytes / kCudaPart : 0;
+        return fallback_of(config) == Fallback::cudamalloc ? config.bytes / kCudaPart : 0;
     }
     static PoolConfig with_bytes(PoolConfig config, std::uint64_t bytes) {
         config.bytes = bytes;
         return config;
     }
     static std::optional<CudaMalloc> cuda_heap(const PoolConfig& config) {
-        if (config.forms.fallback != Fallback::cudamalloc) return std::nullopt;
+        if (fallback_of(config) != Fallback::cudamalloc) return std::nullopt;
         constexpr std::uint64_t kLeast = CudaMalloc::traits().smallest_pool;
         if (cuda_bytes(config) < kLeast) {
             throw std::invalid_argument(std::string(Policy::traits().name) +

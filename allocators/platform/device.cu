@@ -1,9 +1,6 @@
 /// @file
 /// device.h by the CUDA runtime.
-#include <cuda_runtime_api.h>
-
-#include <stdexcept>
-
+#include "allocators/platform/cuda_runtime.h"
 #include "allocators/platform/device.h"
 
 namespace heapwood::platform {
@@ -15,21 +12,13 @@ std::string version_text(int version) {
     return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
 }
 
-void check(cudaError_t status, const char* what) {
-    if (status != cudaSuccess) {
-        throw std::runtime_error(std::string(what) + ": " + cudaGetErrorString(status));
-    }
-}
-
 }  // namespace
 
 std::string device_absence() {
     int devices = 0;
-    const cudaError_t status = cudaGetDeviceCount(&devices);
-    if (status == cudaSuccess && devices > 0) return "";
-    // A failed query must not be found again by the next call's error check.
-    static_cast<void>(cudaGetLastError());
-    return status == cudaSuccess ? "the CUDA driver lists none" : cudaGetErrorString(status);
+    const std::string failure = cuda_failure(cudaGetDeviceCount(&devices));
+    if (!failure.empty()) return failure;
+    return devices > 0 ? "" : "the CUDA driver lists none";
 }
 
 bool device_available() {
@@ -40,9 +29,9 @@ DeviceInfo device_info() {
     cudaDeviceProp properties{};
     int driver = 0;
     int runtime = 0;
-    check(cudaGetDeviceProperties(&properties, 0), "cudaGetDeviceProperties");
-    check(cudaDriverGetVersion(&driver), "cudaDriverGetVersion");
-    check(cudaRuntimeGetVersion(&runtime), "cudaRuntimeGetVersion");
+    check_cuda(cudaGetDeviceProperties(&properties, 0), "asking for the device's properties");
+    check_cuda(cudaDriverGetVersion(&driver), "asking for the driver's version");
+    check_cuda(cudaRuntimeGetVersion(&runtime), "asking for the runtime's version");
     return {.name = properties.name,
             .multiprocessors = properties.multiProcessorCount,
             .driver = version_text(driver),

@@ -202,7 +202,7 @@ public:
         }
         const std::uint64_t first =
             config.largest_request == 0 ? 0 : config.largest_request + Header::kBytes;
-        starts_ = presplit(end_ / kAlignment, kSmallestShift, first, config.forms.presplit);
+        starts_ = presplit(end_ / kAlignment, kSmallestShift, first, presplit_of(config));
         pool_ = Buffer(config.place, end_ + kAlignment);
         control_ = Buffer(config.place, 2 * sizeof(std::uint32_t));
         reset();

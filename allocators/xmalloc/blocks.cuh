@@ -5,13 +5,13 @@
 /// **Who owns what.** A basic block is a block of the circular list, allocated there as long as it
 /// is a basic block, and belongs to the thread that has it: the user's, from allocate() to
 /// deallocate(), or in a queue to nobody, until one thread takes it out. So the list's argument
-/// (circular/core.cuh) and the queue's (fifo.cuh) are all that is needed: what was done to a block
+/// (circular/ring.cuh) and the queue's (fifo.cuh) are all that is needed: what was done to a block
 /// before it was freed reaches its next owner through the slot of the queue, or through the list.
 ///
 /// **Progress.** An empty queue is filled by one at a time of those who find it so, under a lock
 /// that is a hint only: the others look into it again a few times, and then take a block for
-/// themselves. When the list has nothing left, all queues are emptied into it once, and the request
-/// is tried again.
+/// themselves. When the list has nothing left, all queues and the caller's cache are emptied into
+/// it once, and the request is tried again.
 #pragma once
 
 #include <cstddef>
@@ -36,6 +36,9 @@ namespace heapwood::allocators::xmalloc {
 /// Sizes of basic blocks, each twice the one before.
 inline constexpr std::uint32_t kLevels = 5;
 
+/// The blocks that a caller keeps, all words of its cache that are in use.
+using Kept = KeptBlocks<kLevels, 2>;
+
 /// What is common to the queues of a level.
 struct Level {
     std::uint32_t log2_slots;     ///< of each
@@ -53,7 +56,7 @@ public:
         if (bytes - 1 < largest_) {
             const std::uint32_t level = level_of(static_cast<std::uint32_t>(bytes));
             if (keeps(context, level)) {
-                const std::uint32_t kept = KeptBlocks(*context.cache).take(level);
+                const std::uint32_t kept = Kept(*context.cache).take(level);
                 if (kept != 0) return address(kept);
             }
             return allocate_block(context, level);
@@ -64,20 +67,16 @@ public:
         if (p == nullptr) return;
         if (bytes <= largest_) {
             const std::uint32_t level = level_of(static_cast<std::uint32_t>(bytes));
-            if (keeps(context, level) && KeptBlocks(*context.cache).keep(level, number_of(p))) {
-                return;
-            }
+            if (keeps(context, level) && Kept(*context.cache).keep(level, number_of(p))) return;
         }
         free(context, p, bytes);
     }
     /// Returns the blocks that the caller keeps.
     HEAPWOOD_FN void flush(const Context& context) const {
-        for (std::uint32_t level = 0; keeps(context, level); ++level) {
-            const KeptBlocks blocks(*context.cache);
-            while (const std::uint32_t kept = blocks.take(level)) {
-                free(context, address(kept), std::size_t{1} << (smallest_shift_ + level));
-            }
-        }
+        if (context.cache == nullptr) return;
+        Kept(*context.cache).empty([&](std::uint32_t level, std::uint32_t kept) {
+            free(context, address(kept), std::size_t{1} << (smallest_shift_ + level));
+        });
     }
     HEAPWOOD_FN std::uint64_t granted_bytes(const void* p, std::size_t bytes) const {
         return bytes > largest_ ? pool_.granted_bytes(p, bytes)
@@ -182,10 +181,16 @@ private:
         }
         return first;
     }
-    /// Returns to the list what is in the queues, the own one's first. @return whether there was
-    /// anything.
+    /// Returns to the list what the caller keeps, and what is in the queues, the own one's first.
+    /// @return whether there was anything.
     HEAPWOOD_NOINLINE bool empty_queues(Context context) const {
         bool any = false;
+        if (context.cache != nullptr) {
+            Kept(*context.cache).empty([&](std::uint32_t, std::uint32_t kept) {
+                pool_.list().deallocate(context, address(kept), 0);
+                any = true;
+            });
+        }
         for (std::uint32_t i = 0; i < kLevels * (queue_mask_ + 1); ++i) {
             const std::uint32_t level = i / (queue_mask_ + 1);
             const Fifo<Policy> from = queue(queue_of(context.warp + i, level), level);

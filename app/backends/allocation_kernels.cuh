@@ -9,8 +9,8 @@
 
 #include "allocators/allocator.cuh"
 #include "allocators/measure/coalescing.cuh"
+#include "allocators/platform/multiprocessor.cuh"
 #include "allocators/platform/warp.cuh"
-#include "kdtree/single/builder_gpu.cuh"
 
 namespace heapwood::app {
 

@@ -1,22 +1,12 @@
 #include "app/backends/workload_cpu.h"
 
 #include <algorithm>
-#include <atomic>
-#include <chrono>
 #include <cstdlib>
 #include <new>
-#include <system_error>
-#include <thread>
 #include <vector>
 
 namespace heapwood::app {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double milliseconds(Clock::duration duration) {
-    return std::chrono::duration<double, std::milli>(duration).count();
-}
 
 /// The stage whose callers are threads of the host.
 class CpuStage final : public WorkloadStage {
@@ -36,29 +26,27 @@ public:
                 }
             }
         };
-        return run_threads(thread_count(threads_, touch.blocks.slots), work);
+        return platform::run_threads(thread_count(threads_, touch.blocks.slots), work);
     }
 
     /// By one thread: the sums are few, and threads would cost more than they save.
     double place_by_prefix_sum(const allocators::Blocks& blocks) override {
-        const auto start = Clock::now();
-        std::vector<std::uint64_t> offsets(blocks.slots);
-        std::uint64_t sum = 0;
-        for (std::uint64_t slot = 0; slot < blocks.slots; ++slot) {
-            offsets[slot] = sum;
-            sum += blocks.bytes(slot);
-        }
-        placed_.reset(static_cast<char*>(std::malloc(sum)));
-        if (!placed_) throw std::bad_alloc();
-        for (std::uint64_t slot = 0; slot < blocks.slots; ++slot) {
-            blocks.data[slot] = placed_.get() + offsets[slot];
-        }
-        return milliseconds(Clock::now() - start);
+        return platform::run_timed([&] {
+            std::vector<std::uint64_t> offsets(blocks.slots);
+            std::uint64_t sum = 0;
+            for (std::uint64_t slot = 0; slot < blocks.slots; ++slot) {
+                offsets[slot] = sum;
+                sum += blocks.bytes(slot);
+            }
+            placed_.reset(static_cast<char*>(std::malloc(sum)));
+            if (!placed_) throw std::bad_alloc();
+            for (std::uint64_t slot = 0; slot < blocks.slots; ++slot) {
+                blocks.data[slot] = placed_.get() + offsets[slot];
+            }
+        });
     }
     double release_placed() override {
-        const auto start = Clock::now();
-        placed_.reset();
-        return milliseconds(Clock::now() - start);
+        return platform::run_timed([&] { placed_.reset(); });
     }
 
 private:
@@ -73,45 +61,8 @@ private:
 }  // namespace
 
 unsigned thread_count(unsigned asked, std::uint64_t callers) {
-    const unsigned wanted = asked != 0 ? asked : std::max(1U, std::thread::hardware_concurrency());
-    return static_cast<unsigned>(std::clamp<std::uint64_t>(callers, 1, wanted));
-}
-
-double run_threads(unsigned threads,
-                   const std::function<void(std::uint32_t, std::uint32_t)>& work) {
-    struct Interval {
-        Clock::time_point start;
-        Clock::time_point end;
-    };
-    std::vector<Interval> intervals(threads);
-    // 0 until all have been made; then how many there are.
-    std::atomic<unsigned> count = 0;
-    const auto run = [&](unsigned number) {
-        while (count.load(std::memory_order_acquire) == 0) {
-            std::this_thread::yield();
-        }
-        intervals[number].start = Clock::now();
-        work(number, count.load(std::memory_order_relaxed));
-        intervals[number].end = Clock::now();
-    };
-    std::vector<std::thread> others;
-    others.reserve(threads);
-    try {
-        for (unsigned i = 1; i < threads; ++i) others.emplace_back(run, i);
-    } catch (const std::system_error&) {
-        // The system gives no more threads; those that there are do all of the work.
-    }
-    const auto there = static_cast<unsigned>(others.size()) + 1;
-    count.store(there, std::memory_order_release);  // the threads see all that was done before
-    run(0);
-    for (std::thread& t : others) t.join();
-    intervals.resize(there);
-    Interval all = intervals[0];
-    for (const Interval& i : intervals) {
-        all.start = std::min(all.start, i.start);
-        all.end = std::max(all.end, i.end);
-    }
-    return milliseconds(all.end - all.start);
+    return static_cast<unsigned>(
+        std::clamp<std::uint64_t>(callers, 1, platform::thread_count(asked)));
 }
 
 std::unique_ptr<WorkloadStage> cpu_stage(unsigned threads) {

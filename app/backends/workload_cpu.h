@@ -3,17 +3,13 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <stdexcept>
 
+#include "allocators/platform/threads.h"
 #include "app/measure/stage.h"
 
 namespace heapwood::app {
-
-/// Calls `work(thread, threads)` on so many threads at once, or on fewer if the system gives no
-/// more. @return milliseconds from the first one's start to the last one's end.
-double run_threads(unsigned threads, const std::function<void(std::uint32_t, std::uint32_t)>& work);
 
 /// As many threads as the user asked for (0: one a core), but no more than there are callers.
 unsigned thread_count(unsigned asked, std::uint64_t callers);
@@ -43,7 +39,7 @@ public:
                 run_caller(ref, context, workload, static_cast<std::uint32_t>(caller));
             }
         };
-        const double ms = run_threads(thread_count(threads_, workload.callers), work);
+        const double ms = platform::run_threads(thread_count(threads_, workload.callers), work);
         if (too_few) throw std::runtime_error(kTooFewThreads);
         return ms;
     }

@@ -27,31 +27,19 @@ __global__ void pointers_kernel(const __grid_constant__ allocators::Blocks block
 /// The stage whose callers are threads of the GPU.
 class GpuStage final : public WorkloadStage {
 public:
-    GpuStage() {
-        int device = 0;
-        platform::check_cuda(cudaGetDevice(&device), "finding the device");
-        platform::check_cuda(
-            cudaDeviceGetAttribute(&multiprocessors_, cudaDevAttrMultiProcessorCount, device),
-            "counting multiprocessors");
-        platform::check_cuda(
-            cudaDeviceGetAttribute(&threads_, cudaDevAttrMaxThreadsPerMultiProcessor, device),
-            "counting threads");
-        load_kernels();
-    }
+    GpuStage() { load_kernels(); }
 
     allocators::Place place() const override { return allocators::Place::device; }
-    std::uint32_t multiprocessors() const override {
-        return static_cast<std::uint32_t>(multiprocessors_);
-    }
+    std::uint32_t multiprocessors() const override { return multiprocessors_; }
     std::uint32_t threads() const override {
-        return static_cast<std::uint32_t>(multiprocessors_ * threads_);
+        return multiprocessors_ * platform::threads_of_multiprocessor();
     }
     std::uint32_t resident_callers() const override {
         return multiprocessors() * kResidentBlocks * (kCallersPerBlock / 32);
     }
 
     double touch(const allocators::Touch& touch) override {
-        return timed("touching blocks", [&] {
+        return platform::run_timed_by_cuda("touching blocks", [&] {
             touch_kernel<<<blocks_for(touch.blocks.slots * allocators::kTouchers),
                            kCallersPerBlock>>>(touch);
         });
@@ -60,7 +48,7 @@ public:
     /// With cudaMalloc for sums and blocks, as in the survey: it is part of what this way costs.
     double place_by_prefix_sum(const allocators::Blocks& blocks) override {
         using allocators::Buffer;
-        return timed("placing by a prefix sum", [&] {
+        return platform::run_timed_by_cuda("placing by a prefix sum", [&] {
             Buffer sizes(place(), blocks.slots * sizeof(std::uint64_t));
             auto* ends = sizes.as<std::uint64_t>();
             sizes_kernel<<<blocks_for(blocks.slots), kCallersPerBlock>>>(blocks, ends);
@@ -81,7 +69,8 @@ public:
         });
     }
     double release_placed() override {
-        return timed("freeing what a prefix sum placed", [&] { placed_ = {}; });
+        return platform::run_timed_by_cuda("freeing what a prefix sum placed",
+                                           [&] { placed_ = {}; });
     }
 
 private:
@@ -97,8 +86,7 @@ private:
         release_placed();
     }
 
-    int multiprocessors_ = 0;
-    int threads_ = 0;
+    const std::uint32_t multiprocessors_ = platform::multiprocessors();
     allocators::Buffer placed_;
 };
 

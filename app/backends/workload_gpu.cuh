@@ -9,7 +9,9 @@
 #include <memory>
 #include <stdexcept>
 
-#include "allocators/platform/cuda_check.h"
+#include "allocators/platform/bits.cuh"
+#include "allocators/platform/cuda_runtime.h"
+#include "allocators/platform/macros.cuh"
 #include "allocators/platform/multiprocessor.cuh"
 #include "app/measure/stage.h"
 
@@ -20,24 +22,14 @@ inline constexpr unsigned kCallersPerBlock = 256;
 /// Blocks of workload_kernel that a multiprocessor holds at least, with any allocator.
 inline constexpr unsigned kResidentBlocks = 2;
 
-/// Runs and times what `launch()` puts on the default stream, in milliseconds.
-template <class Launch>
-double timed(const char* what, const Launch& launch) {
-    platform::CudaEvent start;
-    platform::CudaEvent stop;
-    platform::check_cuda(cudaEventRecord(start.event), "recording an event");
-    launch();
-    platform::check_cuda(cudaGetLastError(), what);
-    platform::check_cuda(cudaEventRecord(stop.event), "recording an event");
-    platform::check_cuda(cudaEventSynchronize(stop.event), what);
-    float ms = 0;
-    platform::check_cuda(cudaEventElapsedTime(&ms, start.event, stop.event), what);
-    return static_cast<double>(ms);
-}
-
 /// Blocks for so many threads.
 inline unsigned blocks_for(std::uint64_t threads) {
     return static_cast<unsigned>((threads + kCallersPerBlock - 1) / kCallersPerBlock);
+}
+
+/// How many lanes of a warp are callers.
+HEAPWOOD_INLINE std::uint32_t lanes_of(const allocators::Workload& workload) {
+    return workload.by_warp ? 1 : workload.lanes;
 }
 
 /// One workload. Its callers do not wait for one another, so there may be more blocks than are
@@ -49,8 +41,9 @@ __global__ void __launch_bounds__(kCallersPerBlock, kResidentBlocks)
     workload_kernel(const __grid_constant__ allocators::Workload workload,
                     const __grid_constant__ Ref ref, std::uint32_t multiprocessors) {
     const std::uint32_t thread = blockIdx.x * blockDim.x + threadIdx.x;
-    const std::uint32_t caller = workload.by_warp ? thread / 32 : thread;
-    if (caller >= workload.callers || (workload.by_warp && thread % 32 != 0)) return;
+    const std::uint32_t lanes = lanes_of(workload);
+    const std::uint32_t caller = thread / 32 * lanes + thread % 32;
+    if (caller >= workload.callers || thread % 32 >= lanes) return;
     const allocators::Context context{.multiprocessor = platform::multiprocessor(multiprocessors),
                                       .warp = thread / 32};
     run_caller(ref, context, workload, caller);
@@ -68,12 +61,14 @@ public:
     }
 
     double run(const allocators::Workload& workload) override {
-        const unsigned blocks =
-            blocks_for(std::uint64_t{workload.callers} * (workload.by_warp ? 32 : 1));
-        if (workload.work == allocators::Work::replay && blocks > resident_blocks()) {
+        const unsigned blocks = blocks_for(
+            platform::ceil_div<std::uint64_t>(workload.callers, lanes_of(workload)) * 32);
+        if (workload.work == allocators::Work::replay &&
+            blocks >
+                platform::resident_blocks(workload_kernel<typename A::Ref>, kCallersPerBlock)) {
             throw std::runtime_error("fewer blocks are resident than a replay has");
         }
-        return timed("running a workload", [&] { launch(blocks, workload); });
+        return platform::run_timed_by_cuda("running a workload", [&] { launch(blocks, workload); });
     }
     void reset() override { allocator_.reset(); }
     std::uint64_t pool_bytes() const override { return allocator_.pool_bytes(); }
@@ -81,14 +76,6 @@ public:
     allocators::PoolUse use() const override { return allocators::measure_pool(allocator_); }
 
 private:
-    /// Of the kernel on this device, by CUDA's own word.
-    std::uint64_t resident_blocks() const {
-        int blocks = 0;
-        platform::check_cuda(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
-                                 &blocks, workload_kernel<typename A::Ref>, kCallersPerBlock, 0),
-                             "computing the occupancy");
-        return std::uint64_t{multiprocessors_} * static_cast<unsigned>(blocks);
-    }
     void launch(unsigned blocks, const allocators::Workload& workload) const {
         workload_kernel<typename A::Ref>
             <<<blocks, kCallersPerBlock>>>(workload, allocator_.ref(), multiprocessors_);

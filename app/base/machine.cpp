@@ -6,9 +6,9 @@
 #include <fstream>
 #include <limits>
 #include <sstream>
-#include <thread>
 
 #include "allocators/platform/device.h"
+#include "allocators/platform/threads.h"
 #include "app/base/exit_code.h"
 #include "app/base/text.h"
 
@@ -56,7 +56,7 @@ Machine cpu() {
     const std::string name = field("/proc/cpuinfo", "model name");
     return {.gpu = false,
             .name = name.empty() ? "unknown processor" : name,
-            .units = std::max(std::thread::hardware_concurrency(), 1U),
+            .units = platform::thread_count(0),
             .driver = "",
             .runtime = "",
             .memory = available_memory()};

@@ -1,21 +1,27 @@
 /// @file
-/// A file for results that is known to be writable before the work that fills it begins.
+/// Files for results that are known to be writable before the work that fills them begins.
 #pragma once
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace heapwood::app {
 
-/// The target of `--json FILE`; "-" is standard output. What was in the file stays until `write`;
-/// a file that was not there before is taken away again if `write` is never called.
+/// The target of `--json FILE` and the like; "-" is standard output, and an empty path nothing.
+/// What was in the file stays until `write`; a file that was not there before is taken away again
+/// if `write` is never called.
 class Output {
 public:
-    /// @throws UsageError if the file cannot be opened for writing.
+    /// @throws UsageError if the file cannot be opened for writing, or is a named pipe that no
+    /// process reads.
     explicit Output(std::string path);
     Output(const Output&) = delete;
     Output& operator=(const Output&) = delete;
     ~Output();
+
+    /// Whether there is something to write to.
+    explicit operator bool() const { return !path_.empty(); }
 
     /// Replaces the contents, those of a file all at once: if they do not arrive in full, it is as
     /// it was. @throws std::runtime_error if they do not.
@@ -23,10 +29,21 @@ public:
 
 private:
     std::string path_;
+    int pipe_ = -1;  ///< a named pipe, whose reader would take a second opening for the end
     bool created_ = false;
 };
 
 /// Writes to standard output. @throws std::runtime_error if the text does not arrive in full.
 void write_to_stdout(std::string_view text);
+
+/// A file of a verb, with the words that name it on the command line.
+struct NamedFile {
+    std::string name;
+    std::string path;  ///< empty or "-": none
+};
+
+/// @throws UsageError if an output, or a file that belongs to it while it is written, is the same
+/// file as an input, or two outputs are: results would overwrite what is read, or each other.
+void check_files(const std::vector<NamedFile>& inputs, const std::vector<NamedFile>& outputs);
 
 }  // namespace heapwood::app

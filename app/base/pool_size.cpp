@@ -35,6 +35,7 @@ PoolSize PoolSize::parse(std::string_view text) {
     if (error != std::errc() || stop != digits.data() + digits.size()) {
         refuse(text, "it does not start with a positive number");
     }
+    if (leading_zero(digits)) refuse(text, "its number starts with a zero");
     if (number == 0) refuse(text, "a pool of nothing serves nobody");
 
     PoolSize size;

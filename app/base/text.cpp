@@ -84,6 +84,11 @@ std::string hex(std::uint64_t value) {
     return std::string(16 - digits.size(), '0') + digits;
 }
 
+bool leading_zero(std::string_view number) {
+    const auto digit = [](char c) { return c >= '0' && c <= '9'; };
+    return number.size() > 1 && number[0] == '0' && digit(number[1]);
+}
+
 std::string joined(const std::vector<std::string>& words, std::string_view separator) {
     std::string text;
     for (const std::string& word : words) {

@@ -28,6 +28,10 @@ std::string duration_text(double seconds);
 /// 16 hexadecimal digits.
 std::string hex(std::uint64_t value);
 
+/// Whether a number has a zero before its first digit, as 010 has, which some programs take for
+/// eight: none is understood here.
+bool leading_zero(std::string_view number);
+
 /// The words with a separator between them.
 std::string joined(const std::vector<std::string>& words, std::string_view separator);
 

@@ -49,14 +49,6 @@ void add_threads(CLI::App& verb, unsigned& threads) {
         ->type_name("N");
 }
 
-void add_allocators(CLI::App& verb, std::vector<std::string>& names) {
-    verb.add_option("-a,--allocator", names, "Allocators, separated by commas; all: sound ones")
-        ->delimiter(',')
-        ->allow_extra_args(false)
-        ->capture_default_str()
-        ->type_name("NAME");
-}
-
 /// The sizes of pool and requests.
 void add_sizes(CLI::App& verb, BenchOptions& o) {
     verb.add_option_function<std::string>(
@@ -64,7 +56,7 @@ void add_sizes(CLI::App& verb, BenchOptions& o) {
             [&o](const std::string& text) {
                 o.pool_bytes = bytes("--pool", text, 1, std::uint64_t{1} << 46);
             },
-            "Bytes of the pool in the tests of 2021; those of 2015 have their own")
+            "Bytes of the pool in the tests of 2021; older tests have the papers'")
         ->default_str("2GiB, CPU: 256MiB")
         ->type_name("SIZE");
     verb.add_option_function<std::string>(
@@ -77,7 +69,24 @@ void add_sizes(CLI::App& verb, BenchOptions& o) {
             "left out")
         ->default_str("8KiB")
         ->type_name("SIZE");
-    add_forms(verb, o.forms);
+    add_choices(verb, o.choices);
+}
+
+/// How many warps call in AD, ACD and P.
+void add_blocks(CLI::App& verb, std::optional<std::uint32_t>& blocks) {
+    verb.add_option_function<std::string>(
+            "--blocks",
+            [&blocks](const std::string& text) {
+                blocks.reset();
+                if (text == "fill") return;
+                const std::string problem = whole(1, 1000000)(text);
+                if (!problem.empty()) throw CLI::ValidationError("--blocks", problem + ", or fill");
+                blocks = static_cast<std::uint32_t>(std::stoul(text));
+            },
+            "Blocks of 8 warps in ad, acd and p; fill: 8 a multiprocessor, as the papers' 120 were "
+            "on their GPU")
+        ->default_str("120")
+        ->type_name("N|fill");
 }
 
 }  // namespace
@@ -88,11 +97,12 @@ void add_bench(CLI::App& verb, BenchOptions& o) {
     verb.add_option("TEST", o.tests, "What to measure; all: everything. Tests:" + tests)
         ->required()
         ->type_name("");
-    add_allocators(verb, o.allocators);
+    add_allocators(verb, o.allocators, "Allocators, separated by commas; all: sound ones");
     add_device(verb, o.device);
     add_sizes(verb, o);
     verb.add_flag("--quick", o.quick,
                   "Few and small requests, for trying out: every test in a moment");
+    add_blocks(verb, o.blocks);
     const auto count = [&verb](const char* name, std::optional<unsigned>& value, const char* what,
                                const char* standard) {
         verb.add_option(name, value, what)
@@ -118,6 +128,7 @@ void add_bench(CLI::App& verb, BenchOptions& o) {
         ->type_name("N");
     verb.add_flag("--published", o.published,
                   "Show the medians of Winter et al. 2021 on a TITAN V beside ours");
+    add_resume(verb, o.resume);
     add_output(verb, o.output);
 }
 
@@ -125,7 +136,7 @@ void add_replay(CLI::App& verb, ReplayOptions& o) {
     verb.add_option("FILE", o.trace, "A trace, plain or compressed with xz or gzip")
         ->required()
         ->type_name("");
-    add_allocators(verb, o.allocators);
+    add_allocators(verb, o.allocators, "Allocators, separated by commas; all: sound ones");
     add_device(verb, o.device);
     verb.add_option_function<std::string>(
             "-p,--pool", [&o](const std::string& text) { o.pool = pool_size(text); },
@@ -134,7 +145,7 @@ void add_replay(CLI::App& verb, ReplayOptions& o) {
             "machine's memory")
         ->default_str(PoolSize().text())
         ->type_name("SIZE");
-    add_forms(verb, o.forms);
+    add_choices(verb, o.choices);
     verb.add_option("--repeat", o.repeat,
                     "Turns of an allocator: a fresh pool, a replay that is not shown, one that is, "
                     "and one that is counted and checked in full")
@@ -148,13 +159,8 @@ void add_replay(CLI::App& verb, ReplayOptions& o) {
         ->capture_default_str()
         ->type_name("S");
     add_threads(verb, o.threads);
+    add_resume(verb, o.resume);
     add_output(verb, o.output);
-}
-
-void add_bench_worker(CLI::App& verb, BenchWorkerOptions& o) {
-    add_device(verb, o.device);
-    add_threads(verb, o.threads);
-    verb.add_option("--trace", o.trace);
 }
 
 }  // namespace heapwood::app

@@ -12,7 +12,4 @@ namespace heapwood::app {
 void add_bench(CLI::App& verb, BenchOptions& options);
 void add_replay(CLI::App& verb, ReplayOptions& options);
 
-/// The verb of their worker processes.
-void add_bench_worker(CLI::App& verb, BenchWorkerOptions& options);
-
 }  // namespace heapwood::app

@@ -114,22 +114,19 @@ Method method(const std::string& text) {
 void add_build_parameters(CLI::App& verb, BuildParameters& o) {
     verb.add_option_function<std::vector<std::string>>(
             "-m,--method",
-            [&o](const std::vector<std::string>& names) {
+            [&o](const std::vector<std::string>& lists) {
                 o.methods.clear();
-                for (const std::string& name : names) o.methods.push_back(method(name));
+                for (const std::string& name : items("--method", lists)) {
+                    o.methods.push_back(method(name));
+                }
             },
             "single: one kernel that allocates; levels: the reference method, many kernels and no "
             "allocator; both, separated by a comma")
-        ->delimiter(',')
         ->allow_extra_args(false)
         ->default_str("single")
         ->type_name("NAME");
-    verb.add_option("-a,--allocator", o.allocators,
-                    "Allocators of the children's arrays, separated by commas; all: sound ones")
-        ->delimiter(',')
-        ->allow_extra_args(false)
-        ->capture_default_str()
-        ->type_name("NAME");
+    add_allocators(verb, o.allocators,
+                   "Allocators of the children's arrays, separated by commas; all: sound ones");
     verb.add_option_function<std::string>(
             "-d,--device", [&o](const std::string& text) { o.device = device_choice(text); },
             "auto: a GPU if there is one, else the CPU")
@@ -147,7 +144,7 @@ void add_build_parameters(CLI::App& verb, BuildParameters& o) {
             "only, above --exact-limit")
         ->default_str("every")
         ->type_name("every|large");
-    add_forms(verb, o.forms);
+    add_choices(verb, o.choices);
     verb.add_option_function<std::string>(
             "--host-pool",
             [&o](const std::string& text) {

@@ -4,13 +4,15 @@
 #include <algorithm>
 #include <functional>
 #include <iostream>
+#include <type_traits>
+#include <utility>
 
 #include "app/base/text.h"
 #include "app/base/version.h"
 #include "app/cli/bench_options.h"
 #include "app/cli/common.h"
 #include "app/cli/values.h"
-#include "app/measure/bench_workers.h"
+#include "app/measure/worker.h"
 
 namespace heapwood::app {
 namespace {
@@ -91,14 +93,15 @@ void add_compare(CLI::App& verb, CompareOptions& o) {
         ->type_name("");
     verb.add_option_function<std::vector<std::string>>(
             "-p,--pool",
-            [&o](const std::vector<std::string>& texts) {
+            [&o](const std::vector<std::string>& lists) {
                 o.pools.clear();
-                for (const std::string& text : texts) o.pools.push_back(pool_size(text));
+                for (const std::string& text : items("--pool", lists)) {
+                    o.pools.push_back(pool_size(text));
+                }
             },
             "Memory for the allocators, one table each: 20x the root node's array, or bytes: "
             "512MiB; separated by commas; the default is at least what the allocator needs and at "
             "most a third of the machine's memory")
-        ->delimiter(',')
         ->allow_extra_args(false)
         ->default_str(PoolSize().text())
         ->type_name("SIZE");
@@ -107,12 +110,13 @@ void add_compare(CLI::App& verb, CompareOptions& o) {
         ->check(real(0, 1e6F, true))
         ->capture_default_str()
         ->type_name("SECONDS");
-    verb.add_option("--resume", o.resume,
-                    "Note every turn in this file, and go on from what is in it; without it, with "
-                    "--json FILE, turns are noted in FILE.partial until all are done; so are they "
-                    "with --html")
-        ->type_name("FILE")
-        ->group("Output");
+    verb.add_option("--budget", o.budget,
+                    "Seconds an allocator may take for the turns on a scene, with all pools; then "
+                    "the rest of them is skipped; 0: as long as it takes")
+        ->check(real(0, kAnyReal, false))
+        ->capture_default_str()
+        ->type_name("SECONDS");
+    add_resume(verb, o.resume);
     verb.add_option("--html", o.html,
                     "Write the results as a page for a browser to this file: tables that can be "
                     "sorted, plots, provenance")
@@ -121,8 +125,6 @@ void add_compare(CLI::App& verb, CompareOptions& o) {
         })
         ->type_name("FILE")
         ->group("Output");
-    // For worker processes, which the program starts itself; no group: not in the help.
-    verb.add_option("--worker", o.worker)->group("");
     add_build_parameters(verb, o);
     add_output(verb, o.output, true);
 }
@@ -143,9 +145,29 @@ std::string verb_hint(const CLI::App& app, int argc, const char* const* argv) {
     return "";
 }
 
+/// The command line of a worker: that of the program behind the runner's name.
+CommandLine parse_worker(int argc, const char* const* argv) {
+    std::vector<const char*> words(argv + 2, argv + argc);
+    const std::string runner = std::exchange(words.front(), argv[0]);
+    CommandLine line = parse(static_cast<int>(words.size()), words.data());
+    auto verb = std::move(line.verb);
+    std::visit(
+        [&](auto& one) {
+            using Verb = std::decay_t<decltype(one)>;
+            if constexpr (std::is_constructible_v<decltype(WorkerOptions::verb), Verb>) {
+                line.verb = WorkerOptions{runner, std::move(one)};
+            } else {
+                line.verb = Exit{ExitCode::usage};
+            }
+        },
+        verb);
+    return line;
+}
+
 }  // namespace
 
 CommandLine parse(int argc, const char* const* argv) {
+    if (argc > 3 && std::string_view(argv[1]) == kWorkerVerb) return parse_worker(argc, argv);
     CLI::App app("Builds kd-trees inside one kernel, with an allocator of your choice.",
                  "heapwood");
     app.set_version_flag("-V,--version", version_line());
@@ -183,11 +205,6 @@ CommandLine parse(int argc, const char* const* argv) {
     replay_verb.footer(kReplayHelp);
     add_replay(replay_verb, replay);
 
-    // Not for users: without a group it is in no help.
-    BenchWorkerOptions bench_worker;
-    CLI::App& bench_worker_verb = *app.add_subcommand(kBenchWorkerVerb, "")->group("");
-    add_bench_worker(bench_worker_verb, bench_worker);
-
     ListOptions list;
     CLI::App& list_verb = *app.add_subcommand("list", "List allocators, generators and devices");
     list_verb.footer(kListHelp);
@@ -219,9 +236,14 @@ CommandLine parse(int argc, const char* const* argv) {
         compare.allocator_options = allocator_options(compare_verb);
         line.verb = std::move(compare);
     }
-    if (bench_verb.parsed()) line.verb = std::move(bench);
-    if (replay_verb.parsed()) line.verb = std::move(replay);
-    if (bench_worker_verb.parsed()) line.verb = bench_worker;
+    if (bench_verb.parsed()) {
+        bench.allocator_options = allocator_options(bench_verb);
+        line.verb = std::move(bench);
+    }
+    if (replay_verb.parsed()) {
+        replay.allocator_options = allocator_options(replay_verb);
+        line.verb = std::move(replay);
+    }
     if (list_verb.parsed()) line.verb = std::move(list);
     return line;
 }

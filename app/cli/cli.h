@@ -31,13 +31,13 @@ enum class DeviceChoice { automatic, gpu, cpu };
 struct BuildParameters {
     std::vector<std::string> arguments;  ///< the whole command line, for the report
     std::vector<Method> methods{Method::single};
-    std::vector<std::string> allocators{"cmalloc"};  ///< names, or "all": the sound ones
+    std::vector<std::string> allocators{"halloc"};  ///< names, or "all": the sound ones
     /// The options given that are for the allocators of the single kernel alone, as typed.
     std::vector<std::string> allocator_options;
     DeviceChoice device = DeviceChoice::automatic;
     /// Whether memory outside the allocators' pools is kept from one build for the next.
     allocators::ArrayPool::Keep array_pool = allocators::ArrayPool::Keep::slabs;
-    allocators::Forms forms;
+    allocators::Choices choices;  ///< of the values of allocators' options
     unsigned repeat = 5;
     unsigned warm_up = 1;
     unsigned threads = 0;
@@ -64,9 +64,9 @@ struct CompareOptions : BuildParameters {
     std::vector<std::string> scenes;
     std::vector<PoolSize> pools;  ///< none: default_pool_bytes
     double time_limit = 120;      ///< seconds that a turn may take
+    double budget = 0;            ///< seconds that an allocator has for a scene; 0: any
     std::string html;             ///< file for a page of the results; empty: none
     std::string resume;           ///< file of an earlier run to go on from, or to be made; or empty
-    std::string worker;           ///< this process is the worker for that allocator, if not empty
 };
 
 /// `heapwood bench`.
@@ -74,17 +74,20 @@ struct BenchOptions {
     std::vector<std::string> arguments;  ///< the whole command line, for the report
     std::vector<std::string> tests;      ///< names, or "all"
     std::vector<std::string> allocators{"all"};
+    std::vector<std::string> allocator_options;  ///< as in BuildParameters
     DeviceChoice device = DeviceChoice::automatic;
     std::optional<std::uint64_t> pool_bytes;
     std::uint32_t largest_bytes = 8192;
-    allocators::Forms forms;
+    allocators::Choices choices;  ///< of the values of allocators' options
     bool quick = false;
+    std::optional<std::uint32_t> blocks = 120;  ///< of AD, ACD, P; none: eight a multiprocessor
     std::optional<unsigned> repeat;
     std::optional<unsigned> iterations;
     std::optional<float> time_limit;  ///< seconds
     unsigned threads = 0;
     std::uint32_t seed = 1;
     bool published = false;
+    std::string resume;  ///< as in CompareOptions
     OutputOptions output;
 };
 
@@ -93,21 +96,22 @@ struct ReplayOptions {
     std::vector<std::string> arguments;  ///< the whole command line, for the report
     std::string trace;                   ///< file
     std::vector<std::string> allocators{"all"};
+    std::vector<std::string> allocator_options;  ///< as in BuildParameters
     DeviceChoice device = DeviceChoice::automatic;
     /// Unset: default_pool_bytes.
     std::optional<PoolSize> pool;
-    allocators::Forms forms;
+    allocators::Choices choices;  ///< of the values of allocators' options
     unsigned repeat = 5;
     float time_limit = 60;  ///< seconds
     unsigned threads = 0;
+    std::string resume;  ///< as in CompareOptions
     OutputOptions output;
 };
 
-/// `heapwood bench-worker`, a process of bench or replay.
-struct BenchWorkerOptions {
-    DeviceChoice device = DeviceChoice::cpu;
-    unsigned threads = 0;
-    std::string trace;  ///< file of what is replayed; empty: nothing
+/// `heapwood worker RUNNER VERB ...`, the process of a runner; users do not call it.
+struct WorkerOptions {
+    std::string runner;  ///< an allocator's name, or that of a way without
+    std::variant<CompareOptions, BenchOptions, ReplayOptions> verb;
 };
 
 /// `heapwood list`.
@@ -122,8 +126,8 @@ struct Exit {
 
 /// A command line that was understood.
 struct CommandLine {
-    std::variant<Exit, BuildOptions, CompareOptions, BenchOptions, ReplayOptions,
-                 BenchWorkerOptions, ListOptions>
+    std::variant<Exit, BuildOptions, CompareOptions, BenchOptions, ReplayOptions, WorkerOptions,
+                 ListOptions>
         verb;
     int verbosity = 0;  ///< -1 quiet, 0 normal, 1 and more verbose
 };

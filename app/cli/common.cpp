@@ -2,28 +2,12 @@
 
 #include <algorithm>
 #include <cctype>
-#include <map>
 
-#include "app/cli/forms.h"
+#include "app/backends/allocator_options.h"
+#include "app/base/text.h"
 #include "app/cli/values.h"
 
 namespace heapwood::app {
-namespace {
-
-/// An option that is on or off.
-void add_switch(CLI::App& verb, const char* name, bool& value, const char* what) {
-    verb.add_option_function<std::string>(
-            name,
-            [&value, name](const std::string& text) {
-                static const std::map<std::string, bool> kStates{{"on", true}, {"off", false}};
-                value = named(kStates, name, text);
-            },
-            what)
-        ->default_str(value ? "on" : "off")
-        ->type_name("on|off");
-}
-
-}  // namespace
 
 void name_environment(CLI::App& verb) {
     for (CLI::Option* option : verb.get_options()) {
@@ -68,6 +52,27 @@ void add_output(CLI::App& verb, OutputOptions& output, bool latex) {
     });
 }
 
+void add_allocators(CLI::App& verb, std::vector<std::string>& names, const char* what) {
+    verb.add_option_function<std::vector<std::string>>(
+            "-a,--allocator",
+            [&names](const std::vector<std::string>& lists) {
+                names = items("--allocator", lists);
+            },
+            what)
+        ->allow_extra_args(false)
+        ->default_str(joined(names, ","))
+        ->type_name("NAME");
+}
+
+void add_resume(CLI::App& verb, std::string& file) {
+    verb.add_option("--resume", file,
+                    "Note every turn in this file, and go on from what is in it; without it, with "
+                    "--json FILE, turns are noted in FILE.partial until all are done; so are they "
+                    "with --html")
+        ->type_name("FILE")
+        ->group("Output");
+}
+
 PoolSize pool_size(const std::string& text) {
     try {
         return PoolSize::parse(text);
@@ -76,39 +81,34 @@ PoolSize pool_size(const std::string& text) {
     }
 }
 
-void add_forms(CLI::App& verb, allocators::Forms& forms) {
-    verb.add_option_function<std::string>(
-            "--presplit",
-            [&forms](const std::string& text) {
-                forms.presplit = named(presplits(), "--presplit", text);
-            },
-            "How circular allocators with a single hint cut their pool beforehand")
-        ->default_str(name_of(presplits(), forms.presplit))
-        ->type_name("levels|halving|uniform|none");
-    verb.add_option("--page", forms.page_bytes, "Bytes of scatteralloc's pages")
-        ->check(CLI::IsMember({4096, 8192, 16384}).description(""))
-        ->capture_default_str()
-        ->type_name("4096|8192|16384");
-    verb.add_option_function<std::string>(
-            "--fallback",
-            [&forms](const std::string& text) {
-                forms.fallback = named(fallbacks(), "--fallback", text);
-            },
-            "Where halloc and xmalloc get what is too large for them: from their own pool, or from "
-            "CUDA's malloc, as published, which takes a quarter of it")
-        ->default_str(name_of(fallbacks(), forms.fallback))
-        ->type_name("pool|cudamalloc");
-    add_switch(verb, "--superblocks", forms.superblocks,
-               "xmalloc takes blocks sixteen at a time (on: as published 2010) or one by one (off: "
-               "2013)");
+void add_choices(CLI::App& verb, allocators::Choices& choices) {
+    choices = default_choices();
+    for (const allocators::Option& option : offered_options()) {
+        const std::vector<std::string> values = values_of(option);
+        verb.add_option_function<std::string>(
+                option.flag,
+                [&choices, option, values](const std::string& text) {
+                    if (std::find(values.begin(), values.end(), text) == values.end()) {
+                        throw CLI::ValidationError(
+                            option.flag, "'" + text + "' is none of " + joined(values, ", "));
+                    }
+                    choose(choices, option.key, text);
+                },
+                option.help)
+            ->default_str(values.front())
+            ->type_name(option.values);
+    }
 }
 
 std::vector<std::string> allocator_options(const CLI::App& verb) {
     std::vector<std::string> given;
-    for (const char* name : {"--allocator", "--pool", "--presplit", "--page", "--fallback",
-                             "--superblocks", "--minimal-pool"}) {
-        if (verb.count(name) > 0) given.emplace_back(name);
-    }
+    const auto add = [&](const char* name) {
+        if (verb.get_option_no_throw(name) != nullptr && verb.count(name) > 0) {
+            given.emplace_back(name);
+        }
+    };
+    for (const char* name : {"--allocator", "--pool", "--minimal-pool"}) add(name);
+    for (const allocators::Option& option : offered_options()) add(option.flag);
     return given;
 }
 

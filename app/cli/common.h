@@ -29,11 +29,17 @@ void add_output(CLI::App& verb, OutputOptions& output, bool latex = false);
 /// Everything that says how trees are built and timed, but for scenes and pools.
 void add_build_parameters(CLI::App& verb, BuildParameters& parameters);
 
+/// --allocator. @param names with the default.
+void add_allocators(CLI::App& verb, std::vector<std::string>& names, const char* what);
+
+/// --resume.
+void add_resume(CLI::App& verb, std::string& file);
+
 /// A pool's size. @throws CLI::ValidationError.
 PoolSize pool_size(const std::string& text);
 
-/// The options that choose among forms of allocators.
-void add_forms(CLI::App& verb, allocators::Forms& forms);
+/// The options of allocators, with their defaults.
+void add_choices(CLI::App& verb, allocators::Choices& choices);
 
 /// Which of the options that were given are for allocators alone, as typed.
 std::vector<std::string> allocator_options(const CLI::App& verb);

@@ -17,6 +17,9 @@ namespace heapwood::app {
 /// 010 for eight.
 CLI::Validator whole(std::uint64_t least, std::uint64_t most);
 
+/// The items of lists with commas between them. @throws CLI::ValidationError for an empty item.
+std::vector<std::string> items(const std::string& option, const std::vector<std::string>& lists);
+
 /// A finite number from `least`, or above it if `open`, up to `most`.
 CLI::Validator real(float least, float most, bool open);
 

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "app/backends/registers.h"
+#include "app/base/text.h"
+
 namespace heapwood::app {
 
 Player player_of(const Backend& backend) {
@@ -23,8 +26,8 @@ bool has_lasting_heap(const Player& player) {
 void add_turn(BenchCell& cell, TaskResult turn) {
     ++cell.turns;
     if (turn.pool_bytes != 0) cell.task.pool_bytes = turn.pool_bytes;
-    if (turn.outcome != TaskOutcome::done || cell.turns == 1) {
-        if (turn.outcome != TaskOutcome::done) turn.metrics.clear();
+    if (turn.outcome != Outcome::done || cell.turns == 1) {
+        if (turn.outcome != Outcome::done) turn.metrics.clear();
         cell.result = std::move(turn);
         return;
     }
@@ -61,17 +64,53 @@ std::vector<BenchCell> cells_of(const std::vector<Series>& series,
     return cells;
 }
 
+void refuse_small_pools(BenchReport& report, std::uint64_t pool_bytes) {
+    for (BenchCell& cell : report.cells) {
+        const std::uint64_t smallest = report.players[cell.player].backend->traits.smallest_pool;
+        if (pool_bytes >= smallest) continue;
+        cell.task.pool_bytes = pool_bytes;
+        cell.result.outcome = Outcome::out_of_pool;
+        cell.result.message = "a pool of " + bytes_text(pool_bytes) + " is below the " +
+                              bytes_text(smallest) + " that this allocator needs";
+    }
+}
+
+void add_registers(BenchReport& report) {
+    for (std::size_t s = 0; s < report.series.size(); ++s) {
+        if (report.series[s].test != "registers") continue;
+        for (std::size_t p = 0; p < report.players.size(); ++p) {
+            if (report.players[p].baseline()) continue;
+            BenchCell cell{.series = s, .player = p, .x = std::nullopt, .task = {}};
+            const auto found =
+                find_registers(kernel_table(), report.players[p].name, report.machine.architecture);
+            if (!found) {
+                cell.result.message = "the compiler's figures are only in a program with CUDA";
+            } else {
+                cell.result.outcome = Outcome::done;
+                const auto add = [&](const char* metric, const auto& kernel) {
+                    if (kernel) {
+                        cell.result.metrics[metric].value = {
+                            static_cast<double>(kernel->registers)};
+                    }
+                };
+                add("uncoalesced", found->uncoalesced);
+                add("coalesced", found->coalesced);
+            }
+            report.cells.push_back(std::move(cell));
+        }
+    }
+}
+
 ExitCode verdict(const BenchReport& report) {
-    const auto has = [&](TaskOutcome outcome) {
+    const auto has = [&](Outcome outcome) {
         return std::any_of(report.cells.begin(), report.cells.end(),
                            [&](const BenchCell& cell) { return cell.result.outcome == outcome; });
     };
-    if (has(TaskOutcome::corrupt)) return ExitCode::verification_failed;
-    if (has(TaskOutcome::failed)) return ExitCode::internal;
-    if (has(TaskOutcome::done) || report.cells.empty()) return ExitCode::done;
-    return has(TaskOutcome::out_of_pool) || has(TaskOutcome::out_of_memory)
-               ? ExitCode::out_of_memory
-               : ExitCode::internal;
+    if (has(Outcome::corrupt)) return ExitCode::verification_failed;
+    if (has(Outcome::failed) || has(Outcome::crashed)) return ExitCode::internal;
+    if (has(Outcome::done) || report.cells.empty()) return ExitCode::done;
+    return has(Outcome::out_of_pool) || has(Outcome::out_of_memory) ? ExitCode::out_of_memory
+                                                                    : ExitCode::internal;
 }
 
 }  // namespace heapwood::app

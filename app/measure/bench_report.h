@@ -40,7 +40,7 @@ struct BenchCell {
     std::optional<double> x;
     Task task;  ///< as it was run; with the pool's own size, once there was one
     unsigned turns = 0;
-    TaskResult result{.outcome = TaskOutcome::skipped, .message = "", .counts = {}, .metrics = {}};
+    TaskResult result{.outcome = Outcome::skipped, .message = "", .counts = {}, .metrics = {}};
 };
 
 /// Adds a turn to a cell: its samples, or how it failed, which ends the cell.
@@ -84,6 +84,13 @@ struct BenchReport {
 /// of such a series.
 std::vector<BenchCell> cells_of(const std::vector<Series>& series,
                                 const std::vector<Player>& players);
+
+/// Refuses allocators that need a larger pool than these bytes, which the user chose: their cells
+/// are out of pool before any turn.
+void refuse_small_pools(BenchReport& report, std::uint64_t pool_bytes);
+
+/// Adds what the compiler said of the kernels for the test "registers", which nothing runs for.
+void add_registers(BenchReport& report);
 
 /// The exit code: overwritten blocks before errors; then, if there is not a single figure, out of
 /// memory. Refusals and time limits are findings, not errors.

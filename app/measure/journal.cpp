@@ -43,9 +43,12 @@ Journal::Journal(std::string path, const Json& header) : path_(std::move(path)),
     descriptor_ = open(path_.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
     if (descriptor_ < 0) refuse(std::string("cannot be written: ") + std::strerror(errno));
     struct stat about {};
+    if (fstat(descriptor_, &about) == 0 && S_ISFIFO(about.st_mode)) {
+        refuse("is a named pipe, and a journal is a file");
+    }
     // A device has nothing to go on from, and perhaps no end.
     if (fstat(descriptor_, &about) != 0 || !S_ISREG(about.st_mode)) return;
-    if (flock(descriptor_, LOCK_EX | LOCK_NB) != 0) refuse("is in use by another heapwood compare");
+    if (flock(descriptor_, LOCK_EX | LOCK_NB) != 0) refuse("is in use by another heapwood");
     try {
         read();
         if (headed_) compare(header);
@@ -64,7 +67,7 @@ Journal::~Journal() {
 }
 
 std::string Journal::not_a_journal() const {
-    return "'" + path_ + "' is no journal of heapwood compare: delete it, or name another file";
+    return "'" + path_ + "' is no journal of heapwood: delete it, or name another file";
 }
 
 void Journal::read() {
@@ -97,7 +100,7 @@ void Journal::compare(const Json& header) const {
     }
     if (different.empty()) return;
     throw UsageError("'" + path_ +
-                     "' is of another comparison, which differs in: " + joined(different, ", ") +
+                     "' is of another run, which differs in: " + joined(different, ", ") +
                      "; give the same arguments to the same program, or name another file");
 }
 

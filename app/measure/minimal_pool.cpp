@@ -5,7 +5,7 @@
 
 namespace heapwood::app {
 
-kdtree::RunOptions trial_run(kdtree::RunOptions run) {
+RunOptions trial_run(RunOptions run) {
     run.repeat = 3;
     run.warm_up = 0;
     run.statistics = false;
@@ -24,8 +24,7 @@ std::optional<std::uint64_t> smallest_enough(std::uint64_t low, std::uint64_t hi
 }
 
 std::optional<std::uint64_t> minimal_pool(const Backend& backend, const scenes::Scene& scene,
-                                          const kdtree::BuildConfig& config,
-                                          kdtree::RunOptions run) {
+                                          const kdtree::BuildConfig& config, RunOptions run) {
     run = trial_run(run);
     return smallest_enough(backend.traits.smallest_pool, run.pool_bytes, [&](std::uint64_t bytes) {
         run.pool_bytes = bytes;

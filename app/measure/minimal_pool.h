@@ -7,14 +7,13 @@
 #include <optional>
 
 #include "app/backends/backend.h"
-#include "kdtree/builder.h"
 
 namespace heapwood::app {
 
 /// How a pool is tried in the search: three builds in a row. With many warps it depends on the
 /// schedule how much is live at once: a pool that has passed will mostly do, and one a little
 /// smaller sometimes.
-kdtree::RunOptions trial_run(kdtree::RunOptions run);
+RunOptions trial_run(RunOptions run);
 
 /// Finds by bisection, to 2 %, the smallest pool between `low` and `high` bytes that is enough.
 /// @return nothing if `high` is not.
@@ -26,7 +25,6 @@ std::optional<std::uint64_t> smallest_enough(std::uint64_t low, std::uint64_t hi
 /// limit and run.pool_bytes, in bytes as asked of the allocator.
 /// @throws what a build throws, but for pools that are too small.
 std::optional<std::uint64_t> minimal_pool(const Backend& backend, const scenes::Scene& scene,
-                                          const kdtree::BuildConfig& config,
-                                          kdtree::RunOptions run);
+                                          const kdtree::BuildConfig& config, RunOptions run);
 
 }  // namespace heapwood::app

@@ -10,8 +10,8 @@
 namespace heapwood::app {
 
 std::string pool_trial(const Backend& backend, const scenes::Scene& scene,
-                       const kdtree::BuildConfig& config, kdtree::RunOptions run,
-                       const PoolSize& failed, std::uint64_t memory) {
+                       const kdtree::BuildConfig& config, RunOptions run, const PoolSize& failed,
+                       std::uint64_t memory) {
     run.repeat = 3;  // how much is live at once depends on the schedule
     run.warm_up = 0;
     run.statistics = false;

@@ -2,13 +2,44 @@
 /// The tables of scripts/published, compiled in: the program may be carried about without them.
 #pragma once
 
+#include <optional>
+#include <string>
 #include <vector>
 
 namespace heapwood::app {
 
-/// The files' texts. In each, sections of a line "## DEVICE FILE STATISTIC", one of headings
-/// ("name", then sizes, ranges or numbers of threads) and a line for each allocator, all fields
-/// separated by tabs.
+/// The texts of the survey's files. Each has sections of a line "## DEVICE FILE STATISTIC", a line
+/// of headings ("name", then sizes, ranges or numbers of threads) and a line for each allocator;
+/// tabs separate the fields.
 const std::vector<const char*>& published_tables();
+
+/// The texts of the tables of builds: a line "## PAPER<tab>DEVICE<tab>POOL", a line of headings
+/// ("row", then scenes) and a line for each row; tabs separate the fields.
+const std::vector<const char*>& published_build_tables();
+
+/// A row of a table of builds.
+struct PublishedBuildRow {
+    std::string name;       ///< as the paper calls it: "ScatterAlloc_4096", "AWMalloc*"
+    std::string allocator;  ///< as this program calls it: "scatteralloc"; empty: facts of the scene
+    std::vector<std::string> values;  ///< one a scene, as printed: "1.74", "871K"
+};
+
+/// Tables 2 (2014), 3 and 4 (2015) of Vinkler & Havran. One row has times, the one of `reference`;
+/// those of the other allocators have slowdowns over it.
+struct PublishedBuilds {
+    std::string source;     ///< "Vinkler & Havran 2015, Table 3"
+    std::string device;     ///< "GTX TITAN Black"
+    std::string pool;       ///< "200x"
+    std::string reference;  ///< "atomicmalloc"
+    std::string unit;       ///< of its times: "ms" or "s"
+    std::vector<std::string> scenes;
+    std::vector<PublishedBuildRow> rows;
+
+    /// What a row has for a scene, as printed; nothing if the table has no such row or scene.
+    std::optional<std::string> value(const std::string& row, const std::string& scene) const;
+};
+
+/// All three tables, in the order of their years.
+const std::vector<PublishedBuilds>& published_builds();
 
 }  // namespace heapwood::app

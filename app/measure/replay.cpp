@@ -100,7 +100,7 @@ public:
                        .largest_request = facts.largest,
                        .multiprocessors = stage_.multiprocessors(),
                        .callers = callers_,
-                       .forms = task_.forms},
+                       .choices = task_.choices},
                       threads_);
         result_.pool_bytes = pool_->pool_bytes();
         add_value("callers", callers_);

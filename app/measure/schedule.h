@@ -1,27 +1,71 @@
 /// @file
-/// In which order turns are taken, and who has had enough of them.
+/// In which order turns are taken, which runner has used its budget up, and how long the rest
+/// takes.
 #pragma once
 
+#include <chrono>
 #include <functional>
+#include <map>
 #include <string>
+#include <utility>
 
-#include "app/measure/bench_report.h"
+#include "app/measure/plan.h"
 
 namespace heapwood::app {
 
-/// Runs a task for a player; what goes wrong is in the result. May take `seconds`, then it is a
-/// hang.
-using RunTask = std::function<TaskResult(const Player&, const Task&, double seconds)>;
+/// The processes that take the turns.
+class Workers {
+public:
+    virtual ~Workers() = default;
 
-/// Told before each turn: the cell, and how many turns of how many have been taken.
-using Progress = std::function<void(const BenchCell&, std::size_t turn, std::size_t turns)>;
+    /// Lets the runner's process begin to load, if it has another setting, and does not wait.
+    virtual void prepare(const Runner& runner, const Setting& setting) = 0;
+    /// Waits until the runner's process has loaded. What goes wrong is told by ask().
+    /// @throws Interrupted.
+    virtual void await(const Runner& runner) = 0;
+    /// Whatever goes wrong is in the answer. @throws Interrupted.
+    virtual Answer ask(const Runner& runner, const Setting& setting, const Request& request,
+                       double seconds) = 0;
+    /// Ends the runner's process; the next request starts another.
+    virtual void stop(const Runner& runner) = 0;
+};
 
-/// Fills in the report's cells, test by test. Within a test every repetition goes through all
-/// series, points and players, the players taking turns at each point, so that drift hits all
-/// alike. A player that hung, or has used its time for a test up, is passed over until the test is
-/// done: a cell that it has no turn in is skipped, others have fewer samples.
-/// @param stopped asked before each turn; true ends the run.
-void run_schedule(BenchReport& report, const RunTask& run, const Progress& progress,
-                  const std::function<bool()>& stopped);
+/// Takes the turns of a plan, block by block. Within a block every repetition goes through all
+/// cells, so that drift hits all runners alike. A cell whose turn fails has no further one. A
+/// runner that hung is passed over until the block is done, and one that has used its budget up,
+/// for the rest of the account: cells without a turn are skipped, others have fewer samples.
+class Schedule {
+public:
+    /// Told of everything that is done, as replay() takes it.
+    using Note = std::function<void(const Json& entry)>;
+
+    Schedule(Plan& plan, Workers& workers, Note note);
+
+    /// Does once more what an earlier run has noted. @throws std::exception for what no run notes.
+    void replay(const Json& entry);
+
+    /// Takes all turns that are left. @throws Interrupted.
+    void run();
+
+private:
+    using Clock = std::chrono::steady_clock;
+
+    std::size_t run_block(std::size_t first);
+    void take_turn(CellState& cell);
+    void search(CellState& cell);
+    void count(CellState& cell, Outcome outcome, double seconds);
+    std::string refusal(const CellState& cell) const;
+    void pass_over(CellState& cell, const std::string& why);
+    double work_left() const;
+    void report_progress(const CellState& cell, const std::string& what) const;
+
+    Plan& plan_;
+    Workers& workers_;
+    Note note_;
+    std::map<std::pair<std::size_t, std::size_t>, double> spent_;  ///< by runner and account
+    std::map<std::pair<std::size_t, std::size_t>, bool> hung_;     ///< by runner and block
+    Clock::time_point start_;
+    double work_at_start_ = 0;
+};
 
 }  // namespace heapwood::app

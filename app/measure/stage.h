@@ -54,6 +54,12 @@ public:
 using MakePool = std::unique_ptr<WorkloadPool> (*)(const allocators::PoolConfig& config,
                                                    unsigned threads);
 
+/// MakePool of a class of pools.
+template <class Pool>
+std::unique_ptr<WorkloadPool> make_pool(const allocators::PoolConfig& config, unsigned threads) {
+    return std::make_unique<Pool>(config, threads);
+}
+
 /// The CPU. `threads`: how many, 0 for one a core.
 std::unique_ptr<WorkloadStage> cpu_stage(unsigned threads);
 

@@ -15,10 +15,11 @@ namespace heapwood::app {
 struct SweepSettings {
     bool gpu = false;
     bool quick = false;                       ///< small counts: every test in a moment
-    std::optional<std::uint64_t> pool_bytes;  ///< for all but AD, ACD and P, which have the papers'
+    std::uint32_t blocks = 120;               ///< of AD, ACD and P, 8 warps each: the papers'
+    std::optional<std::uint64_t> pool_bytes;  ///< of the tests of 2021; others have the papers'
     std::uint32_t largest_bytes = 8192;       ///< the largest request of a sweep over sizes
     std::optional<std::uint32_t> iterations;  ///< warm ones in a turn
-    allocators::Forms forms = {};
+    allocators::Choices choices = {};
     std::uint64_t seed = 1;
 };
 
@@ -65,8 +66,9 @@ struct TestName {
 /// All tests, in the order in which they run.
 const std::vector<TestName>& test_names();
 
-/// The series of a test, one of test_names(). Points that would ask for more than half of the pool
-/// are left out.
+/// The series of a test, one of test_names(). Points that would ask for more than the pool, in the
+/// tests of 2021 for more than half of it, are left out.
+/// @throws std::invalid_argument for any other name.
 std::vector<Series> series_of(const std::string& test, const SweepSettings& settings);
 
 /// How many warm iterations a turn has at most.

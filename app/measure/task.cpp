@@ -32,9 +32,7 @@ std::uint64_t slots_of(const Task& task, std::uint64_t pool_bytes) {
         const std::uint64_t size = std::max<std::uint64_t>(task.min_bytes, allocators::kAlignment);
         return platform::ceil_div(pool_bytes / size + 2 * callers, callers) * callers;
     }
-    const bool one_each =
-        task.procedure == Procedure::pairs || task.procedure == Procedure::probability;
-    return one_each ? callers : callers * task.requests;
+    return one_block_each(task.procedure) ? callers : callers * task.requests;
 }
 
 /// A turn that measures synthetic requests.
@@ -60,6 +58,7 @@ public:
         slots_ = slots_of(task_, result_.pool_bytes);
         data_ = Buffer(stage_.place(), slots_ * sizeof(void*));
         data_.zero();
+        hold();
         switch (task_.procedure) {
             case Procedure::make:
                 reset();
@@ -70,14 +69,19 @@ public:
             case Procedure::fragmentation:
                 spread();
                 break;
+            case Procedure::remains:
+                remains();
+                break;
             default:
                 iterate();
         }
+        release();
         return std::move(result_);
     }
 
     void clean_up() override {
         if (pool_ && held_) free_all(Stamps::none);
+        release();
     }
     Counts counts() const override { return result_.counts; }
 
@@ -96,7 +100,7 @@ private:
                 .largest_request = task_.max_bytes,
                 .multiprocessors = stage_.multiprocessors(),
                 .callers = std::min(task_.callers, stage_.threads()),
-                .forms = task_.forms};
+                .choices = task_.choices};
     }
 
     Blocks blocks() const {
@@ -111,6 +115,7 @@ private:
         return {.work = work,
                 .stamps = stamps,
                 .by_warp = task_.by_warp,
+                .lanes = task_.lanes,
                 .count = counting_,
                 .stop_at_refusal = false,
                 .callers = task_.callers,
@@ -168,6 +173,33 @@ private:
         return pool_->run(launch);
     }
 
+    /// Allocates or frees the blocks that are held all the time, one a thread.
+    void run_held(Work work) {
+        Workload launch = workload(work, Stamps::none);
+        launch.by_warp = false;
+        launch.lanes = 32;
+        launch.count = false;
+        launch.callers = task_.held_blocks;
+        launch.requests = 1;
+        launch.blocks = {.data = held_data_.as<void*>(),
+                         .slots = task_.held_blocks,
+                         .min_bytes = task_.held_bytes,
+                         .max_bytes = task_.held_bytes,
+                         .seed = task_.seed};
+        pool_->run(launch);
+    }
+    void hold() {
+        if (task_.held_blocks == 0 || !pool_) return;
+        held_data_ = Buffer(stage_.place(), task_.held_blocks * sizeof(void*));
+        held_data_.zero();
+        run_held(Work::allocate);
+        judge(true);
+    }
+    void release() {
+        if (frees_ && pool_ && held_data_.size() != 0) run_held(Work::deallocate);
+        held_data_ = {};
+    }
+
     /// One iteration, judged.
     void iteration() {
         // All of a block where nothing is timed; within a timed launch its ends.
@@ -212,7 +244,10 @@ private:
             }
         }
         judge(true);
-        if (pool_ && !frees_) pool_->reset();
+        if (pool_ && !frees_) {
+            pool_->reset();
+            hold();
+        }
     }
 
     /// The cold iteration, warm ones, and one that is counted and checked in full.
@@ -269,6 +304,25 @@ private:
         judge(true);
     }
 
+    /// What AD leaves when all is free; then what its blocks take, all at once.
+    void remains() {
+        counting_ = true;
+        pool_->run(workload(Work::pairs, Stamps::whole));
+        judge(true);
+        const double external = allocators::external_fragmentation(pool_->use());
+        if (external >= 0) add_value("external", external);
+        allocate();
+        touch_all(false);
+        judge(true);
+        const allocators::PoolUse use = pool_->use();
+        if (use.known && use.allocated_bytes != 0) {
+            const double asked = static_cast<double>(slots_) * task_.min_bytes;
+            add_value("internal", 1 - asked / static_cast<double>(use.allocated_bytes));
+        }
+        if (frees_) deallocate();
+        judge(true);
+    }
+
     void fill() {
         counting_ = true;
         for (const bool all : {false, true}) {
@@ -304,6 +358,7 @@ private:
     unsigned threads_;
     std::uint64_t slots_ = 0;
     Buffer data_;
+    Buffer held_data_;
     Buffer state_;
     std::unique_ptr<WorkloadPool> pool_;
     bool held_ = false;  ///< whether slots hold blocks that are in use
@@ -313,26 +368,6 @@ private:
 };
 
 }  // namespace
-
-const char* name(TaskOutcome outcome) {
-    switch (outcome) {
-        case TaskOutcome::done:
-            return "done";
-        case TaskOutcome::out_of_pool:
-            return "out_of_pool";
-        case TaskOutcome::corrupt:
-            return "corrupt";
-        case TaskOutcome::hang:
-            return "hang";
-        case TaskOutcome::skipped:
-            return "skipped";
-        case TaskOutcome::out_of_memory:
-            return "out_of_memory";
-        case TaskOutcome::failed:
-            return "failed";
-    }
-    return "failed";
-}
 
 TaskResult perform(WorkloadStage& stage, MakePool make, bool frees, const Task& task,
                    unsigned threads) {

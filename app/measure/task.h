@@ -9,6 +9,7 @@
 
 #include "allocators/allocator.cuh"
 #include "allocators/measure/workload.cuh"
+#include "app/measure/outcome.h"
 #include "app/measure/stage.h"
 
 namespace heapwood::app {
@@ -24,6 +25,7 @@ enum class Procedure {
     work,           ///< a launch that allocates and one that frees, timed together
     access,         ///< writes and reads what a launch has allocated
     make,           ///< makes the pool, and resets it
+    remains,        ///< AD, then how fragmented it leaves the pool, and what its blocks take
     replay,         ///< replays the trace of the process (replay.h)
 };
 
@@ -31,32 +33,27 @@ enum class Procedure {
 struct Task {
     Procedure procedure = Procedure::allocate;
     bool by_warp = false;        ///< only the first lane of every warp calls
+    std::uint32_t lanes = 32;    ///< unless by_warp: how many lanes of every warp call, the first
     std::uint32_t callers = 1;   ///< at least 1
     std::uint32_t requests = 1;  ///< of every caller, at least 1; probability: steps in a round
     std::uint32_t rounds = 1;
     std::uint32_t min_bytes = 16;  ///< of a request; multiples of 4, at least 4
     std::uint32_t max_bytes = 16;
+    std::uint32_t held_blocks = 0;  ///< allocated before all, and freed after all
+    std::uint32_t held_bytes = 16;  ///< of each of these
     std::uint64_t pool_bytes = 0;
     float threshold = 0;  ///< probability: a step acts if its die in [0, 1) is above
-    allocators::Forms forms = {};
+    allocators::Choices choices = {};
     std::uint64_t seed = 1;
     std::uint32_t iterations = 1;  ///< warm ones, after the cold one
     double budget_ms = 100;        ///< no further iteration begins after this time
 };
 
-/// How a turn ended.
-enum class TaskOutcome {
-    done,
-    out_of_pool,    ///< requests were refused
-    corrupt,        ///< blocks overlapped, or somebody else wrote to one
-    hang,           ///< no end within the time limit; the process was killed
-    skipped,        ///< not tried: the allocator had used its time for this test up, or hung
-    out_of_memory,  ///< of the machine, or more than the allocator can manage
-    failed,         ///< any other error
-};
-
-/// "done", "out_of_pool", ...
-const char* name(TaskOutcome outcome);
+/// Whether a caller has at most one block at a time.
+constexpr bool one_block_each(Procedure procedure) {
+    return procedure == Procedure::pairs || procedure == Procedure::remains ||
+           procedure == Procedure::probability;
+}
 
 /// What was measured of one thing: times of cold and of warm iterations, or plain values.
 struct Samples {
@@ -69,7 +66,7 @@ struct Samples {
 
 /// What came of a turn.
 struct TaskResult {
-    TaskOutcome outcome = TaskOutcome::done;
+    Outcome outcome = Outcome::done;
     std::string message;          ///< why, if not done
     allocators::Counts counts{};  ///< of the iteration in which all is counted and checked
     std::map<std::string, Samples> metrics;  ///< by name; empty if not done

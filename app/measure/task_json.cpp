@@ -1,30 +1,17 @@
 #include "app/measure/task_json.h"
 
-#include <array>
-
-#include "app/cli/forms.h"
+#include "app/backends/allocator_options.h"
 
 namespace heapwood::app {
-namespace {
 
 using Json = nlohmann::ordered_json;
-
-constexpr std::array kOutcomes{
-    TaskOutcome::done,    TaskOutcome::out_of_pool,   TaskOutcome::corrupt, TaskOutcome::hang,
-    TaskOutcome::skipped, TaskOutcome::out_of_memory, TaskOutcome::failed};
-
-TaskOutcome outcome_named(const std::string& text) {
-    for (const TaskOutcome outcome : kOutcomes) {
-        if (text == name(outcome)) return outcome;
-    }
-    return TaskOutcome::failed;
-}
-
-}  // namespace
 
 Json task_json(const Task& task) {
     return {{"procedure", static_cast<int>(task.procedure)},
             {"by_warp", task.by_warp},
+            {"lanes", task.lanes},
+            {"held_blocks", task.held_blocks},
+            {"held_bytes", task.held_bytes},
             {"callers", task.callers},
             {"requests", task.requests},
             {"rounds", task.rounds},
@@ -32,7 +19,7 @@ Json task_json(const Task& task) {
             {"max_bytes", task.max_bytes},
             {"pool_bytes", task.pool_bytes},
             {"threshold", task.threshold},
-            {"forms", forms_json(task.forms)},
+            {"forms", choices_json(task.choices)},
             {"seed", task.seed},
             {"iterations", task.iterations},
             {"budget_ms", task.budget_ms}};
@@ -41,14 +28,17 @@ Json task_json(const Task& task) {
 Task read_task(const Json& json) {
     return {.procedure = static_cast<Procedure>(json.at("procedure").get<int>()),
             .by_warp = json.at("by_warp"),
+            .lanes = json.at("lanes"),
             .callers = json.at("callers"),
             .requests = json.at("requests"),
             .rounds = json.at("rounds"),
             .min_bytes = json.at("min_bytes"),
             .max_bytes = json.at("max_bytes"),
+            .held_blocks = json.at("held_blocks"),
+            .held_bytes = json.at("held_bytes"),
             .pool_bytes = json.at("pool_bytes"),
             .threshold = json.at("threshold"),
-            .forms = read_forms(json.at("forms")),
+            .choices = read_choices(json.at("forms")),
             .seed = json.at("seed"),
             .iterations = json.at("iterations"),
             .budget_ms = json.at("budget_ms")};
@@ -70,7 +60,7 @@ Json task_result_json(const TaskResult& result) {
 
 TaskResult read_task_result(const Json& json) {
     const Json& counts = json.at("counts");
-    TaskResult result{.outcome = outcome_named(json.at("outcome")),
+    TaskResult result{.outcome = outcome_named(json.at("outcome").get<std::string>()),
                       .message = json.at("message"),
                       .counts = {.requests = counts.at(0),
                                  .frees = counts.at(1),

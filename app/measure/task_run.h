@@ -12,7 +12,7 @@ namespace heapwood::app {
 
 /// Thrown to end a turn that cannot go on.
 struct Stop {
-    TaskOutcome outcome;
+    Outcome outcome;
     std::string message;
 };
 

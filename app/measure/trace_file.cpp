@@ -109,6 +109,7 @@ struct Call {
 /// A whole number at the front of the text, which it is taken off with the comma behind it.
 std::optional<std::uint64_t> take_number(std::string_view& text) {
     std::uint64_t value = 0;
+    if (leading_zero(text)) return std::nullopt;
     const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (error != std::errc()) return std::nullopt;
     text.remove_prefix(static_cast<std::size_t>(stop - text.data()));
@@ -192,6 +193,17 @@ private:
     std::vector<std::uint64_t> freed_by_;  ///< by request: the line; 0: none
 };
 
+/// 64-bit FNV-1a over the header's characters and the numbers of the events.
+std::string digest(const TraceFile& file) {
+    std::uint64_t hash = 0xCBF29CE484222325ULL;
+    const auto add = [&hash](std::uint32_t word) { hash = (hash ^ word) * 0x100000001B3ULL; };
+    for (const char c : file.header) add(static_cast<unsigned char>(c));
+    for (const allocators::TraceEvent& event : file.trace.events) {
+        for (const std::uint32_t word : {event.caller, event.block, event.bytes}) add(word);
+    }
+    return hex(hash);
+}
+
 }  // namespace
 
 TraceFile read_trace(const std::string& path) {
@@ -210,6 +222,7 @@ TraceFile read_trace(const std::string& path) {
         collector.add(*call);
     }
     file.trace = collector.take();
+    file.digest = digest(file);
     return file;
 }
 

@@ -32,6 +32,7 @@ struct TraceFile {
     std::string header;            ///< its first line: a JSON object
     std::uint64_t root_bytes = 0;  ///< the unit of pool sizes: the root node's primitive array
     allocators::Trace trace;
+    std::string digest;  ///< of all of it
 };
 
 /// Reads a trace, plain or compressed with xz or gzip. Its trace has a request at least.

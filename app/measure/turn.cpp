@@ -12,7 +12,7 @@
 namespace heapwood::app {
 namespace {
 
-Outcome outcome(const kdtree::BuildResult& built) {
+Outcome outcome(const MeasuredBuild& built) {
     switch (built.status) {
         case kdtree::Status::done:
             return Outcome::done;
@@ -27,7 +27,7 @@ Outcome outcome(const kdtree::BuildResult& built) {
 }
 
 /// The first thing that is wrong with a finished build, or an empty string. Sets `verified`.
-std::string fault(const Turn& turn, const kdtree::BuildResult& built, Result& result) {
+std::string fault(const Turn& turn, const MeasuredBuild& built, Result& result) {
     if (turn.verify) {
         show_progress("verifying the tree of " + std::string(result.allocator.name));
         const std::uint32_t depth = kdtree::max_depth(turn.config, turn.scene.triangles.size());
@@ -45,7 +45,7 @@ std::string fault(const Turn& turn, const kdtree::BuildResult& built, Result& re
 }
 
 /// Moves a finished build's figures into the result.
-void record(const Turn& turn, kdtree::BuildResult& built, Result& result) {
+void record(const Turn& turn, MeasuredBuild& built, Result& result) {
     result.samples = built.milliseconds;
     result.upload_ms = built.upload_ms;
     result.pool_ms = built.pool_ms;
@@ -106,7 +106,7 @@ Result take_turn(const Backend& backend, const Turn& turn) {
                                                      " that this allocator needs");
             return;
         }
-        kdtree::BuildResult built = backend.build(turn.scene, turn.config, turn.run);
+        MeasuredBuild built = backend.build(turn.scene, turn.config, turn.run);
         if (built.status != kdtree::Status::done) {
             result.fail(outcome(built), built.message);
             return;

@@ -6,7 +6,6 @@
 
 #include "app/backends/backend.h"
 #include "app/report/report.h"
-#include "kdtree/builder.h"
 #include "kdtree/config.h"
 #include "scenes/scene.h"
 
@@ -16,7 +15,7 @@ namespace heapwood::app {
 struct Turn {
     const scenes::Scene& scene;
     const kdtree::BuildConfig& config;
-    kdtree::RunOptions run;
+    RunOptions run;
     bool verify = false;  ///< check the tree against the scene
 };
 

@@ -1,93 +1,115 @@
 #include "app/measure/worker.h"
 
-#include <algorithm>
-#include <nlohmann/json.hpp>
+#include <utility>
 
 #include "app/base/console.h"
 #include "app/base/log.h"
 #include "app/base/text.h"
+#include "app/measure/build_case.h"
 #include "app/measure/child.h"
+#include "app/measure/lines.h"
+#include "app/measure/replay.h"
+#include "app/measure/task_json.h"
+#include "app/measure/trace_file.h"
 #include "app/measure/turn.h"
 #include "app/report/json_parts.h"
-#include "app/report/report.h"
-#include "app/verbs/choices.h"
+#include "scenes/scene.h"
 
 namespace heapwood::app {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// The backend that this worker is for.
-const Backend& backend_of(const CompareOptions& options,
-                          const std::vector<const Backend*>& available, bool gpu) {
-    BuildParameters choice;
-    const bool levels = options.worker == level_backend(gpu).traits.name;
-    choice.methods = {levels ? Method::levels : Method::single};
-    choice.allocators = {options.worker};
-    return *choose_backends(available, choice, gpu).front();
-}
+class BuildWorker final : public Worker {
+public:
+    BuildWorker(const Backend& backend, Report settings)
+        : backend_(backend), settings_(std::move(settings)) {}
 
-kdtree::RunOptions run_options(const CompareOptions& options, const Json& request) {
-    return {.pool_bytes = request.at("pool_bytes"),
-            .repeat = request.at("repeat"),
-            .warm_up = request.at("warm_up"),
-            .threads = options.threads,
-            .forms = options.forms,
-            .statistics = request.at("statistics"),
-            .array_pool = nullptr,
-            .keep = options.array_pool};
+    std::string load(const Json& what) override {
+        scene_ = scenes::Scene();  // never two at once
+        scene_ = scenes::load(what.get<std::string>());
+        return hex(digest(scene_));
+    }
+    Json take_turn(const Json& work) override {
+        const BuildCase build = read_case(work);
+        auto run = settings_.run;
+        run.pool_bytes = build.pool_bytes;
+        run.repeat = build.repeat;
+        run.warm_up = build.warm_up;
+        run.statistics = build.statistics;
+        return result_json(settings_, app::take_turn(backend_, {.scene = scene_,
+                                                                .config = settings_.configuration,
+                                                                .run = run,
+                                                                .verify = build.verify}));
+    }
+
+private:
+    const Backend& backend_;
+    Report settings_;
+    scenes::Scene scene_;
+};
+
+class WorkloadWorker final : public Worker {
+public:
+    WorkloadWorker(const Backend* backend, bool gpu, unsigned threads)
+        : backend_(backend), threads_(threads), stage_(gpu ? gpu_stage() : cpu_stage(threads)) {}
+
+    std::string load(const Json& what) override {
+        const std::string path = what;
+        trace_ = {};
+        if (path.empty()) return "";
+        TraceFile file = read_trace(path);
+        trace_ = std::move(file.trace);
+        return file.digest;
+    }
+    Json take_turn(const Json& work) override {
+        const Task task = read_task(work);
+        const MakePool make = backend_ != nullptr ? backend_->make_pool : nullptr;
+        const bool frees = backend_ == nullptr || backend_->traits.frees_individually;
+        return task_result_json(task.procedure == Procedure::replay
+                                    ? replay_trace(*stage_, make, frees, task, trace_, threads_)
+                                    : perform(*stage_, make, frees, task, threads_));
+    }
+
+private:
+    const Backend* backend_;
+    unsigned threads_;
+    std::unique_ptr<WorkloadStage> stage_;
+    allocators::Trace trace_;
+};
+
+Json answer(Worker& worker, const Json& request) {
+    try {
+        if (request.contains("load")) return {{"digest", worker.load(request.at("load"))}};
+        return worker.take_turn(request);
+    } catch (const std::bad_alloc&) {
+        return {{"failure", "the machine's memory ran out"}};
+    } catch (const std::exception& error) {
+        return {{"failure", error.what()}};
+    }
 }
 
 }  // namespace
 
-Json load_request(const std::string& scene) {
-    return {{"load", scene}};
+std::unique_ptr<Worker> build_worker(const Backend& backend, const Report& settings) {
+    return std::make_unique<BuildWorker>(backend, settings);
 }
 
-Json as_json(const BuildRequest& request) {
-    return {{"pool_bytes", request.pool_bytes},
-            {"repeat", request.repeat},
-            {"warm_up", request.warm_up},
-            {"statistics", request.statistics},
-            {"verify", request.verify}};
+std::unique_ptr<Worker> workload_worker(const Backend* backend, bool gpu, unsigned threads) {
+    return std::make_unique<WorkloadWorker>(backend, gpu, threads);
 }
 
-std::vector<std::string> worker_arguments(std::vector<std::string> arguments,
-                                          const std::string& allocator) {
-    // Before whatever may follow a "--".
-    const auto verb = std::find(arguments.begin(), arguments.end(), "compare");
-    arguments.insert(verb + 1, {"--worker", allocator});
-    return arguments;
-}
-
-ExitCode serve(const CompareOptions& options, const std::vector<const Backend*>& available) {
-    Lines lines(become_child());
+void serve(const std::function<std::unique_ptr<Worker>()>& make) {
+    Lines parent(become_child());
     log::set_up(-1);  // the parent says it once
     set_up_progress(false);
-    Report report;
-    report.machine = choose_machine(options.device);
-    report.configuration = options.config;
-    report.preset = options.preset;
-    const Backend& backend = backend_of(options, available, report.machine.gpu);
-    scenes::Scene scene;
-    std::string line;
-    while (lines.receive(line) == Arrival::line) {
-        const Json request = Json::parse(line);
-        Json answer;
-        if (request.contains("load")) {
-            scene = scenes::Scene();  // never two at once
-            scene = scenes::load(request.at("load").get<std::string>());
-            answer = {{"digest", hex(digest(scene))}};
-        } else {
-            const Turn turn{.scene = scene,
-                            .config = options.config,
-                            .run = run_options(options, request),
-                            .verify = request.at("verify")};
-            answer = result_json(report, take_turn(backend, turn));
-        }
-        if (!lines.send(answer.dump(-1, ' ', false, Json::error_handler_t::replace))) break;
+    const std::unique_ptr<Worker> worker = make();
+    for (std::string line; parent.receive(line) == Arrival::line;) {
+        // What CUDA says need not be UTF-8; JSON must.
+        const std::string text =
+            answer(*worker, Json::parse(line)).dump(-1, ' ', false, Json::error_handler_t::replace);
+        if (!parent.send(text)) return;
     }
-    return ExitCode::done;
 }
 
 }  // namespace heapwood::app

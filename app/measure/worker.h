@@ -1,43 +1,49 @@
 /// @file
-/// What a worker process of `compare` does, and what is said to it: a JSON object a line, each
-/// answered by one.
+/// What a worker process does, and what is said to it: a JSON object a line, each answered by one.
 ///
-///     {"load": "bunny.obj"}                              -> {"digest": "..."}
-///     {"pool_bytes": 1000000, "repeat": 1, "warm_up": 1,
-///      "statistics": false, "verify": false}             -> a result, as in the report's JSON
+///     {"load": "bunny.obj"}    -> {"digest": "..."}      what turns are taken with from now on
+///     {"pool_bytes": ...}      -> a sample               a turn: a BuildCase or task_json()
 ///
-/// All else, as device, threads and the tree's configuration, it has from its command line. It
-/// keeps the scene and nothing else from one request to the next: pool and arrays are freed before
-/// it answers. It ends when the socket is closed.
+/// Samples are results as in the report's JSON, or of workloads task_result_json(). What goes wrong
+/// is answered by {"failure": why}. All else, as device, threads and the tree's configuration, a
+/// worker has from its command line. It keeps what it has loaded and nothing else from one turn to
+/// the next: pool and arrays are freed before it answers. It ends when the socket is closed.
 #pragma once
 
-#include <cstdint>
-#include <nlohmann/json_fwd.hpp>
-#include <string>
-#include <vector>
+#include <functional>
+#include <memory>
+#include <nlohmann/json.hpp>
 
 #include "app/backends/backend.h"
-#include "app/cli/cli.h"
+#include "app/report/report.h"
 
 namespace heapwood::app {
 
-/// A request to build the tree of the scene that was loaded last.
-struct BuildRequest {
-    std::uint64_t pool_bytes = 0;
-    unsigned repeat = 1;
-    unsigned warm_up = 0;
-    bool statistics = false;
-    bool verify = false;
+/// The name of the verb that such a process runs, which users do not see: "worker RUNNER" stands
+/// before the arguments of the program.
+inline constexpr const char* kWorkerVerb = "worker";
+
+/// What a process has to take turns with.
+class Worker {
+public:
+    virtual ~Worker() = default;
+
+    /// Loads what turns need. @return its digest. @throws std::exception.
+    virtual std::string load(const nlohmann::ordered_json& what) = 0;
+    /// Takes a turn. @return the sample. @throws std::exception.
+    virtual nlohmann::ordered_json take_turn(const nlohmann::ordered_json& work) = 0;
 };
 
-nlohmann::ordered_json load_request(const std::string& scene);
-nlohmann::ordered_json as_json(const BuildRequest& request);
+/// Builds trees of scenes, {"load": path}, by BuildCase.
+/// @param settings machine, configuration and how it runs.
+std::unique_ptr<Worker> build_worker(const Backend& backend, const Report& settings);
 
-/// The command line of the worker that builds with `allocator`, made from that of the program.
-std::vector<std::string> worker_arguments(std::vector<std::string> arguments,
-                                          const std::string& allocator);
+/// Runs workloads by task_json(), with or without an allocator; those of traces, {"load": path}.
+/// @param backend nullptr: without an allocator. @throws std::runtime_error if there is no GPU.
+std::unique_ptr<Worker> workload_worker(const Backend* backend, bool gpu, unsigned threads);
 
-/// Serves until the socket on standard input is closed. @throws as the verb itself.
-ExitCode serve(const CompareOptions& options, const std::vector<const Backend*>& available);
+/// Becomes the child of the process at the other end of standard input, and serves it until that
+/// is gone. @throws what `make` throws.
+void serve(const std::function<std::unique_ptr<Worker>()>& make);
 
 }  // namespace heapwood::app

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "app/backends/allocator_options.h"
 #include "app/base/text.h"
 #include "app/base/version.h"
-#include "app/cli/forms.h"
 #include "app/report/bench_printers.h"
 #include "app/report/json_parts.h"
 
@@ -27,7 +27,7 @@ Json provenance(const BenchReport& report) {
     json.update({{"setting", s.quick ? "quick" : "default"},
                  {"pool_bytes", s.pool_bytes.value_or(default_bench_pool(s))},
                  {"largest_bytes", s.largest_bytes},
-                 {"forms", forms_json(s.forms)},
+                 {"forms", choices_json(s.choices)},
                  {"repeat", report.run.repeat},
                  {"iterations", warm_iterations(s)},
                  {"time_limit_s", report.run.time_limit},
@@ -57,6 +57,12 @@ Json samples_json(const std::vector<double>& samples) {
     return {{"median", s.median}, {"min", s.min}, {"max", s.max}, {"samples", samples}};
 }
 
+/// Which threads call.
+const char* callers_text(const Task& task) {
+    if (task.by_warp || task.lanes == 1) return "warp";
+    return task.lanes == 32 ? "thread" : "lanes";
+}
+
 Json cell_json(const BenchReport& report, const BenchCell& cell) {
     const Task& t = cell.task;
     const TaskResult& r = cell.result;
@@ -70,14 +76,11 @@ Json cell_json(const BenchReport& report, const BenchCell& cell) {
             metrics[name] = {{"value", samples_json(samples.value)}};
         }
     }
-    const Json parameters{{"by", t.by_warp ? "warp" : "thread"},
-                          {"callers", t.callers},
-                          {"requests", t.requests},
-                          {"rounds", t.rounds},
-                          {"min_bytes", t.min_bytes},
-                          {"max_bytes", t.max_bytes},
-                          {"pool_bytes", t.pool_bytes},
-                          {"threshold", known(t.threshold > 0, t.threshold)}};
+    const Json parameters{
+        {"by", callers_text(t)},      {"callers", t.callers},
+        {"requests", t.requests},     {"rounds", t.rounds},
+        {"min_bytes", t.min_bytes},   {"max_bytes", t.max_bytes},
+        {"pool_bytes", t.pool_bytes}, {"threshold", known(t.threshold > 0, t.threshold)}};
     const Json counts{{"requests", r.counts.requests},
                       {"frees", r.counts.frees},
                       {"failed", r.counts.failed},
@@ -88,7 +91,7 @@ Json cell_json(const BenchReport& report, const BenchCell& cell) {
             {"outcome", name(r.outcome)},
             {"message", known(!r.message.empty(), r.message)},
             {"parameters", known(runs, parameters)},
-            {"counts", known(runs && r.outcome == TaskOutcome::done, counts)},
+            {"counts", known(runs && r.outcome == Outcome::done, counts)},
             {"metrics", metrics}};
 }
 
@@ -166,7 +169,7 @@ std::string as_csv(const BenchReport& report) {
                                              cell.x ? number(*cell.x) : "",
                                              name(cell.result.outcome),
                                              cell.result.message,
-                                             runs ? (t.by_warp ? "warp" : "thread") : "",
+                                             runs ? callers_text(t) : "",
                                              parameter(t.callers),
                                              parameter(t.requests),
                                              parameter(t.min_bytes),

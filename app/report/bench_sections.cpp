@@ -22,27 +22,6 @@ std::string figure(double value, const Metric& metric) {
                                                                          : fixed(value, 3);
 }
 
-/// What stands in the place of a figure.
-const char* word(TaskOutcome outcome) {
-    switch (outcome) {
-        case TaskOutcome::done:
-            return kNoValue;
-        case TaskOutcome::out_of_pool:
-            return "out of pool";
-        case TaskOutcome::corrupt:
-            return "overwritten";
-        case TaskOutcome::hang:
-            return "hang";
-        case TaskOutcome::skipped:
-            return "skipped";
-        case TaskOutcome::out_of_memory:
-            return "no memory";
-        case TaskOutcome::failed:
-            return "failed";
-    }
-    return "failed";
-}
-
 std::string position(double x, const Axis& axis) {
     const auto value = static_cast<std::uint64_t>(x);
     return axis.name == "pool_bytes" ? bytes_text(value) : grouped(value);
@@ -182,7 +161,7 @@ std::vector<std::string> remarks(const BenchReport& report) {
     }
     std::vector<std::pair<std::string, unsigned>> counted;
     for (const BenchCell& cell : report.cells) {
-        if (cell.result.outcome == TaskOutcome::done || cell.result.message.empty()) continue;
+        if (cell.result.outcome == Outcome::done || cell.result.message.empty()) continue;
         const std::string text = report.series[cell.series].test + ", " +
                                  report.players[cell.player].name + ": " +
                                  word(cell.result.outcome) + ": " + cell.result.message;

@@ -67,19 +67,6 @@ void judge_trees(const std::vector<Result*>& results) {
     }
 }
 
-int weight(Outcome outcome) {
-    switch (exit_code(outcome)) {
-        case ExitCode::done:
-            return 0;
-        case ExitCode::out_of_memory:
-            return 1;
-        case ExitCode::verification_failed:
-            return 3;
-        default:
-            return 2;
-    }
-}
-
 }  // namespace
 
 void add_turn(Result& result, Result turn, unsigned repeat) {
@@ -91,17 +78,22 @@ void add_turn(Result& result, Result turn, unsigned repeat) {
         result.fail(turn.outcome, std::move(turn.message));
         return;
     }
-    const std::optional<TreeFacts> before = result.tree;
-    const std::optional<std::uint64_t> minimal_pool = result.minimal_pool_bytes;
-    const std::optional<Registers> kernels = result.kernels;
+    Result before = std::move(result);
     samples.insert(samples.end(), turn.samples.begin(), turn.samples.end());
     result = std::move(turn);
     result.samples = std::move(samples);
-    result.minimal_pool_bytes = minimal_pool;
-    result.kernels = kernels;
-    if (before && before->digest != result.tree->digest) {
+    result.minimal_pool_bytes = before.minimal_pool_bytes;
+    result.kernels = before.kernels;
+    // Only the first turn counts allocations and verifies.
+    if (before.allocations) result.allocations = before.allocations;
+    if (before.peak) result.peak = before.peak;
+    if (before.external_fragmentation) {
+        result.external_fragmentation = before.external_fragmentation;
+    }
+    if (before.tree && before.tree->verified) result.tree->verified = true;
+    if (before.tree && before.tree->digest != result.tree->digest) {
         result.fail(Outcome::wrong_tree,
-                    "the tree differs from run to run: " + hex(before->digest) + ", then " +
+                    "the tree differs from run to run: " + hex(before.tree->digest) + ", then " +
                         hex(result.tree->digest));
     } else if (result.samples.size() < repeat) {
         result.outcome = Outcome::unfinished;
@@ -154,13 +146,29 @@ std::optional<std::size_t> fastest_full(const Group& group) {
 }
 
 ExitCode verdict(const Comparison& comparison) {
-    Outcome worst = Outcome::done;
+    std::vector<Outcome> outcomes;
+    for (const Group& group : comparison.groups) {
+        for (const Result& r : group.report.results) outcomes.push_back(r.outcome);
+    }
+    return exit_code(worst(outcomes));
+}
+
+std::string summary(const Comparison& comparison) {
+    const ExitCode code = verdict(comparison);
+    std::size_t cells = 0;
+    std::size_t failed = 0;
+    std::string example;
     for (const Group& group : comparison.groups) {
         for (const Result& r : group.report.results) {
-            if (weight(r.outcome) > weight(worst)) worst = r.outcome;
+            ++cells;
+            if (r.outcome == Outcome::done) continue;
+            ++failed;
+            if (!example.empty() || exit_code(r.outcome) != code) continue;
+            example = group.report.scene_path + ", pool " + group.pool + ", " + r.allocator.name +
+                      ": " + r.message;
         }
     }
-    return exit_code(worst);
+    return std::to_string(failed) + " of " + std::to_string(cells) + " cells failed; " + example;
 }
 
 }  // namespace heapwood::app

@@ -31,9 +31,9 @@ struct Comparison {
     std::vector<Group> groups;  ///< by scene, then by pool
 };
 
-/// Takes another turn into a result: its times are added; all else is replaced, for the last turn
-/// counts allocations as well. A turn that fails, or makes another tree, ends the result as it
-/// says. After `repeat` times the result is done.
+/// Takes another turn into a result: its times are added; all else is replaced, but for what only
+/// the first turn counts and verifies. A turn that fails, or makes another tree, ends the result as
+/// it says. After `repeat` times the result is done.
 void add_turn(Result& result, Result turn, unsigned repeat);
 
 /// Whether no turn of it is left.
@@ -54,5 +54,8 @@ std::optional<std::size_t> fastest_full(const Group& group);
 /// Exit code of the worst that happened: wrong trees and lost memory, then builds that crashed,
 /// hung or failed, then those without enough memory.
 ExitCode verdict(const Comparison& comparison);
+
+/// How many cells have no figures, and why one of the worst has none.
+std::string summary(const Comparison& comparison);
 
 }  // namespace heapwood::app

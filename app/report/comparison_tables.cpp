@@ -37,34 +37,12 @@ std::vector<std::string> scene_names(const Comparison& comparison) {
     return names;
 }
 
-/// What stands in the place of figures that a result does not have.
-std::string excuse(Outcome outcome) {
-    switch (outcome) {
-        case Outcome::done:
-            return kNoValue;
-        case Outcome::pool_exhausted:
-            return "out of pool";
-        case Outcome::nodes_exhausted:
-            return "out of nodes";
-        case Outcome::references_exhausted:
-            return "out of references";
-        case Outcome::out_of_memory:
-            return "out of memory";
-        case Outcome::verification_failed:
-            return "verification failed";
-        case Outcome::wrong_tree:
-            return "wrong tree";
-        default:
-            return name(outcome);
-    }
-}
-
 using Cell = std::function<std::string(const Group&, const Result&)>;
 
 /// That cell where the build is done, else what became of it.
 Cell if_done(const Cell& cell) {
     return [cell](const Group& group, const Result& r) {
-        return r.outcome == Outcome::done ? cell(group, r) : excuse(r.outcome);
+        return r.outcome == Outcome::done ? cell(group, r) : word(r.outcome);
     };
 }
 

@@ -1,9 +1,9 @@
 #include <charconv>
 #include <nlohmann/json.hpp>
 
+#include "app/backends/allocator_options.h"
 #include "app/base/text.h"
 #include "app/base/version.h"
-#include "app/cli/forms.h"
 #include "app/report/json_parts.h"
 #include "app/report/printers.h"
 #include "app/report/register_table.h"
@@ -182,7 +182,7 @@ Json provenance_json(const Report& report) {
             {"configuration", configuration_json(report)},
             {"repeat", report.run.repeat},
             {"warm_up", report.run.warm_up},
-            {"forms", forms_json(report.run.forms)},
+            {"forms", choices_json(report.run.choices)},
             {"host_pool", keeps_memory(report) ? "on" : "off"},
             {"date", report.date}};
 }

@@ -32,13 +32,6 @@ std::uint64_t digest(const Json& json) {
     return value;
 }
 
-Outcome outcome(const std::string& text) {
-    for (const Outcome candidate : kOutcomes) {
-        if (text == name(candidate)) return candidate;
-    }
-    throw std::invalid_argument("no outcome: " + text);
-}
-
 void read_build(const Json& build, const Backend& backend, Result& r) {
     if (build.at("allocator") != backend.traits.name ||
         build.at("method") != name(backend.method)) {
@@ -118,7 +111,7 @@ Result read_result(const Json& json, const Backend& backend) {
     Result r;
     r.method = backend.method;
     r.allocator = backend.traits;
-    r.outcome = outcome(json.at("outcome"));
+    r.outcome = outcome_named(json.at("outcome").get<std::string>());
     r.message = known<std::string>(json.at("message"), "");
     read_build(json.at("build"), backend, r);
     if (!json.at("memory").is_null()) r.memory = read_memory(json.at("memory"));

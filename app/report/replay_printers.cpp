@@ -1,4 +1,5 @@
 #include "app/report/replay_printers.h"
+#include "app/backends/allocator_options.h"
 
 #include <algorithm>
 #include <functional>
@@ -6,7 +7,6 @@
 #include <optional>
 
 #include "app/base/text.h"
-#include "app/cli/forms.h"
 #include "app/report/json_parts.h"
 #include "app/report/sections.h"
 #include "app/report/table.h"
@@ -65,9 +65,9 @@ std::optional<double> operations(const BenchCell& cell) {
 
 /// Whether callers have seen what became of their requests.
 bool has_counts(const BenchCell& cell) {
-    const TaskOutcome outcome = cell.result.outcome;
-    return outcome == TaskOutcome::done || outcome == TaskOutcome::out_of_pool ||
-           outcome == TaskOutcome::corrupt;
+    const Outcome outcome = cell.result.outcome;
+    return outcome == Outcome::done || outcome == Outcome::out_of_pool ||
+           outcome == Outcome::corrupt;
 }
 
 std::string shown(const std::optional<double>& v, const std::function<std::string(double)>& text) {
@@ -177,7 +177,7 @@ Json cell_json(const ReplayReport& report, const BenchCell& cell) {
     Json counts;
     if (has_counts(cell)) {
         // Until the counted replay, which comes last, only what goes wrong is counted.
-        const bool done = r.outcome == TaskOutcome::done;
+        const bool done = r.outcome == Outcome::done;
         counts = {{"requests", done ? Json(r.counts.requests) : Json()},
                   {"frees", done ? Json(r.counts.frees) : Json()},
                   {"failed", r.counts.failed},
@@ -249,7 +249,7 @@ std::string as_csv(const ReplayReport& report) {
         const auto count = [](bool known, std::uint64_t number) {
             return known ? std::to_string(number) : "";
         };
-        const bool done = cell.result.outcome == TaskOutcome::done;
+        const bool done = cell.result.outcome == Outcome::done;
         table.rows.push_back({report.path,
                               player(report, cell).name,
                               name(cell.result.outcome),
@@ -278,7 +278,7 @@ std::string as_json(const ReplayReport& report) {
     const BenchRun& run = report.turns.run;
     Json provenance = origin_json(report.turns.arguments, report.turns.machine);
     provenance.update({{"pool_bytes", report.pool_bytes},
-                       {"forms", forms_json(run.settings.forms)},
+                       {"forms", choices_json(run.settings.choices)},
                        {"repeat", run.repeat},
                        {"time_limit_s", run.time_limit},
                        {"date", report.turns.date}});

@@ -30,58 +30,6 @@ const char* name(Method method) {
     return method == Method::single ? "single" : "levels";
 }
 
-const char* name(Outcome outcome) {
-    switch (outcome) {
-        case Outcome::done:
-            return "done";
-        case Outcome::pool_exhausted:
-            return "pool_exhausted";
-        case Outcome::nodes_exhausted:
-            return "nodes_exhausted";
-        case Outcome::references_exhausted:
-            return "references_exhausted";
-        case Outcome::out_of_memory:
-            return "out_of_memory";
-        case Outcome::verification_failed:
-            return "verification_failed";
-        case Outcome::overwritten:
-            return "overwritten";
-        case Outcome::wrong_tree:
-            return "wrong_tree";
-        case Outcome::hang:
-            return "hang";
-        case Outcome::crashed:
-            return "crashed";
-        case Outcome::failed:
-            return "failed";
-        case Outcome::unfinished:
-            return "unfinished";
-    }
-    return "failed";
-}
-
-ExitCode exit_code(Outcome outcome) {
-    switch (outcome) {
-        case Outcome::done:
-            return ExitCode::done;
-        case Outcome::pool_exhausted:
-        case Outcome::nodes_exhausted:
-        case Outcome::references_exhausted:
-        case Outcome::out_of_memory:
-        case Outcome::overwritten:
-            return ExitCode::out_of_memory;
-        case Outcome::verification_failed:
-        case Outcome::wrong_tree:
-            return ExitCode::verification_failed;
-        case Outcome::hang:
-        case Outcome::crashed:
-        case Outcome::failed:
-        case Outcome::unfinished:
-            return ExitCode::internal;
-    }
-    return ExitCode::internal;
-}
-
 Spread spread(std::vector<double> samples) {
     std::sort(samples.begin(), samples.end());
     const std::size_t middle = samples.size() / 2;

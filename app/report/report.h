@@ -12,50 +12,13 @@
 #include "allocators/measure/statistics.h"
 #include "app/backends/backend.h"
 #include "app/backends/registers.h"
-#include "app/base/exit_code.h"
 #include "app/base/machine.h"
-#include "kdtree/builder.h"
+#include "app/measure/outcome.h"
 #include "kdtree/config.h"
 #include "kdtree/tree/quality.h"
 #include "scenes/scene.h"
 
 namespace heapwood::app {
-
-/// How one allocator's build ended.
-enum class Outcome {
-    done,
-    pool_exhausted,
-    nodes_exhausted,
-    references_exhausted,
-    out_of_memory,        ///< the machine's memory, not the pool
-    overwritten,          ///< or would have been: the allocator ran into memory in use
-    verification_failed,  ///< of the tree, or of the pool that should be empty again
-    wrong_tree,           ///< another than the other allocators'
-    hang,                 ///< no end within the time limit
-    crashed,              ///< its process died or answered nonsense
-    failed,               ///< any other error
-    unfinished,           ///< its turn has not come, or not often enough
-};
-
-/// All of them.
-inline constexpr Outcome kOutcomes[] = {Outcome::done,
-                                        Outcome::pool_exhausted,
-                                        Outcome::nodes_exhausted,
-                                        Outcome::references_exhausted,
-                                        Outcome::out_of_memory,
-                                        Outcome::overwritten,
-                                        Outcome::verification_failed,
-                                        Outcome::wrong_tree,
-                                        Outcome::hang,
-                                        Outcome::crashed,
-                                        Outcome::failed,
-                                        Outcome::unfinished};
-
-/// Its name in JSON and CSV: "done", "pool_exhausted", ...
-const char* name(Outcome outcome);
-
-/// The program's exit code for it.
-ExitCode exit_code(Outcome outcome);
 
 /// Smallest, middle and largest of the samples.
 struct Spread {
@@ -116,7 +79,7 @@ struct Report {
     Machine machine;
     kdtree::BuildConfig configuration;
     std::string preset;  ///< that the configuration began with
-    kdtree::RunOptions run;
+    RunOptions run;
     std::string scene_path;
     std::uint64_t triangles = 0;
     std::uint64_t vertices = 0;

@@ -23,7 +23,7 @@ namespace {
 Result build_with(const Backend& backend, const BuildOptions& options, const scenes::Scene& scene,
                   const Report& report) {
     const bool single = backend.method == Method::single;
-    kdtree::RunOptions run = report.run;
+    auto run = report.run;
     const PoolSize pool = options.pool.value_or(PoolSize());
     if (single) {
         run.pool_bytes = options.pool ? pool.bytes_for(report.root_bytes)
@@ -50,29 +50,15 @@ Result build_with(const Backend& backend, const BuildOptions& options, const sce
     return result;
 }
 
-/// @throws UsageError unless the chosen ones can record a trace: one full allocator, whose frees
-/// are those of whole blocks.
-void check_trace(const std::vector<const Backend*>& chosen) {
-    const Backend& backend = *chosen.front();
-    if (chosen.size() == 1 && backend.method == Method::single && backend.traits.full) return;
-    throw UsageError("--trace records one build with one full allocator, but " +
-                     (chosen.size() > 1 ? std::to_string(chosen.size()) + " were chosen"
-                                        : std::string(backend.traits.name) + " is none") +
-                     "; choose one, as --allocator hybrid; 'heapwood replay' replays it with all");
-}
-
 /// The exit code of the worst that happened: a wrong tree before a build that did not end.
 ExitCode verdict(const Report& report) {
     if (!trees_agree(report)) {
         log::error("THE TREES DIFFER: they must be equal bit for bit for every allocator");
         return ExitCode::verification_failed;
     }
-    ExitCode code = ExitCode::done;
-    for (const Result& result : report.results) {
-        if (result.outcome == Outcome::verification_failed) return exit_code(result.outcome);
-        if (code == ExitCode::done) code = exit_code(result.outcome);
-    }
-    return code;
+    std::vector<Outcome> outcomes;
+    for (const Result& result : report.results) outcomes.push_back(result.outcome);
+    return exit_code(worst(outcomes));
 }
 
 }  // namespace
@@ -82,14 +68,12 @@ ExitCode build(const BuildOptions& options, const std::vector<const Backend*>& a
     Report report = new_report(options);
     const std::vector<const Backend*> chosen =
         choose_backends(available, options, report.machine.gpu);
-    std::optional<Output> json;
-    if (!options.output.json.empty()) json.emplace(options.output.json);
-    std::optional<Output> trace;
-    if (!options.trace.empty()) {
-        check_trace(chosen);
-        trace.emplace(options.trace);
-        report.run.trace = true;
-    }
+    check_files({{"the scene", options.scene}},
+                {{"--json", options.output.json}, {"--trace", options.trace}});
+    Output json(options.output.json);
+    if (!options.trace.empty()) check_trace(chosen);
+    Output trace(options.trace);
+    report.run.trace = !options.trace.empty();
 
     show_progress("loading " + options.scene);
     const scenes::Scene scene = scenes::load(options.scene);
@@ -107,10 +91,11 @@ ExitCode build(const BuildOptions& options, const std::vector<const Backend*>& a
     }
     report.run.array_pool = nullptr;
     for (const Result& result : report.results) {
-        if (trace && result.trace) trace->write(trace_text(report, result, *result.trace));
+        if (result.trace) trace.write(trace_text(report, result, *result.trace));
     }
-    print(report, options.output, json ? &*json : nullptr);
-    return verdict(report);
+    const bool written = print(report, options.output, json);
+    const ExitCode code = verdict(report);
+    return written ? code : ExitCode::internal;
 }
 
 }  // namespace heapwood::app

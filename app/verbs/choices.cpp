@@ -4,6 +4,7 @@
 #include <stdexcept>
 
 #include "allocators/platform/device.h"
+#include "app/backends/allocator_options.h"
 #include "app/base/log.h"
 #include "app/base/text.h"
 
@@ -26,13 +27,19 @@ std::vector<const Backend*> named_backends(const std::vector<const Backend*>& av
     }
     std::vector<const Backend*> chosen;
     const bool all = std::find(names.begin(), names.end(), "all") != names.end();
-    for (const std::string& name : all ? sound : names) {
+    const auto index = [&](const std::string& name) {
         const auto found = std::find(known.begin(), known.end(), name);
         if (found == known.end()) {
             throw UsageError("no allocator '" + name + "'; there are " + joined(known, ", ") +
                              did_you_mean(name, known));
         }
-        const Backend* backend = there[static_cast<std::size_t>(found - known.begin())];
+        return static_cast<std::size_t>(found - known.begin());
+    };
+    for (const std::string& name : names) {
+        if (name != "all") index(name);
+    }
+    for (const std::string& name : all ? sound : names) {
+        const Backend* backend = there[index(name)];
         if (std::find(chosen.begin(), chosen.end(), backend) == chosen.end()) {
             chosen.push_back(backend);
         }
@@ -70,7 +77,7 @@ Report new_report(const BuildParameters& parameters) {
                   .repeat = parameters.repeat,
                   .warm_up = parameters.warm_up,
                   .threads = parameters.threads,
-                  .forms = parameters.forms,
+                  .choices = parameters.choices,
                   .statistics = parameters.statistics,
                   .array_pool = nullptr,
                   .keep = parameters.array_pool};
@@ -86,6 +93,7 @@ std::vector<const Backend*> choose_backends(const std::vector<const Backend*>& a
     std::vector<const Backend*> chosen;
     if (has(Method::single)) {
         chosen = named_backends(available, parameters.allocators, gpu);
+        warn_of_idle_options(chosen, parameters.allocator_options);
     } else if (!parameters.allocator_options.empty()) {
         log::warning("the method levels has no allocator: no effect of " +
                      joined(parameters.allocator_options, ", "));
@@ -95,6 +103,49 @@ std::vector<const Backend*> choose_backends(const std::vector<const Backend*>& a
         log::warning("--threads is for builds on the CPU and has no effect on a GPU");
     }
     return chosen;
+}
+
+std::vector<Player> choose_players(const std::vector<const Backend*>& available,
+                                   const std::vector<std::string>& names,
+                                   const std::vector<std::string>& options, unsigned threads,
+                                   bool gpu) {
+    BuildParameters parameters;
+    parameters.allocators = names;
+    parameters.allocator_options = options;
+    parameters.threads = threads;
+    std::vector<Player> players;
+    for (const Backend* backend : choose_backends(available, parameters, gpu)) {
+        players.push_back(player_of(*backend));
+    }
+    return players;
+}
+
+std::vector<std::string> choose_tests(const std::vector<std::string>& asked) {
+    std::vector<std::string> known;
+    for (const TestName& test : test_names()) known.push_back(test.name);
+    for (const std::string& name : asked) {
+        if (name != "all" && std::find(known.begin(), known.end(), name) == known.end()) {
+            throw UsageError("no test '" + name + "'; there are " + joined(known, ", ") + ", all" +
+                             did_you_mean(name, known));
+        }
+    }
+    const auto wanted = [&](const std::string& name) {
+        return std::find(asked.begin(), asked.end(), name) != asked.end();
+    };
+    std::vector<std::string> chosen;
+    for (const std::string& name : known) {
+        if (wanted(name) || wanted("all")) chosen.push_back(name);
+    }
+    return chosen;
+}
+
+void check_trace(const std::vector<const Backend*>& chosen) {
+    const Backend& backend = *chosen.front();
+    if (chosen.size() == 1 && backend.method == Method::single && backend.traits.full) return;
+    throw UsageError("--trace records one build with one full allocator, but " +
+                     (chosen.size() > 1 ? std::to_string(chosen.size()) + " were chosen"
+                                        : std::string(backend.traits.name) + " is none") +
+                     "; choose one, as --allocator hybrid; 'heapwood replay' replays it with all");
 }
 
 }  // namespace heapwood::app

@@ -7,6 +7,7 @@
 #include "app/backends/backend.h"
 #include "app/base/machine.h"
 #include "app/cli/cli.h"
+#include "app/measure/bench_report.h"
 #include "app/report/report.h"
 #include "kdtree/config.h"
 
@@ -21,10 +22,24 @@ Machine choose_machine(DeviceChoice choice);
 /// A report of nothing as yet: what was asked for, of which machine, and when. @throws NoDevice.
 Report new_report(const BuildParameters& parameters);
 
+/// The tests that were asked for, each once, in the order of test_names(). @throws UsageError for
+/// an unknown name.
+std::vector<std::string> choose_tests(const std::vector<std::string>& asked);
+
 /// Those of the available backends on that machine that were asked for, each once, "all" being
 /// every one but the specimens; then the reference method, if it was. Warns of options without
 /// effect. @throws UsageError for an unknown name.
 std::vector<const Backend*> choose_backends(const std::vector<const Backend*>& available,
                                             const BuildParameters& parameters, bool gpu);
+
+/// The same, of the single kernel's backends, as the players of bench and replay.
+std::vector<Player> choose_players(const std::vector<const Backend*>& available,
+                                   const std::vector<std::string>& names,
+                                   const std::vector<std::string>& options, unsigned threads,
+                                   bool gpu);
+
+/// @throws UsageError unless these can record a trace: one full allocator, whose frees are those
+/// of whole blocks.
+void check_trace(const std::vector<const Backend*>& chosen);
 
 }  // namespace heapwood::app

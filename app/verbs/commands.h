@@ -18,7 +18,7 @@ ExitCode build(const BuildOptions& options,
                const std::vector<const Backend*>& available = backends());
 
 /// Builds every scene with every allocator and pool, the allocators taking turns, each in a process
-/// of its own, and reports; as a worker serves such a process's parent.
+/// of its own, and reports.
 /// @param available the backends to choose among. A worker is this executable again.
 /// @throws UsageError, NoDevice, scenes::SceneError, std::bad_alloc before the work begins.
 ExitCode compare(const CompareOptions& options,
@@ -38,9 +38,10 @@ ExitCode bench(const BenchOptions& options,
 ExitCode replay(const ReplayOptions& options,
                 const std::vector<const Backend*>& available = backends());
 
-/// What such a process does, until its parent is gone.
-ExitCode bench_worker(const BenchWorkerOptions& options,
-                      const std::vector<const Backend*>& available = backends());
+/// What a worker process of compare, bench and replay does, until its parent is gone.
+/// @param available as that verb has them.
+ExitCode worker(const WorkerOptions& options,
+                const std::vector<const Backend*>& available = backends());
 
 /// Lists allocators, generators and devices. @throws UsageError.
 ExitCode list(const ListOptions& options);

@@ -1,108 +1,51 @@
 /// @file
 /// The verb `compare`.
-#include <unistd.h>
-
-#include "app/base/console.h"
 #include "app/base/log.h"
 #include "app/base/output.h"
-#include "app/measure/contest.h"
-#include "app/measure/worker.h"
+#include "app/measure/build_plan.h"
+#include "app/measure/engine.h"
 #include "app/report/comparison_printers.h"
 #include "app/report/html.h"
 #include "app/verbs/choices.h"
 #include "app/verbs/commands.h"
+#include "app/verbs/print.h"
 
 namespace heapwood::app {
-namespace {
-
-/// Prints and saves; each form is tried though another fails. @return whether all is written.
-bool print(const Comparison& comparison, const OutputOptions& output, Output* json, Output* html) {
-    bool fine = true;
-    const auto attempt = [&fine](const auto& write) {
-        try {
-            write();
-        } catch (const std::exception& error) {
-            log::error(error.what());
-            fine = false;
-        }
-    };
-    attempt([&] {
-        if (output.json == "-") return;
-        write_to_stdout(output.csv        ? as_csv(comparison)
-                        : output.markdown ? as_markdown(comparison)
-                        : output.latex    ? as_latex(comparison)
-                                          : as_text(comparison, colour_allowed(STDOUT_FILENO)));
-    });
-    attempt([&] {
-        if (json != nullptr) json->write(as_json(comparison));
-    });
-    attempt([&] {
-        if (html != nullptr) html->write(as_html(as_json(comparison)));
-    });
-    return fine;
-}
-
-/// How many cells have no figures, and why one of the worst has none.
-std::string summary(const Comparison& comparison) {
-    const ExitCode worst = verdict(comparison);
-    std::size_t cells = 0;
-    std::size_t failed = 0;
-    std::string example;
-    for (const Group& group : comparison.groups) {
-        for (const Result& r : group.report.results) {
-            ++cells;
-            if (r.outcome == Outcome::done) continue;
-            ++failed;
-            if (!example.empty() || exit_code(r.outcome) != worst) continue;
-            example = group.report.scene_path + ", pool " + group.pool + ", " + r.allocator.name +
-                      ": " + r.message;
-        }
-    }
-    return std::to_string(failed) + " of " + std::to_string(cells) + " cells failed; " + example;
-}
-
-/// How the user gets the rest of what was interrupted.
-std::string how_to_resume(const CompareOptions& options, Contest& contest) {
-    const Journal* journal = contest.journal();
-    if (journal == nullptr) {
-        return "no turns were noted to go on from: give --json FILE or --resume FILE next time";
-    }
-    if (contest.journal_failed()) return "not all turns could be noted to go on from";
-    if (!options.resume.empty()) return "go on with the same command";
-    return "go on with the same command and --resume " + journal->path();
-}
-
-}  // namespace
 
 ExitCode compare(const CompareOptions& options, const std::vector<const Backend*>& available) {
-    if (!options.worker.empty()) return serve(options, available);
     check(options.config);
-    std::optional<Output> json;
-    if (!options.output.json.empty()) json.emplace(options.output.json);
-    std::optional<Output> html;
-    if (!options.html.empty()) html.emplace(options.html);
-    Contest contest(options, available);
-    Comparison& comparison = contest.comparison();
-    ExitCode code = ExitCode::done;
-    try {
-        contest.run();
-    } catch (const Interrupted&) {
-        code = static_cast<ExitCode>(128 + contest.signal());
-        log::error("interrupted; " + how_to_resume(options, contest));
-    } catch (const std::exception& error) {
-        code = ExitCode::internal;
-        log::error(std::string(error.what()) + "; " + how_to_resume(options, contest));
-    }
-    judge(comparison);
-    const bool written =
-        print(comparison, options.output, json ? &*json : nullptr, html ? &*html : nullptr);
+    const OutputOptions& output = options.output;
+    std::vector<NamedFile> inputs;
+    for (const std::string& scene : options.scenes) inputs.push_back({"the scene", scene});
+    check_files(inputs,
+                {{"--json", output.json}, {"--html", options.html}, {"--resume", options.resume}});
+    Output json(output.json);
+    Output html(options.html);
+
+    Comparison comparison;
+    comparison.common = new_report(options);
+    comparison.time_limit = options.time_limit;
+    comparison.minimal_pool = options.minimal_pool;
+    BuildPlan plan(comparison,
+                   {.scenes = options.scenes,
+                    .pools = options.pools,
+                    .backends = choose_backends(available, options, comparison.common.machine.gpu),
+                    .verify = options.verify,
+                    .budget = options.budget});
+    const bool to_file = !output.json.empty() && output.json != "-";
+    Engine engine(plan, options.arguments,
+                  {.resume = options.resume, .results = to_file ? output.json : options.html});
+    engine.run();
+    const bool tables = output.latex ? written([&] { write_to_stdout(as_latex(comparison)); }) &&
+                                           written([&] { json.write(as_json(comparison)); })
+                                     : print(comparison, output, json);
+    const bool page = written([&] {
+        if (html) html.write(as_html(as_json(comparison)));
+    });
+    const ExitCode code = engine.finish(tables && page);
     if (code != ExitCode::done) return code;
-    if (!written || contest.journal_failed()) return ExitCode::internal;
-    Journal* journal = contest.journal();
-    if (journal != nullptr && journal->path() == partial(options)) journal->remove();
-    code = verdict(comparison);
-    if (code != ExitCode::done) log::error(summary(comparison));
-    return code;
+    if (verdict(comparison) != ExitCode::done) log::error(summary(comparison));
+    return verdict(comparison);
 }
 
 }  // namespace heapwood::app

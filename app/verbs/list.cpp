@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "allocators/platform/device.h"
+#include "app/backends/allocator_options.h"
 #include "app/backends/backend.h"
 #include "app/base/console.h"
 #include "app/base/machine.h"
@@ -57,6 +58,20 @@ std::optional<Registers> registers_of(const char* allocator) {
     return find_registers(kernel_table(), allocator, device);
 }
 
+/// The allocator's own options, whichever machine it is compiled for.
+Json options_json(const char* allocator) {
+    Json options = Json::array();
+    const Backend* backend = find_backend(allocator, false);
+    if (backend == nullptr) backend = find_backend(allocator, true);
+    for (const allocators::Option& option : backend->options) {
+        options.push_back({{"key", option.key},
+                           {"option", option.flag},
+                           {"values", values_of(option)},
+                           {"help", option.help}});
+    }
+    return options;
+}
+
 Json registers_json(const char* allocator) {
     const std::optional<Registers> registers = registers_of(allocator);
     if (!registers) return {};
@@ -88,6 +103,13 @@ std::vector<Table> tables() {
                                    std::to_string(t.header_bytes), bytes_text(t.smallest_pool),
                                    joined(machines_of(t.name), ","), t.source});
     }
+    Table options{.title = "Options of allocators",
+                  .columns = {{"option"}, {"values, the default first"}, {"what it decides"}},
+                  .rows = {}};
+    for (const allocators::Option& option : offered_options()) {
+        options.rows.push_back(
+            {option.flag, joined(values_of(option), ", "), std::string(option.help)});
+    }
     Table registers = registers_table();
     for (const allocators::Traits& t : all_traits()) {
         registers.rows.push_back(registers_row(t.name, t, registers_of(t.name)));
@@ -103,7 +125,7 @@ std::vector<Table> tables() {
     if (!platform::device_available()) {
         devices.rows.push_back({"gpu", "none: " + platform::device_absence()});
     }
-    return {allocators, registers, generators, devices};
+    return {allocators, options, registers, generators, devices};
 }
 
 std::string as_json() {
@@ -119,6 +141,7 @@ std::string as_json() {
                               {"header_bytes", t.header_bytes},
                               {"smallest_pool_bytes", t.smallest_pool},
                               {"devices", machines_of(t.name)},
+                              {"options", options_json(t.name)},
                               {"registers", registers_json(t.name)},
                               {"published_registers", published_registers_json(t)}});
     }

@@ -24,9 +24,7 @@ struct Run {
     ExitCode operator()(const CompareOptions& options) const { return compare(options, available); }
     ExitCode operator()(const BenchOptions& options) const { return bench(options, available); }
     ExitCode operator()(const ReplayOptions& options) const { return replay(options, available); }
-    ExitCode operator()(const BenchWorkerOptions& options) const {
-        return bench_worker(options, available);
-    }
+    ExitCode operator()(const WorkerOptions& options) const { return worker(options, available); }
     ExitCode operator()(const ListOptions& options) const { return list(options); }
 };
 

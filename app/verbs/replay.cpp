@@ -1,13 +1,12 @@
 /// @file
 /// The verb `replay`.
-#include <optional>
+#include <chrono>
 
 #include "app/base/console.h"
-#include "app/base/log.h"
 #include "app/base/output.h"
-#include "app/measure/bench_turns.h"
-#include "app/measure/interrupts.h"
+#include "app/measure/engine.h"
 #include "app/measure/trace_file.h"
+#include "app/measure/workload_plan.h"
 #include "app/report/replay_printers.h"
 #include "app/verbs/choices.h"
 #include "app/verbs/commands.h"
@@ -16,7 +15,8 @@
 namespace heapwood::app {
 namespace {
 
-ReplayReport prepared(const ReplayOptions& options, const std::vector<const Backend*>& available) {
+ReplayReport prepared(const ReplayOptions& options, const std::vector<const Backend*>& available,
+                      const TraceFile& file) {
     ReplayReport report;
     BenchReport& turns = report.turns;
     turns.arguments = options.arguments;
@@ -26,19 +26,12 @@ ReplayReport prepared(const ReplayOptions& options, const std::vector<const Back
                               .quick = false,
                               .pool_bytes = std::nullopt,
                               .iterations = std::nullopt,
-                              .forms = options.forms},
+                              .choices = options.choices},
                  .repeat = options.repeat,
                  .threads = options.threads,
                  .time_limit = options.time_limit};
-    BuildParameters parameters;
-    parameters.allocators = options.allocators;
-    parameters.threads = options.threads;
-    for (const Backend* backend : choose_backends(available, parameters, turns.machine.gpu)) {
-        turns.players.push_back(player_of(*backend));
-    }
-
-    show_progress("reading " + options.trace);
-    const TraceFile file = read_trace(options.trace);
+    turns.players = choose_players(available, options.allocators, options.allocator_options,
+                                   options.threads, turns.machine.gpu);
     report.path = options.trace;
     report.header = file.header;
     report.root_bytes = file.root_bytes;
@@ -51,34 +44,39 @@ ReplayReport prepared(const ReplayOptions& options, const std::vector<const Back
     task.by_warp = true;
     task.callers = report.callers;
     task.pool_bytes = report.pool_bytes;
-    task.forms = options.forms;
+    task.choices = options.choices;
     Series series;
     series.id = series.test = "replay";
     series.points.push_back({0, task});
     turns.series.push_back(series);
     turns.cells = cells_of(turns.series, turns.players);
+    if (options.pool) refuse_small_pools(turns, report.pool_bytes);
     return report;
 }
 
 }  // namespace
 
 ExitCode replay(const ReplayOptions& options, const std::vector<const Backend*>& available) {
-    ReplayReport report = prepared(options, available);
-    std::optional<Output> json;
-    if (!options.output.json.empty()) json.emplace(options.output.json);
-    int signal = 0;
-    {
-        const Interrupts interrupts;
-        take_turns(report.turns, options.trace, interrupts);
-        signal = interrupts.signal();
-    }
-    tell_errors(report.turns);
-    print(report, options.output, json ? &*json : nullptr);
-    if (signal != 0) {
-        log::error("interrupted: the results are those of the turns until then");
-        return static_cast<ExitCode>(128 + signal);
-    }
-    return verdict(report.turns);
+    check_files({{"the trace", options.trace}},
+                {{"--json", options.output.json}, {"--resume", options.resume}});
+    Output json(options.output.json);
+    show_progress("reading " + options.trace);
+    const auto start = std::chrono::steady_clock::now();
+    const TraceFile file = read_trace(options.trace);
+    const std::chrono::duration<double> reading = std::chrono::steady_clock::now() - start;
+    ReplayReport report = prepared(options, available, file);
+    WorkloadPlan plan(report.turns,
+                      ReplayedTrace{.path = options.trace,
+                                    .digest = file.digest,
+                                    .seconds = reading.count(),
+                                    .pool = options.pool ? options.pool->text() : "default",
+                                    .pool_bytes = report.pool_bytes});
+    Engine engine(plan, options.arguments,
+                  {.resume = options.resume, .results = options.output.json});
+    report.pool_bytes = plan.pool_bytes();
+    engine.run();
+    const ExitCode code = engine.finish(print(report, options.output, json));
+    return code == ExitCode::done ? verdict(report.turns) : code;
 }
 
 }  // namespace heapwood::app

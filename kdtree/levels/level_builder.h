@@ -1,31 +1,33 @@
 /// @file
-/// The reference method: the tree built level by level, by many kernel launches with nothing
+/// The level method: the tree built level by level, by many kernel launches with nothing
 /// allocated inside, as by Wu et al. 2011 and in the comparisons of Vinkler & Havran, who found a
 /// single kernel with an allocator 25 to 45 % faster. This is for measuring that.
 ///
 /// The tree is the single kernel's, bit for bit. Every array is of exactly the size that the level
-/// before it has counted; arrays come from a ArrayPool, and are live for two levels at most.
+/// before it has counted; arrays come from an ArrayPool, and are live for two levels at most.
 #pragma once
 
-#include "kdtree/builder.h"
+#include "kdtree/build_result.h"
+#include "kdtree/config.h"
+#include "scenes/scene.h"
 
 namespace heapwood::kdtree {
 
-/// Builds the tree of a scene on this machine's CPU. The fields of RunOptions that concern the
-/// single kernel's allocator (pool_bytes, forms, statistics) have no effect, nor have
+/// Builds the tree of a scene once on this machine's CPU. The fields of BuildOptions that concern
+/// the single kernel's allocator (pool_bytes, choices) have no effect, nor has
 /// BuildConfig::large_limit, and its capacities only limit.
 ///
-/// BuildResult::milliseconds is the whole build, from triangles to finished nodes and references
-/// with all requests to the host pool. Nothing is known of its allocations, and pool_bytes is the
-/// most that the host pool has held during the build.
+/// BuildResult::build_ms is the whole build, from triangles to finished nodes and references
+/// with all requests to the array pool. Nothing is known of its allocations, and pool_bytes is the
+/// most that the array pool has held during the build.
 /// @throws std::invalid_argument for a bad configuration or a tree of too many nodes or
 /// references, allocators::BufferError when memory cannot be had.
 BuildResult build_by_levels_on_cpu(const scenes::Scene& scene, const BuildConfig& config,
-                                   const RunOptions& options);
+                                   const BuildOptions& options);
 
 /// The same on the current GPU, measured by CUDA events.
 /// @throws also std::runtime_error with what CUDA answered, or where there is no CUDA.
 BuildResult build_by_levels_on_gpu(const scenes::Scene& scene, const BuildConfig& config,
-                                   const RunOptions& options);
+                                   const BuildOptions& options);
 
 }  // namespace heapwood::kdtree

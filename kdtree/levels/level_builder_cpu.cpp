@@ -1,20 +1,21 @@
 /// @file
-/// The reference method on a CPU: every step is a loop over an array, which threads share.
+/// The level method on a CPU: every step is a loop over an array, which threads share.
 #include <algorithm>
 #include <numeric>
-#include <system_error>
-#include <thread>
 
+#include "allocators/platform/threads.h"
 #include "kdtree/levels/level_builder.h"
 #include "kdtree/levels/level_driver.h"
+#include "kdtree/split/split_exact_serial.h"
 
 namespace heapwood::kdtree {
 namespace {
 
 class CpuLevels {
 public:
-    explicit CpuLevels(unsigned threads)
-        : threads_(threads != 0 ? threads : std::max(1U, std::thread::hardware_concurrency())) {}
+    using Search = SerialExactSearch;
+
+    explicit CpuLevels(unsigned threads) : threads_(platform::thread_count(threads)) {}
 
     allocators::Place place() const { return allocators::Place::host; }
     std::uint32_t warps() const { return 8 * threads_; }
@@ -40,10 +41,7 @@ public:
     }
     template <class F>
     double time(const F& f) {
-        const auto start = std::chrono::steady_clock::now();
-        f();
-        return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start)
-            .count();
+        return platform::run_timed(f);
     }
 
 private:
@@ -51,22 +49,14 @@ private:
     template <class Work>
     void share(std::uint32_t n, std::uint32_t grain, const Work& work) {
         std::uint64_t next = 0;
-        const auto take = [&] {
+        const auto take = [&](std::uint32_t, std::uint32_t) {
             for (std::uint64_t from = 0;
                  (from = platform::AtomicRef(next).add_relaxed(grain)) < n;) {
                 work(static_cast<std::uint32_t>(from),
                      static_cast<std::uint32_t>(std::min<std::uint64_t>(from + grain, n)));
             }
         };
-        std::vector<std::thread> others;
-        try {
-            const std::uint32_t useful = std::min(threads_, platform::ceil_div(n, grain));
-            for (std::uint32_t i = 1; i < useful; ++i) others.emplace_back(take);
-        } catch (const std::system_error&) {
-            // The system gives no more threads; those that there are do all of the work.
-        }
-        take();
-        for (std::thread& t : others) t.join();
+        platform::run_threads(std::min(threads_, platform::ceil_div(n, grain)), take);
     }
 
     unsigned threads_;
@@ -75,7 +65,7 @@ private:
 }  // namespace
 
 BuildResult build_by_levels_on_cpu(const scenes::Scene& scene, const BuildConfig& config,
-                                   const RunOptions& options) {
+                                   const BuildOptions& options) {
     CpuLevels machine(options.threads);
     BuildResult result = drive_levels(machine, scene, config, options);
     result.warps = machine.warps() / 8;

@@ -1,14 +1,15 @@
 /// @file
-/// The reference method on a GPU: every step is a kernel launch of its own.
+/// The level method on a GPU: every step is a kernel launch of its own.
 #include <cuda_runtime.h>
 
 #include <cub/device/device_for.cuh>
 #include <cub/device/device_scan.cuh>
 
-#include "allocators/platform/cuda_check.h"
+#include "allocators/platform/cuda_runtime.h"
 #include "allocators/platform/warp.cuh"
 #include "kdtree/levels/level_builder.h"
 #include "kdtree/levels/level_driver.h"
+#include "kdtree/split/split_exact.cuh"
 
 namespace heapwood::kdtree {
 namespace {
@@ -31,19 +32,7 @@ struct Sum {
 
 class GpuLevels {
 public:
-    GpuLevels() {
-        int device = 0;
-        int multiprocessors = 0;
-        int threads = 0;
-        platform::check_cuda(cudaGetDevice(&device), "finding the device");
-        platform::check_cuda(
-            cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device),
-            "counting multiprocessors");
-        platform::check_cuda(
-            cudaDeviceGetAttribute(&threads, cudaDevAttrMaxThreadsPerMultiProcessor, device),
-            "counting threads");
-        warps_ = static_cast<std::uint32_t>(multiprocessors * (threads / 32));
-    }
+    using Search = ExactSearch;
 
     allocators::Place place() const { return allocators::Place::device; }
     std::uint32_t warps() const { return warps_; }
@@ -78,26 +67,18 @@ public:
     /// Everything between two events, the host's waiting included.
     template <class F>
     double time(const F& f) {
-        platform::check_cuda(cudaEventRecord(start_.event), "recording an event");
-        f();
-        platform::check_cuda(cudaEventRecord(stop_.event), "recording an event");
-        platform::check_cuda(cudaEventSynchronize(stop_.event), "building level by level");
-        float ms = 0;
-        platform::check_cuda(cudaEventElapsedTime(&ms, start_.event, stop_.event),
-                             "timing the build");
-        return ms;
+        return platform::run_timed_by_cuda("building level by level", f);
     }
 
 private:
-    std::uint32_t warps_ = 0;
-    platform::CudaEvent start_;
-    platform::CudaEvent stop_;
+    const std::uint32_t warps_ =
+        platform::multiprocessors() * (platform::threads_of_multiprocessor() / 32);
 };
 
 }  // namespace
 
 BuildResult build_by_levels_on_gpu(const scenes::Scene& scene, const BuildConfig& config,
-                                   const RunOptions& options) {
+                                   const BuildOptions& options) {
     GpuLevels machine;
     return drive_levels(machine, scene, config, options);
 }

@@ -1,12 +1,12 @@
 /// @file
-/// What stands in for the reference method on a GPU in a program built without CUDA: it refuses.
+/// What stands in for the level method on a GPU in a program built without CUDA: it refuses.
 #include <stdexcept>
 
 #include "kdtree/levels/level_builder.h"
 
 namespace heapwood::kdtree {
 
-BuildResult build_by_levels_on_gpu(const scenes::Scene&, const BuildConfig&, const RunOptions&) {
+BuildResult build_by_levels_on_gpu(const scenes::Scene&, const BuildConfig&, const BuildOptions&) {
     throw std::runtime_error("this program was built without CUDA");
 }
 

@@ -1,5 +1,5 @@
 /// @file
-/// Runs a build level by level on a machine: its arrays, the order of its steps, repetitions.
+/// Runs a build level by level on a machine: its arrays and the order of its steps.
 ///
 /// A machine does a few things to arrays, one after another:
 ///     Place place() const;
@@ -9,18 +9,20 @@
 ///     void exclusive_scan(ArrayPool&, Needs* values, std::uint32_t n);  // in place
 ///     void copy(void* to, const void* from, std::uint64_t bytes);
 ///     double time(const F& f);  // runs f; milliseconds
+///     using Search = ...;  // of all planes of a small node: ExactSearch or SerialExactSearch
 #pragma once
 
 #include <algorithm>
-#include <chrono>
 #include <cstdint>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "allocators/memory/array_pool.h"
-#include "kdtree/builder.h"
+#include "allocators/platform/threads.h"
+#include "kdtree/build_result.h"
 #include "kdtree/levels/level_steps.cuh"
 #include "kdtree/single/build_input.h"
 
@@ -73,7 +75,7 @@ public:
     /// A sentence on why the last build ended early.
     const std::string& message() const { return message_; }
 
-    /// Bytes of everything at the peak since the host pool's last reset_peak.
+    /// Bytes of everything at the peak since the array pool's last reset_peak.
     MemoryUse use() const {
         const allocators::ArrayPool::Statistics s = pool_.statistics();
         MemoryUse use;
@@ -157,7 +159,7 @@ private:
     /// Decides all pieces of a level. @return what they need in all, copied from the machine.
     Needs decide(Arrays& a) {
         const std::uint32_t n = a.level.count;
-        machine_.for_each_warp(n, Decide{problem_, a.level});
+        machine_.for_each_warp(n, Decide<typename Machine::Search>{problem_, a.level});
         machine_.exclusive_scan(pool_, a.level.needs, n + 1);
         Needs needs{};
         a.needs.read(n * sizeof(Needs), &needs, sizeof(needs));
@@ -229,31 +231,26 @@ private:
     std::string message_;
 };
 
-/// Builds options.repeat times on a machine. See level_builder.h.
+/// Builds once on a machine. See level_builder.h.
 template <class Machine>
 BuildResult drive_levels(Machine& machine, const scenes::Scene& scene, const BuildConfig& config,
-                         const RunOptions& options) {
-    using Clock = std::chrono::steady_clock;
+                         const BuildOptions& options) {
     validate(config);
     BuildResult result;
-    const auto start = Clock::now();
-    allocators::ArrayPool own(machine.place(), options.keep);
+    allocators::ArrayPool own(machine.place());
     allocators::ArrayPool& pool = options.array_pool != nullptr ? *options.array_pool : own;
     pool.reset_peak();
-    LevelDriver<Machine> driver(machine, pool, scene, config);
-    result.upload_ms = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+    std::optional<LevelDriver<Machine>> driver;
+    result.upload_ms = platform::run_timed([&] { driver.emplace(machine, pool, scene, config); });
     result.root_bytes = root_array_bytes(scene.triangles.size());
-    for (unsigned i = 0; i < options.warm_up + options.repeat; ++i) {
-        const double ms = machine.time([&] { result.status = driver.build(); });
-        if (result.status != Status::done) {
-            result.message = driver.message();
-            return result;
-        }
-        if (i >= options.warm_up) result.milliseconds.push_back(ms);
+    result.build_ms = machine.time([&] { result.status = driver->build(); });
+    if (result.status != Status::done) {
+        result.message = driver->message();
+        return result;
     }
-    result.memory = driver.use();
+    result.memory = driver->use();
     result.pool_bytes = pool.statistics().peak_slab_bytes;
-    result.tree = driver.tree();
+    result.tree = driver->tree();
     return result;
 }
 

@@ -44,7 +44,7 @@ private:
 /// A node of the level that is not a leaf already.
 struct LevelPiece {
     Box cell;
-    Box box;  ///< above the exact limit: that of the bins; once decided, around the references
+    Box tight;  ///< above the exact limit: that of the bins; once decided, around the references
     Split split;
     std::uint32_t first;  ///< of its references, in the level's
     std::uint32_t count;

@@ -17,8 +17,8 @@
 #include "allocators/platform/atomic.cuh"
 #include "allocators/platform/warp.cuh"
 #include "kdtree/levels/level_state.cuh"
-#include "kdtree/model/clip.cuh"
-#include "kdtree/split/split_exact.cuh"
+#include "kdtree/split/decide.cuh"
+#include "kdtree/split/divide.cuh"
 
 namespace heapwood::kdtree {
 
@@ -51,7 +51,7 @@ struct MakeRoot {
     HEAPWOOD_FN void operator()(std::uint32_t) const {
         LevelPiece root{};
         root.cell = problem.bounds;
-        root.box = problem.bounds;
+        root.tight = problem.bounds;
         root.count = problem.count;
         level.pieces[0] = root;
     }
@@ -87,16 +87,9 @@ struct FillRoot {
         const std::uint32_t begin = i * level.chunk;
         const std::uint32_t rest = problem.count - begin;
         const std::uint32_t end = begin + (rest < level.chunk ? rest : level.chunk);
-        GrowingBox around;
-        HEAPWOOD_UNROLL(1)
-        for (std::uint32_t k = begin + warp.lane(); k < end; k += W::width) {
-            const Reference r = whole_reference(load_wide(problem.triangles + k), k);
-            store_wide(level.references + k, r);
-            around.add(r.lo, r.hi);
-            if (bin) count_in_bins(scratch.bins, scratch.frame, {r.lo, r.hi});
-        }
+        fill_root(warp, problem.triangles, begin, end, level.references, bin, scratch.bins,
+                  scratch.frame);
         if (!bin) return;
-        store_box(warp, scratch.bins, around);
         warp.sync();
         add_bins(warp, level.bins[0], scratch.bins);
     }
@@ -104,35 +97,39 @@ struct FillRoot {
 
 /// Chooses what becomes of a piece, cuts off its empty space, and says what it needs. For every
 /// piece, a warp each.
+template <class Search>
 struct Decide {
-    using Scratch = ExactSearch;
+    using Scratch = Search;
     LevelProblem problem;
     Level level;
 
+    HEAPWOOD_MAY_CALL_HOST
     template <platform::Warp W>
     HEAPWOOD_FN void operator()(const W& warp, Scratch& exact, std::uint32_t i) const {
         LevelPiece piece = level.pieces[i];
-        const bool binned = piece.count > problem.exact_limit;
-        const Bins* bins = binned ? level.bins + piece.bins : nullptr;
-        BinFrame frame{};
-        if (binned) {
-            frame = BinFrame::of(piece.box, problem.grid);
-        }
-        bool counted = false;
-        for (;;) {
-            piece.split = Split{};
-            piece.split.axis = Split::kMakeLeaf;
-            if (problem.must_be_leaf(piece.count, piece.depth, piece.cell)) break;
-            if (!binned && !counted) count(warp, exact, piece);
-            counted = true;
-            const Choice choice = binned ? among_bins(warp, *bins, frame, piece)
-                                         : exact.best(warp, piece.cell, piece.count, problem.model);
-            if (!problem.accept(piece, choice)) break;
-            const Split& split = piece.split;
-            if (split.left > 0 && split.right > 0) break;
+        const Reference* references = level.references + piece.first;
+        const auto cut_empty = [&](const Split& split) {
             piece.cell = part_of(piece.cell, split, split.left == 0 ? 1 : 0);
             piece.cuts.add(split.axis, split.left == 0);
             ++piece.depth;
+        };
+        if (piece.count > problem.exact_limit) {
+            const BinFrame frame = BinFrame::of(piece.tight, problem.grid);
+            const Bins& bins = level.bins[piece.bins];
+            decide(
+                problem, piece,
+                [&] { return best_binned(warp, problem, bins, frame, references, piece); },
+                cut_empty);
+        } else {
+            bool counted = false;
+            decide(
+                problem, piece,
+                [&] {
+                    if (!counted) count_planes(warp, exact, references, piece.count);
+                    counted = true;
+                    return exact.best(warp, piece.cell, piece.count, problem.model);
+                },
+                cut_empty);
         }
         warp.sync();  // all lanes have read the piece
         if (warp.lane() != 0) return;
@@ -143,31 +140,6 @@ struct Decide {
     }
 
 private:
-    template <class W>
-    HEAPWOOD_FN Choice among_bins(const W& warp, const Bins& bins, const BinFrame& frame,
-                                  LevelPiece& piece) const {
-        piece.box = problem.tight_cuts ? bins.tight() : piece.cell;
-        Choice choice = split_binned(warp, bins, frame, problem.grid, piece.cell, piece.box,
-                                     piece.count, problem.model);
-        const bool parts = choice.split.left > 0 && choice.split.right > 0;
-        if (parts && piece.count <= problem.snap_limit) {
-            snap(warp, problem.model, piece.cell, level.references + piece.first, piece.count,
-                 choice);
-        }
-        return choice;
-    }
-
-    template <class W>
-    HEAPWOOD_FN void count(const W& warp, ExactSearch& exact, const LevelPiece& piece) const {
-        HEAPWOOD_UNROLL(1)
-        for (unsigned k = warp.lane(); k < piece.count; k += W::width) {
-            const Reference r = load_wide(level.references + piece.first + k);
-            exact.set(k, r.lo, r.hi);
-        }
-        warp.sync();
-        exact.count(warp, piece.count);
-    }
-
     HEAPWOOD_FN Needs needs_of(const LevelPiece& piece) const {
         Needs needs{};
         if (piece.split.axis == Split::kMakeLeaf) {
@@ -234,7 +206,7 @@ private:
             tree.nodes[node] = leaf(start, count);
             return;
         }
-        child.box = part_of(parent.box, split, side);
+        child.tight = part_of(parent.tight, split, side);
         child.bad_splits = parent.bad_splits;
         child.first = static_cast<std::uint32_t>(start.references);
         child.count = count;
@@ -279,10 +251,14 @@ struct Divide {
         for (unsigned side = 0; side < 2; ++side) {
             targets[side] = target_of(warp, scratch, piece, start, side);
         }
+        const Stretch stretch{references, item.begin, end, piece.split};
         const bool shared = piece.count > level.chunk;
-        if (shared) reserve(warp, item, end, targets);
+        std::uint32_t used[2] = {0, 0};
+        if (shared) reserve(warp, item.piece, stretch, used);
         warp.sync();
-        divide(warp, scratch, piece, item.begin, end, targets);
+        const bool bin[2] = {targets[0].bin, targets[1].bin};
+        divide(warp, problem.triangles, problem.clip, stretch, used, bin, scratch.bins,
+               scratch.frames, Places<W>(targets));
         warp.sync();
         HEAPWOOD_UNROLL_ALL
         for (unsigned side = 0; side < 2; ++side) {
@@ -301,7 +277,6 @@ private:
     struct Target {
         Reference* references;           ///< nullptr for a leaf's
         std::uint32_t* leaf_references;  ///< a leaf's
-        std::uint32_t used;              ///< the first to write
         std::uint32_t bins;
         bool bin;
     };
@@ -323,89 +298,55 @@ private:
         if (to.bin) {
             clear_bins(warp, scratch.bins[side]);
             if (warp.lane() == 0) {
-                scratch.frames[side] = BinFrame::of(part_of(piece.box, split, side), problem.grid);
+                scratch.frames[side] =
+                    BinFrame::of(part_of(piece.tight, split, side), problem.grid);
             }
         }
         return to;
     }
 
-    /// Collective: counts how many of an item's references go to either child, and reserves places
-    /// for them.
+    /// The places of a division's references: the next level's arrays, or for leaves the tree.
     template <class W>
-    HEAPWOOD_FN void reserve(const W& warp, const LevelItem& item, std::uint32_t end,
-                             Target (&targets)[2]) const {
-        const LevelPiece& piece = level.pieces[item.piece];
-        const Split& split = piece.split;
-        std::uint32_t parts[2] = {0, 0};
-        HEAPWOOD_UNROLL(1)
-        for (std::uint32_t k = item.begin + warp.lane(); k < end; k += W::width) {
-            const Reference& r = level.references[piece.first + k];
-            const float lo = component(r.lo, split.axis);
-            const float hi = component(r.hi, split.axis);
-            parts[0] += goes_left(lo, hi, split.position, split.side);
-            parts[1] += goes_right(lo, hi, split.position, split.side);
+    struct Places {
+        HEAPWOOD_INLINE explicit Places(const Target (&to)[2]) : targets(to) {}
+
+        const Target (&targets)[2];
+        /// Where a warp of width 1 keeps references of leaves for the moment.
+        mutable Reference spare[2][W::width == 1 ? SerialSides::kMost : 1];
+
+        HEAPWOOD_INLINE void put(unsigned side, std::uint32_t i, const Reference& r) const {
+            if (targets[side].references == nullptr) {
+                targets[side].leaf_references[i] = r.primitive;
+            } else {
+                store_wide(targets[side].references + i, r);
+            }
         }
+        Reference* from(unsigned side, std::uint32_t i) const {
+            Reference* references = targets[side].references;
+            return references == nullptr ? spare[side] : references + i;
+        }
+        void done(unsigned side, std::uint32_t first, const Reference* r, std::uint32_t n) const {
+            if (targets[side].references != nullptr) return;
+            for (std::uint32_t i = 0; i < n; ++i) {
+                targets[side].leaf_references[first + i] = r[i].primitive;
+            }
+        }
+    };
+
+    /// Collective: reserves places for an item's references on either side.
+    template <class W>
+    HEAPWOOD_FN void reserve(const W& warp, std::uint32_t piece, const Stretch& stretch,
+                             std::uint32_t (&used)[2]) const {
+        std::uint32_t counts[2];
+        count_sides(warp, stretch, counts);
         HEAPWOOD_UNROLL_ALL
         for (unsigned side = 0; side < 2; ++side) {
-            const std::uint32_t all = warp.sum(parts[side]);
             std::uint32_t first = 0;
             if (warp.lane() == 0) {
-                first = platform::AtomicRef(level.counters[item.piece].used[side]).add_relaxed(all);
+                first =
+                    platform::AtomicRef(level.counters[piece].used[side]).add_relaxed(counts[side]);
             }
-            targets[side].used = warp.shuffle(first, 0);
-        }
-    }
-
-    template <class W>
-    HEAPWOOD_FN void divide(const W& warp, Scratch& scratch, const LevelPiece& piece,
-                            std::uint32_t begin, std::uint32_t end, Target (&targets)[2]) const {
-        const Split split = piece.split;
-        const Reference* references = level.references + piece.first;
-        GrowingBox around[2];
-        HEAPWOOD_UNROLL(1)
-        for (std::uint32_t base = begin; base < end; base += W::width) {
-            const std::uint32_t k = base + warp.lane();
-            Reference below{};
-            bool to[2] = {false, false};
-            if (k < end) {
-                below = load_wide(references + k);
-                const float lo = component(below.lo, split.axis);
-                const float hi = component(below.hi, split.axis);
-                to[0] = goes_left(lo, hi, split.position, split.side);
-                to[1] = goes_right(lo, hi, split.position, split.side);
-            }
-            Reference above = below;
-            if (to[0] && to[1]) {
-                cut(problem.triangles, problem.clip, split.axis, split.position, below, above);
-            }
-            HEAPWOOD_UNROLL_ALL
-            for (unsigned side = 0; side < 2; ++side) {
-                const Reference& part = side == 0 ? below : above;
-                Target& target = targets[side];
-                const std::uint32_t place = target.used + warp.rank(to[side]);
-                if (to[side]) {
-                    if (target.references == nullptr) {
-                        target.leaf_references[place] = part.primitive;
-                    } else {
-                        store_wide(target.references + place, part);
-                    }
-                    if (target.bin) around[side].add(part.lo, part.hi);
-                }
-                target.used += warp.count(to[side]);
-            }
-            // Lanes count for one child each, then those that cut a reference for the other.
-            HEAPWOOD_UNROLL(1)
-            for (unsigned round = 0; round < 2 && (targets[0].bin || targets[1].bin); ++round) {
-                const unsigned side = round == 0 && to[0] ? 0 : 1;
-                const bool bin = side == 0 ? targets[0].bin : targets[1].bin;
-                if (!bin || !(round == 0 ? k < end : to[0] && to[1])) continue;
-                const Reference& part = round == 0 ? below : above;
-                count_in_bins(scratch.bins[side], scratch.frames[side], {part.lo, part.hi});
-            }
-        }
-        HEAPWOOD_UNROLL_ALL
-        for (unsigned side = 0; side < 2; ++side) {
-            if (targets[side].bin) store_box(warp, scratch.bins[side], around[side]);
+            used[side] = warp.shuffle(first, 0);
         }
     }
 };

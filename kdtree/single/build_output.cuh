@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "allocators/platform/atomic.cuh"
-#include "kdtree/builder.h"
+#include "kdtree/build_result.h"
 #include "kdtree/single/build_state.cuh"
 
 namespace heapwood::kdtree {
@@ -72,17 +72,37 @@ public:
         }
     }
 
+    /// Collective: makes a leaf of a piece.
+    HEAPWOOD_FN void write_leaf(const Piece& piece) {
+        const std::uint64_t first = reserve_references(piece.count);
+        HEAPWOOD_UNROLL(1)
+        for (std::uint32_t i = warp_.lane(); i < piece.count; i += W::width) {
+            write_reference(first + i, piece.references[i].primitive);
+        }
+        if (leader()) {
+            write_node(piece.node, Node::leaf(static_cast<std::uint32_t>(first), piece.count));
+        }
+    }
+
+    /// Collective: cuts empty space off a piece: writes the inner node and its empty leaf, and
+    /// makes the piece the other child. The references stay where they are.
+    HEAPWOOD_INLINE void cut_empty(Piece& piece, const Split& split) {
+        const std::uint32_t child = reserve_pair();
+        const bool left_empty = split.left == 0;
+        if (leader()) {
+            write_node(piece.node, Node::inner(split.axis, split.position, child));
+            write_node(left_empty ? child : child + 1, Node::leaf(0, 0));
+        }
+        piece.node = left_empty ? child + 1 : child;
+        piece.cell = part_of(piece.cell, split, left_empty ? 1 : 0);
+        ++piece.depth;
+    }
+
     /// Records a failure: the first one, but lack of memory, which ends the build, before lack of
     /// space for nodes and references, which does not. Any lane may call it. `bytes`: what the
     /// allocator was asked for.
     HEAPWOOD_INLINE void record_failure(Status status, std::uint64_t bytes) const {
         record_failure(state(), status, bytes);
-    }
-
-    /// Whether some warp has met the end of the allocator's memory.
-    HEAPWOOD_INLINE bool has_failed() const {
-        return state().status.ref().load_relaxed() ==
-               static_cast<std::uint32_t>(Status::pool_exhausted);
     }
 
 private:

@@ -53,8 +53,10 @@ public:
 
     /// About how many warps wait. May be called by any lane.
     HEAPWOOD_INLINE std::uint32_t waiting() const {
-        const auto difference =
-            static_cast<std::int32_t>(head_->ref().load_relaxed() - tail_->ref().load_relaxed());
+        // The head first: a head that is newer than the tail would count warps that have been
+        // given a task in between.
+        const std::uint32_t head = head_->ref().load_relaxed();
+        const auto difference = static_cast<std::int32_t>(head - tail_->ref().load_relaxed());
         return difference > 0 ? static_cast<std::uint32_t>(difference) : 0;
     }
 

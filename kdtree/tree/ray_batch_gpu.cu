@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cub/device/device_scan.cuh>
 
-#include "allocators/platform/cuda_check.h"
+#include "allocators/platform/cuda_runtime.h"
 #include "kdtree/tree/fast_test.cuh"
 #include "kdtree/tree/ray_batch_device.h"
 #include "kdtree/tree/ray_kernels.cuh"

@@ -8,9 +8,9 @@
 #include <cstddef>
 #include <sstream>
 #include <stdexcept>
-#include <thread>
 #include <vector>
 
+#include "allocators/platform/threads.h"
 #include "kdtree/config.h"
 #include "kdtree/tree/walk.h"
 
@@ -254,19 +254,15 @@ std::optional<std::string> verify(const scenes::Scene& scene, const Tree& tree,
 
     // Each thread takes a stretch of triangles; the first stretch with a violation has the first.
     const auto count = static_cast<std::uint32_t>(scene.triangles.size());
-    const std::uint32_t threads =
-        std::clamp(count / 4096, 1U, std::max(1U, std::thread::hardware_concurrency()));
-    const auto bound = [&](std::uint32_t i) {
-        return static_cast<std::uint32_t>(std::uint64_t{count} * i / threads);
+    std::vector<std::optional<std::string>> found(
+        std::clamp(count / 4096, 1U, platform::thread_count(0)));
+    const auto check = [&](std::uint32_t thread, std::uint32_t threads) {
+        const auto bound = [&](std::uint32_t i) {
+            return static_cast<std::uint32_t>(std::uint64_t{count} * i / threads);
+        };
+        found[thread] = check_triangles(scene, tree, bound(thread), bound(thread + 1));
     };
-    std::vector<std::optional<std::string>> found(threads);
-    std::vector<std::thread> others;
-    for (std::uint32_t i = 1; i < threads; ++i) {
-        others.emplace_back(
-            [&, i] { found[i] = check_triangles(scene, tree, bound(i), bound(i + 1)); });
-    }
-    found[0] = check_triangles(scene, tree, 0, bound(1));
-    for (std::thread& other : others) other.join();
+    platform::run_threads(static_cast<unsigned>(found.size()), check);
     const auto first = std::ranges::find_if(found, [](const auto& f) { return f.has_value(); });
     return first == found.end() ? std::nullopt : *first;
 }

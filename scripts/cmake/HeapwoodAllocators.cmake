@@ -1,48 +1,174 @@
-# Source files that exist once for every allocator of HEAPWOOD_ALLOCATORS.
-
-# heapwood_allocator_sources(VARIABLE TEMPLATE SUFFIX [SOUND] [ONLY name...])
+# The table of allocators, which of them are compiled, and source files that exist once for each.
 #
-# Makes a file NAME_SUFFIX from TEMPLATE for every allocator (with SOUND: but the specimens; with
-# ONLY: those named, which must exist) and puts their paths into VARIABLE. In the template,
-# @HEAPWOOD_NAME@ is the name on the command line, @HEAPWOOD_HEADER@ the same with underscores,
-# @HEAPWOOD_INCLUDE@ the header's path, and @HEAPWOOD_CLASS@ the class.
-function(heapwood_allocator_sources variable template suffix)
-    cmake_parse_arguments(PARSE_ARGV 3 arg "SOUND" "" "ONLY")
-    set(unknown ${arg_ONLY})
-    set(files "")
-    foreach(entry IN LISTS HEAPWOOD_ALLOCATORS)
-        if(NOT entry MATCHES "^([a-z0-9-]+):([A-Za-z0-9]+)(:specimen)?$")
-            message(FATAL_ERROR "HEAPWOOD_ALLOCATORS: '${entry}' is not name:Class[:specimen]")
-        endif()
-        set(HEAPWOOD_NAME ${CMAKE_MATCH_1})
-        list(REMOVE_ITEM unknown ${HEAPWOOD_NAME})
-        if((arg_SOUND AND CMAKE_MATCH_3)
-            OR (DEFINED arg_ONLY AND NOT HEAPWOOD_NAME IN_LIST arg_ONLY))
-            continue()
-        endif()
-        set(HEAPWOOD_CLASS ${CMAKE_MATCH_2})
-        string(REPLACE "-" "_" HEAPWOOD_HEADER ${HEAPWOOD_NAME})
-        set(HEAPWOOD_INCLUDE allocators/${HEAPWOOD_HEADER}.cuh)
-        if(CMAKE_MATCH_3)
-            set(HEAPWOOD_INCLUDE allocators/specimens/${HEAPWOOD_HEADER}.cuh)
-        endif()
-        # Of two sources of the same name CMake would silently take but one.
-        if(EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/${HEAPWOOD_HEADER}_${suffix})
-            message(FATAL_ERROR "${HEAPWOOD_HEADER}_${suffix} is the name of a generated source")
-        endif()
-        set(file ${CMAKE_CURRENT_BINARY_DIR}/${HEAPWOOD_HEADER}_${suffix})
-        configure_file(${template} ${file} @ONLY)
-        list(APPEND files ${file})
-    endforeach()
-    if(unknown)
-        message(FATAL_ERROR "HEAPWOOD_ALLOCATORS has no ${unknown}")
+# HEAPWOOD_ALLOCATORS   names of allocators, in the order of `heapwood list`; empty: all of ours
+# HEAPWOOD_EXTRA        folders with allocators of one's own (allocators/README.md), all compiled
+
+# heapwood_add_allocator(NAME CLASS HEADER [INCLUDE dir...] [OPTIONS option...]
+#     [SPECIMEN] [GPU_ONLY])
+#
+# Adds a row to the table. NAME is the name on the command line and traits().name; CLASS is a class
+# of heapwood::allocators, or a name with its namespace; HEADER and INCLUDE are relative to the
+# folder of the call. OPTIONS are for the compiler of all files that include HEADER. A SPECIMEN is
+# known to go wrong: it is never chosen by default, and no conformance test takes it. GPU_ONLY: the
+# header is for nvcc alone.
+function(heapwood_add_allocator name class header)
+    cmake_parse_arguments(PARSE_ARGV 3 arg "SPECIMEN;GPU_ONLY" "" "INCLUDE;OPTIONS")
+    if(arg_UNPARSED_ARGUMENTS)
+        message(FATAL_ERROR
+            "heapwood_add_allocator(${name}): no such argument: ${arg_UNPARSED_ARGUMENTS}")
     endif()
-    set(${variable} ${files} PARENT_SCOPE)
+    if(NOT name MATCHES "^[a-z][a-z0-9]*(-[a-z0-9]+)*$")
+        message(FATAL_ERROR "heapwood_add_allocator(${name}): a name begins with a letter and "
+            "has lower-case letters, digits, and single hyphens between them")
+    endif()
+    get_property(names GLOBAL PROPERTY HEAPWOOD_KNOWN_ALLOCATORS)
+    if(name IN_LIST names)
+        message(FATAL_ERROR "heapwood_add_allocator(${name}): there is an allocator of that name")
+    endif()
+    get_filename_component(path ${header} ABSOLUTE)
+    if(NOT EXISTS ${path})
+        message(FATAL_ERROR "heapwood_add_allocator(${name}): there is no header ${path}")
+    endif()
+    # Our own headers by one path in every clone, so that clones can share a compiler cache.
+    string(FIND ${path} ${heapwood_SOURCE_DIR}/ place)
+    if(place EQUAL 0)
+        file(RELATIVE_PATH path ${heapwood_SOURCE_DIR} ${path})
+    endif()
+    if(class MATCHES "^[A-Za-z0-9_]+$")
+        set(class heapwood::allocators::${class})
+    endif()
+    if(NOT class MATCHES "^::")
+        set(class ::${class})
+    endif()
+    set(include "")
+    foreach(folder IN LISTS arg_INCLUDE)
+        get_filename_component(folder ${folder} ABSOLUTE)
+        list(APPEND include ${folder})
+    endforeach()
+    set_property(GLOBAL APPEND PROPERTY HEAPWOOD_KNOWN_ALLOCATORS ${name})
+    set_property(GLOBAL PROPERTY HEAPWOOD_${name}_CLASS ${class})
+    set_property(GLOBAL PROPERTY HEAPWOOD_${name}_HEADER ${path})
+    set_property(GLOBAL PROPERTY HEAPWOOD_${name}_INCLUDE "${include}")
+    set_property(GLOBAL PROPERTY HEAPWOOD_${name}_OPTIONS "${arg_OPTIONS}")
+    set_property(GLOBAL PROPERTY HEAPWOOD_${name}_SPECIMEN ${arg_SPECIMEN})
+    set_property(GLOBAL PROPERTY HEAPWOOD_${name}_GPU_ONLY ${arg_GPU_ONLY})
 endfunction()
 
-# heapwood_allocator_classes(VARIABLE): the classes of all allocators, in order.
-function(heapwood_allocator_classes variable)
-    set(classes ${HEAPWOOD_ALLOCATORS})
-    list(TRANSFORM classes REPLACE "^[^:]*:([^:]*).*$" "\\1")
-    set(${variable} ${classes} PARENT_SCOPE)
+# heapwood_choose_allocators(): to be called when the table has all allocators of the tree. Adds
+# those of HEAPWOOD_EXTRA, and sets the global property HEAPWOOD_CHOSEN_ALLOCATORS.
+function(heapwood_choose_allocators)
+    # A build folder of an older version keeps a table of its own under this name.
+    get_property(type CACHE HEAPWOOD_ALLOCATORS PROPERTY TYPE)
+    if(type STREQUAL "INTERNAL")
+        unset(HEAPWOOD_ALLOCATORS CACHE)
+    endif()
+    set(HEAPWOOD_ALLOCATORS "" CACHE STRING "Allocators to compile, in order; empty: all")
+    set(HEAPWOOD_EXTRA "" CACHE STRING "Folders with allocators of one's own")
+
+    get_property(known GLOBAL PROPERTY HEAPWOOD_KNOWN_ALLOCATORS)
+    set_property(GLOBAL PROPERTY HEAPWOOD_OWN_ALLOCATORS ${known})
+    set(chosen ${HEAPWOOD_ALLOCATORS})
+    if(NOT chosen)
+        set(chosen ${known})
+    endif()
+    set(number 0)
+    foreach(folder IN LISTS HEAPWOOD_EXTRA)
+        get_filename_component(path ${folder} ABSOLUTE BASE_DIR ${CMAKE_BINARY_DIR})
+        if(NOT EXISTS ${path}/CMakeLists.txt)
+            message(FATAL_ERROR "HEAPWOOD_EXTRA: there is no ${path}/CMakeLists.txt; it is to call "
+                "heapwood_add_allocator (allocators/README.md)")
+        endif()
+        math(EXPR number "${number} + 1")
+        add_subdirectory(${path} ${CMAKE_BINARY_DIR}/extra/${number})
+    endforeach()
+    get_property(all GLOBAL PROPERTY HEAPWOOD_KNOWN_ALLOCATORS)
+    foreach(name IN LISTS chosen)
+        if(NOT name IN_LIST all)
+            list(JOIN all " " names)
+            message(FATAL_ERROR "HEAPWOOD_ALLOCATORS: no allocator '${name}'; there are ${names}")
+        endif()
+    endforeach()
+    set(extra ${all})
+    list(REMOVE_ITEM extra ${known})
+    list(APPEND chosen ${extra})
+    list(REMOVE_DUPLICATES chosen)
+    if(NOT HEAPWOOD_HAS_CUDA)
+        foreach(name IN LISTS chosen)
+            get_property(gpu_only GLOBAL PROPERTY HEAPWOOD_${name}_GPU_ONLY)
+            if(gpu_only)
+                message(STATUS "The allocator ${name} exists only for GPUs: left out without nvcc")
+                list(REMOVE_ITEM chosen ${name})
+            endif()
+        endforeach()
+    endif()
+    set_property(GLOBAL PROPERTY HEAPWOOD_CHOSEN_ALLOCATORS ${chosen})
+endfunction()
+
+# heapwood_has_allocators(VARIABLE TESTS [name...]): whether all of these allocators are chosen, or
+# without names all of this tree. If not, says that the TESTS are left out.
+function(heapwood_has_allocators variable tests)
+    get_property(chosen GLOBAL PROPERTY HEAPWOOD_CHOSEN_ALLOCATORS)
+    set(lacking ${ARGN})
+    if(NOT lacking)
+        get_property(lacking GLOBAL PROPERTY HEAPWOOD_OWN_ALLOCATORS)
+    endif()
+    list(REMOVE_ITEM lacking ${chosen})
+    set(${variable} ON PARENT_SCOPE)
+    if(lacking)
+        list(JOIN lacking " " names)
+        message(STATUS
+            "Left out: ${tests}, which need allocators that HEAPWOOD_ALLOCATORS lacks: ${names}")
+        set(${variable} OFF PARENT_SCOPE)
+        set_property(GLOBAL PROPERTY HEAPWOOD_TESTS_LEFT_OUT ON)
+    endif()
+endfunction()
+
+# heapwood_allocators(VARIABLE [GPU] [SOUND] [ONLY name...])
+#
+# The chosen allocators that a CPU has, or with GPU those that a GPU has; with SOUND without the
+# specimens, with ONLY none but these.
+function(heapwood_allocators variable)
+    cmake_parse_arguments(PARSE_ARGV 1 arg "GPU;SOUND" "" "ONLY")
+    get_property(chosen GLOBAL PROPERTY HEAPWOOD_CHOSEN_ALLOCATORS)
+    set(names "")
+    foreach(name IN LISTS chosen)
+        get_property(specimen GLOBAL PROPERTY HEAPWOOD_${name}_SPECIMEN)
+        get_property(gpu_only GLOBAL PROPERTY HEAPWOOD_${name}_GPU_ONLY)
+        if((specimen AND arg_SOUND) OR (gpu_only AND NOT arg_GPU)
+            OR (DEFINED arg_ONLY AND NOT name IN_LIST arg_ONLY))
+            continue()
+        endif()
+        list(APPEND names ${name})
+    endforeach()
+    set(${variable} ${names} PARENT_SCOPE)
+endfunction()
+
+# heapwood_allocator_sources(TARGET TEMPLATE SUFFIX [SOUND] [ONLY name...])
+#
+# Gives TARGET a file NAME_SUFFIX made from TEMPLATE for every allocator as heapwood_allocators
+# chooses them; a template whose name ends in .cu.in is for GPUs. In the template @HEAPWOOD_NAME@ is
+# the name on the command line, @HEAPWOOD_ID@ the same with underscores for hyphens,
+# @HEAPWOOD_CLASS@ the class with its namespace, and @HEAPWOOD_INCLUDE@ the header.
+function(heapwood_allocator_sources target template suffix)
+    set(machine "")
+    if(template MATCHES "\\.cu\\.in$")
+        set(machine GPU)
+    endif()
+    heapwood_allocators(names ${machine} ${ARGN})
+    foreach(HEAPWOOD_NAME IN LISTS names)
+        string(REPLACE "-" "_" HEAPWOOD_ID ${HEAPWOOD_NAME})
+        get_property(HEAPWOOD_CLASS GLOBAL PROPERTY HEAPWOOD_${HEAPWOOD_NAME}_CLASS)
+        get_property(HEAPWOOD_INCLUDE GLOBAL PROPERTY HEAPWOOD_${HEAPWOOD_NAME}_HEADER)
+        get_property(include GLOBAL PROPERTY HEAPWOOD_${HEAPWOOD_NAME}_INCLUDE)
+        get_property(options GLOBAL PROPERTY HEAPWOOD_${HEAPWOOD_NAME}_OPTIONS)
+        # Of two sources of the same name CMake would silently take but one.
+        if(EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/${HEAPWOOD_ID}_${suffix})
+            message(FATAL_ERROR "${HEAPWOOD_ID}_${suffix} is the name of a generated source")
+        endif()
+        set(file ${CMAKE_CURRENT_BINARY_DIR}/${HEAPWOOD_ID}_${suffix})
+        configure_file(${template} ${file} @ONLY)
+        target_sources(${target} PRIVATE ${file})
+        set_source_files_properties(${file} TARGET_DIRECTORY ${target} PROPERTIES
+            INCLUDE_DIRECTORIES "${include}" COMPILE_OPTIONS "${options}")
+    endforeach()
 endfunction()

@@ -1,7 +1,7 @@
 # Installation: libraries and headers for find_package(heapwood).
 #
 # Headers keep their folders under include/heapwood, and are found by two paths: a consumer writes
-# <heapwood/allocators/cmalloc.cuh>, they call one another "allocators/cmalloc.cuh". The link
+# <heapwood/allocators/circular.cuh>, they call one another "allocators/circular.cuh". The link
 # makes the consumer's spelling work in a build tree too.
 set(libraries heapwood_allocators heapwood_scenes heapwood_kdtree)
 file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/include)

@@ -11,6 +11,7 @@ from figures.results import outcome_text
 _KEYS = {
     "compare": ["scene", "pool", "allocator"],
     "bench": ["series", "metric", "phase", "x", "allocator"],
+    "replay": ["series", "metric", "phase", "x", "allocator"],
 }
 
 
@@ -45,6 +46,8 @@ class Comparison:
             raise MismatchError(
                 f"{first.path} is of {first.kind}, {second.path} of {second.kind}"
             )
+        if first.kind == "replay" and _trace(first) != _trace(second):
+            raise MismatchError(f"{first.path} and {second.path} are replays of different traces")
         self.keys = _KEYS[first.kind]
         self._alpha = alpha
         old, new = _timed(first, self.keys), _timed(second, self.keys)
@@ -102,10 +105,17 @@ class Comparison:
         return Cell(key, verdict, _median(a), _median(b), p)
 
 
+def _trace(result):
+    """What tells the traces of replays apart."""
+    trace = result.document["trace"]
+    keys = ("callers", "requests", "frees", "bytes", "peak_bytes")
+    return {key: trace.get(key) for key in keys}
+
+
 def _timed(result, keys):
     """Rows by key. Of bench only times; not those of a phase that a metric does not have."""
     cells = result.cells
-    if result.kind == "bench":
+    if result.kind != "compare":
         cells = cells[cells.unit == "ms"]
         measured = (cells.outcome != "done") | (cells.samples.map(len) > 0)
         cells = cells[measured]

@@ -1,13 +1,11 @@
-"""The JSON of `heapwood compare` and `heapwood bench` as tables, one row a cell."""
+"""The JSON of `heapwood compare`, `bench` and `replay` as tables, one row a cell."""
 
-import json
-import lzma
+import math
 import pathlib
-import re
 
 import pandas as pd
 
-SCHEMA = 1
+from figures.files import ResultError, read_document, stem_of
 
 # As people say it.
 OUTCOMES = {
@@ -19,40 +17,42 @@ OUTCOMES = {
 }
 
 
-class ResultError(Exception):
-    """A file that cannot be used; the text says which, why, and what to do."""
-
-
 class Result:
-    """A result file: `kind` is "compare" or "bench", `stem` the file's name without endings,
-    `document` the JSON, `cells` a table.
+    """A result file: `kind` is "compare", "bench" or "replay", `stem` the file's name without
+    endings, `document` the JSON, `cells` a table. A replay has the shape of a bench with one series.
 
     Columns of `cells` for compare: scene, pool, allocator, multiple (NaN: needs no pool), outcome,
     slowdown, baseline (the pool of its reference), fastest;
-    for bench: series, metric, unit, phase ("cold", "warm" or "value"), allocator, x, outcome;
-    for both: median, min, max, and samples as a list. Cells without figures have none of these.
+    for bench and replay: series, metric, unit, phase ("cold", "warm" or "value"), allocator, x, outcome;
+    for all: median, min, max, and samples as a list. Cells without figures have none of these.
     """
 
     def __init__(self, path):
         self.path = pathlib.Path(path)
-        self.stem = re.sub(r"(\.json)?(\.xz)?$", "", self.path.name)
-        self.document = _read(self.path)
-        self.kind = _kind(self.path, self.document)
+        self.stem = stem_of(path)
+        self.document = read_document(self.path)
+        self.kind = self.document["kind"]
         try:
+            if self.kind == "replay":
+                self.document = _replay_as_bench(self.document)
             rows = (_compare_rows if self.kind == "compare" else _bench_rows)(self.document)
             self.cells = pd.DataFrame(rows)
             # A baseline of bench is no allocator at all, and so has no such property.
             self.full = {
-                entry["name"]: None if entry.get("baseline") else entry["full"]
+                _text(entry["name"]): None if entry.get("baseline") else entry["full"]
                 for entry in self.document["allocators"]
             }
             self.provenance = dict(self.document["provenance"])
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            self.where()
+        except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
             raise ResultError(
                 f"{path}: is damaged: {type(error).__name__}: {error}; measure again"
             ) from error
         if self.cells.empty:
             raise ResultError(f"{path}: has no cells: nothing was measured")
+        unknown = sorted(set(self.cells.allocator) - set(self.full))
+        if unknown:
+            raise ResultError(f"{path}: is damaged: it does not list {unknown[0]}; measure again")
 
     def name(self, allocator):
         """With the asterisk of those that are no full allocators."""
@@ -71,51 +71,40 @@ def outcome_text(outcome):
     return OUTCOMES.get(outcome, outcome.replace("_", " "))
 
 
-def _read(path):
-    try:
-        with (lzma.open if path.suffix == ".xz" else open)(path, "rt", encoding="utf-8") as file:
-            return json.load(file)
-    except (lzma.LZMAError, EOFError) as error:
-        raise ResultError(f"{path}: is no whole .xz file: {error}") from error
-    except OSError as error:
-        raise ResultError(f"{path}: cannot be read: {error.strerror}") from error
-    except json.JSONDecodeError as error:
-        raise ResultError(f"{path}:{error.lineno}: is not JSON: {error.msg}") from error
-    except UnicodeDecodeError as error:
-        raise ResultError(f"{path}: is not text") from error
+def _text(value):
+    if not isinstance(value, str):
+        raise TypeError(f"{value!r:.40} is no text")
+    return value
 
 
-def _kind(path, document):
-    wanted = "give a file written by 'heapwood compare --json' or 'heapwood bench --json'"
-    if not isinstance(document, dict) or "schema" not in document:
-        raise ResultError(f"{path}: is no result of heapwood; {wanted}")
-    kind = document.get("kind")
-    if kind not in ("compare", "bench"):
-        what = "a report of 'heapwood build'" if "results" in document else "of an unknown kind"
-        raise ResultError(f"{path}: is {what}; {wanted}")
-    if document["schema"] != SCHEMA:
-        raise ResultError(
-            f"{path}: has schema {document['schema']}, and this script reads {SCHEMA}: measure "
-            "again, or use the script of the version that wrote it"
-        )
-    return kind
+def _number(value):
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+        raise TypeError(f"{value!r:.40} is no number")
+    return float(value)
+
+
+def _number_or_none(value):
+    return None if value is None else _number(value)
 
 
 def _figures(spread):
     if spread is None:
         return {"median": None, "min": None, "max": None, "samples": []}
-    return {key: spread[key] for key in ("median", "min", "max", "samples")}
+    figures = {key: _number(spread[key]) for key in ("median", "min", "max")}
+    return {**figures, "samples": [_number(sample) for sample in spread["samples"]]}
 
 
 def _compare_rows(document):
     return [
         {
-            "scene": cell["scene"],
-            "pool": cell["pool"],
-            "allocator": cell["build"]["allocator"],
-            "multiple": cell["build"]["pool_multiple"] or None,
-            "outcome": cell["outcome"],
-            "slowdown": cell["build"]["slowdown"] if cell["outcome"] == "done" else None,
+            "scene": _text(cell["scene"]),
+            "pool": _text(cell["pool"]),
+            "allocator": _text(cell["build"]["allocator"]),
+            "multiple": _number_or_none(cell["build"]["pool_multiple"]) or None,
+            "outcome": _text(cell["outcome"]),
+            "slowdown": _number_or_none(
+                cell["build"]["slowdown"] if cell["outcome"] == "done" else None
+            ),
             "baseline": cell["baseline_pool"],
             "fastest": cell["fastest_full"],
             **_figures(cell["build"]["ms"] if cell["outcome"] == "done" else None),
@@ -133,14 +122,60 @@ def _bench_rows(document):
             for phase in ("cold", "warm") if metric["timed"] else ("value",):
                 rows.append(
                     {
-                        "series": cell["series"],
-                        "metric": metric["name"],
-                        "unit": metric["unit"],
+                        "series": _text(cell["series"]),
+                        "metric": _text(metric["name"]),
+                        "unit": _text(metric["unit"]),
                         "phase": phase,
-                        "allocator": cell["allocator"],
-                        "x": cell["x"],
-                        "outcome": cell["outcome"],
+                        "allocator": _text(cell["allocator"]),
+                        "x": _number_or_none(cell["x"]),
+                        "outcome": _text(cell["outcome"]),
                         **_figures(phases.get(phase)),
                     }
                 )
     return rows
+
+
+def _replay_as_bench(document):
+    """A replay as the bench of one series without an axis."""
+    trace = document["trace"]
+    name = pathlib.PurePath(trace["path"]).name
+    metrics = [
+        {"name": "ms", "title": "replay", "unit": "ms", "timed": True},
+        {"name": "peak_external", "title": "external fragmentation at the peak", "unit": "1",
+         "timed": False},
+    ]
+    series = {
+        "id": "replay",
+        "title": f"Replay of {name}",
+        "source": f"{trace['requests']} requests of {trace['callers']} callers, "
+        f"pool {document['provenance']['pool_bytes'] / 2**20:.4g} MiB",
+        "x": None,
+        "metrics": metrics,
+    }
+    return {
+        **document,
+        "allocators": [
+            {"name": entry["allocator"], "full": entry["full"]} for entry in document["results"]
+        ],
+        "series": [series],
+        "cells": [
+            {
+                "series": "replay",
+                "allocator": entry["allocator"],
+                "x": None,
+                "outcome": entry["outcome"],
+                "metrics": {
+                    "ms": {"warm": entry["ms"], "cold": entry["cold_ms"]},
+                    "peak_external": {"value": _single(entry["peak_external"])},
+                },
+            }
+            for entry in document["results"]
+        ],
+    }
+
+
+def _single(value):
+    """A spread of one sample, or of none."""
+    if value is None:
+        return None
+    return {"median": value, "min": value, "max": value, "samples": [value]}

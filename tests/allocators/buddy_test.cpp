@@ -259,7 +259,7 @@ TEST(Buddy, GoesOnWhereTheCallersCacheSays) {
         CallerCache cache{};
         // The cache is empty until the caller's home is full.
         char* first = nullptr;
-        while (cache.open == 0) first = static_cast<char*>(r.allocate({0, 1, &cache}, bytes));
+        while (cache.words[0] == 0) first = static_cast<char*>(r.allocate({0, 1, &cache}, bytes));
         for (std::uint32_t warp = 2; warp < 10; ++warp) {
             auto* p = static_cast<char*>(r.allocate({0, warp * 100, &cache}, bytes));
             EXPECT_LT(std::abs(p - first), static_cast<std::ptrdiff_t>(4 * 32 * bytes)) << warp;

@@ -12,9 +12,7 @@
 #include <thread>
 #include <vector>
 
-#include "allocators/cdmalloc.cuh"
-#include "allocators/cfmalloc.cuh"
-#include "allocators/cmalloc.cuh"
+#include "allocators/circular.cuh"
 
 namespace heapwood::tests {
 
@@ -135,10 +133,8 @@ struct HopefulPolicy : allocators::CFMallocPolicy {
     static inline std::function<void()> hook;
     static inline std::uint32_t steps;
     static void pause() {
+        ++steps;  // a search pauses at each step
         if (hook) hook();
-    }
-    static void note(allocators::circular::Event event) {
-        if (event == allocators::circular::Event::step) ++steps;
     }
 };
 

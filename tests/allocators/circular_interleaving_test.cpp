@@ -6,9 +6,7 @@
 
 #include <cstdint>
 
-#include "allocators/cfmalloc.cuh"
-#include "allocators/cfmmalloc.cuh"
-#include "allocators/cmalloc.cuh"
+#include "allocators/circular.cuh"
 #include "tests/allocators/bodies.h"
 #include "tests/allocators/interleaving.h"
 #include "tests/seed.h"

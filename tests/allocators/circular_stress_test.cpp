@@ -6,8 +6,7 @@
 #include <chrono>
 #include <thread>
 
-#include "allocators/cfmmalloc.cuh"
-#include "allocators/cmalloc.cuh"
+#include "allocators/circular.cuh"
 #include "tests/allocators/fixture.h"
 #include "tests/allocators/subjects.h"
 

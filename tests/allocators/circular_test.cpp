@@ -10,11 +10,9 @@
 #include <utility>
 #include <vector>
 
-#include "allocators/cfmmalloc.cuh"
+#include "allocators/circular.cuh"
 #include "allocators/circular/divisor.cuh"
 #include "allocators/circular/layout.h"
-#include "allocators/cmalloc.cuh"
-#include "allocators/cmmalloc.cuh"
 #include "allocators/memory/buffer.h"
 #include "tests/allocators/bodies.h"
 #include "tests/seed.h"
@@ -25,6 +23,7 @@ namespace {
 
 using circular::granule_shift;
 using circular::presplit;
+using circular::Presplit;
 
 struct Piece {
     std::uint64_t granules;

@@ -36,6 +36,18 @@ TEST_P(ConformanceTest, RefusesZeroAndMoreThanThePool) {
     release(*a, blocks);
 }
 
+TEST_P(ConformanceTest, TakesNoMoreThanWasAskedFor) {
+    if (traits_.one_heap && machine_.place == allocators::Place::device) {
+        GTEST_SKIP() << traits_.name << "'s heap is as large as the first pool";
+    }
+    const std::uint64_t least = traits_.smallest_pool;
+    for (const std::uint64_t bytes : {least, least + 1, 3 * least + 33, pool_bytes_ / 7}) {
+        if (bytes < least) continue;
+        EXPECT_LE(make(bytes)->pool_bytes(), bytes);
+        EXPECT_LE(make(bytes, bytes / 3)->pool_bytes(), bytes);
+    }
+}
+
 TEST_P(ConformanceTest, IgnoresNullInDeallocate) {
     auto a = make(pool_bytes_);
     auto null = array<Block>(1);

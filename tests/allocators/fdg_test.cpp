@@ -117,6 +117,20 @@ TEST_F(FDGTest, TidiesUpOneWarpsHeapOnly) {
     EXPECT_NE(ref_.allocate(warp(3), kPool), nullptr) << "the pool is whole";
 }
 
+TEST_F(FDGTest, TidyingUpLeavesAloneWhatAnotherWarpCutThroughTheSameCache) {
+    CallerCache cache{};
+    const Context first{0, 0, &cache};
+    const Context second{0, 1, &cache};
+    ASSERT_NE(ref_.allocate(first, 16), nullptr);
+    void* kept = ref_.allocate(second, 16);
+    ref_.tidy_up(first);
+    while (void* p = ref_.allocate(warp(2), kBlock)) ASSERT_NE(block_of(p), block_of(kept));
+    ref_.tidy_up(second);
+    EXPECT_NE(ref_.allocate(first, 16), nullptr);
+    allocators::flush(ref_, first);
+    EXPECT_TRUE(std::ranges::all_of(cache.words, [](std::uint64_t w) { return w == 0; }));
+}
+
 TEST_F(FDGTest, WarpsWithoutAHeapShareAndAreNotTidiedUp) {
     void* own = ref_.allocate(warp(2), 16);
     void* stray = ref_.allocate(warp(6), 16);

@@ -311,7 +311,7 @@ TEST(Halloc, HandsThePoolOutToTheLastSlab) {
 
 TEST(Halloc, HandsLargeRequestsToCudaIfAsked) {
     constexpr std::uint64_t kPool = 16 << 20;
-    Halloc h(PoolConfig{.bytes = kPool, .forms = {.fallback = Fallback::cudamalloc}});
+    Halloc h(PoolConfig{.bytes = kPool, .choices = {{"fallback", "cudamalloc"}}});
     const auto ref = h.ref();
     EXPECT_EQ(h.pool_bytes(), kPool);
     void* piece = ref.allocate({}, 64);
@@ -328,13 +328,13 @@ TEST(Halloc, HandsLargeRequestsToCudaIfAsked) {
     unsigned regions = 0;
     h.for_each_region([&](const Region&) { ++regions; });
     EXPECT_EQ(regions, 0U) << "unknown, for CUDA's part cannot be walked";
-    EXPECT_THROW(Halloc(PoolConfig{.bytes = 1 << 20, .forms = {.fallback = Fallback::cudamalloc}}),
+    EXPECT_THROW(Halloc(PoolConfig{.bytes = 1 << 20, .choices = {{"fallback", "cudamalloc"}}}),
                  std::invalid_argument);
 }
 
 /// As the original, so that the two can be compared: what is above its largest piece is CUDA's.
 TEST(Halloc, HasPublishedPiecesBesideCudasHeap) {
-    const Halloc h(PoolConfig{.bytes = 64 << 20, .forms = {.fallback = Fallback::cudamalloc}});
+    const Halloc h(PoolConfig{.bytes = 64 << 20, .choices = {{"fallback", "cudamalloc"}}});
     const Halloc other(PoolConfig{.bytes = 64 << 20});
     for (const auto& [bytes, beside, alone] :
          {std::array<std::uint64_t, 3>{3072, 3072, 3072}, {3073, 0, 4096}}) {

@@ -106,14 +106,14 @@ TEST_F(HybridTest, CutsACallersPiecesFromItsOwnBlock) {
     ref_.deallocate(cached(0), other, 40);
     ref_.flush(cached(1));
     EXPECT_TRUE(allocated().empty());
-    EXPECT_EQ(caches_[0].open | caches_[1].open, 0U);
-    EXPECT_EQ(caches_[0].spare | caches_[1].spare, 0U);
+    EXPECT_EQ(caches_[0].words[0] | caches_[1].words[0], 0U);
+    EXPECT_EQ(caches_[0].words[1] | caches_[1].words[1], 0U);
     expect_whole(bare());
 }
 
 TEST_F(HybridTest, GivesRunsOfBlocksAboveHalfABlock) {
     void* run = ref_.allocate(cached(0), kBlock / 2 + 1);
-    EXPECT_EQ(caches_[0].open, 0U);
+    EXPECT_EQ(caches_[0].words[0], 0U);
     EXPECT_EQ(ref_.granted_bytes(run, kBlock / 2 + 1) % kBlock, 0U);
     EXPECT_EQ(allocated().size(), ref_.granted_bytes(run, kBlock / 2 + 1) / kBlock);
     EXPECT_TRUE(allocated().contains(block_of(run)));
@@ -135,7 +135,7 @@ TEST_F(HybridTest, KeepsASpareBlockAndReturnsASecond) {
     ref_.deallocate(cached(0), ref_.allocate(cached(0), kBlock / 2), kBlock / 2);
     void* next = ref_.allocate(cached(0), kBlock / 2);
     EXPECT_EQ(block_of(next), first);
-    EXPECT_EQ(caches_[0].spare, 0U);
+    EXPECT_EQ(caches_[0].words[1], 0U);
     ref_.deallocate(cached(0), next, kBlock / 2);
     ref_.deallocate(cached(0), p[4], kBlock / 2);
     EXPECT_EQ(allocated(), (std::set{first, block_of(p[4])})) << "one open, one spare";
@@ -150,7 +150,7 @@ TEST_F(HybridTest, SharesOpenBlocksAmongCallersWithoutACache) {
     void* second = ref_.allocate(Context{0, 1U << 20 | 1U, caches_.data()}, 16);
     EXPECT_EQ(static_cast<char*>(second), static_cast<char*>(first) + 16);
     ref_.flush(Context{0, 1U << 20, caches_.data()});
-    EXPECT_EQ(caches_[0].open, 0U);
+    EXPECT_EQ(caches_[0].words[0], 0U);
     EXPECT_NE(block_of(ref_.allocate(bare(2), 16)), block_of(first)) << "the load is spread";
 }
 
@@ -226,7 +226,7 @@ TEST_F(HybridTest, ReturnsABlockByWhateverComesLast) {
             }
             // If it was closed last, the caller who did so may keep it.
             if (!flushed && order[3] == 3) {
-                EXPECT_EQ(caches_[0].spare, block + 1);
+                EXPECT_EQ(caches_[0].words[1], block + 1);
             } else {
                 EXPECT_EQ(allocated().count(block), 0U) << "not returned";
             }

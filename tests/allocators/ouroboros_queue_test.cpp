@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-#include "allocators/ouroboros/pool.cuh"
+#include "allocators/ouroboros.cuh"
 #include "tests/allocators/bodies.h"
 #include "tests/seed.h"
 
@@ -220,6 +220,40 @@ TYPED_TEST(QueueTest, KnowsThatThereIsNoChunk) {
     EXPECT_EQ(chunks.take_run({}, 4), kNone) << "tried again";
     chunks.allow_runs();
     EXPECT_NE(chunks.take_run({}, 4), kNone);
+}
+
+/// An array of four parts.
+struct FewParts : QueuePolicy<PagesInQueues, VirtualArrayQueue> {
+    static constexpr std::uint32_t kMostParts = 4;
+};
+
+TEST(ArrayMap, GoesOnWhenTheNumbersOfPartsBeginAgain) {
+    constexpr std::uint64_t kBeginAgain = std::uint64_t{1} << 32;
+    const Geometry geometry = Geometry::of({.bytes = 64 * 512}, 1);
+    ArrayMap<FewParts>::Host host(geometry, Place::host);
+    host.reset();
+    const ArrayMap<FewParts> map = host.map();
+    // As if all parts up to the last but one had come and gone.
+    Control c{};
+    c.next_part = 0xfffffffe;
+    const auto give_nothing = [](std::uint32_t) {};
+    for (std::uint64_t n = kBeginAgain - 6; n < kBeginAgain - 2; ++n) {
+        map.remove(c, 0, n, 0, give_nothing);
+    }
+    // If it does not, install() does not return.
+    for (std::uint32_t i = 0; i < 4; ++i) {
+        EXPECT_FALSE(map.is_full(c, 0));
+        ASSERT_TRUE(map.install(c, 0, 20 + i));
+        EXPECT_EQ(map.find(c, 0, kBeginAgain - 2 + i, End::back), 20 + i);
+    }
+    EXPECT_EQ(c.next_part, 2U);
+    EXPECT_TRUE(map.is_full(c, 0));
+    EXPECT_FALSE(map.install(c, 0, 30));
+    std::uint32_t given = kNone;
+    map.remove(c, 0, kBeginAgain - 2, 128, [&](std::uint32_t part) { given = part; });
+    EXPECT_EQ(given, 20U);
+    EXPECT_TRUE(map.install(c, 0, 30));
+    EXPECT_EQ(map.find(c, 0, kBeginAgain + 2, End::back), 30U);
 }
 
 /// Virtual queues whose threads always wait for the one that makes room, and often look for it.

@@ -9,12 +9,7 @@
 #include <string>
 #include <thread>
 
-#include "allocators/ouroboros_c_s.cuh"
-#include "allocators/ouroboros_c_va.cuh"
-#include "allocators/ouroboros_c_vl.cuh"
-#include "allocators/ouroboros_p_s.cuh"
-#include "allocators/ouroboros_p_va.cuh"
-#include "allocators/ouroboros_p_vl.cuh"
+#include "allocators/ouroboros.cuh"
 #include "tests/allocators/fixture.h"
 #include "tests/allocators/subjects.h"
 

@@ -11,12 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "allocators/ouroboros_c_s.cuh"
-#include "allocators/ouroboros_c_va.cuh"
-#include "allocators/ouroboros_c_vl.cuh"
-#include "allocators/ouroboros_p_s.cuh"
-#include "allocators/ouroboros_p_va.cuh"
-#include "allocators/ouroboros_p_vl.cuh"
+#include "allocators/ouroboros.cuh"
 #include "tests/allocators/cached.h"
 #include "tests/allocators/fixture.h"
 #include "tests/allocators/subjects.h"
@@ -339,7 +334,7 @@ TEST(OuroborosCache, KeepsTheLastPagesOfEachClass) {
     EXPECT_EQ(cache.take(6), 64U);
     EXPECT_EQ(cache.take(6), kNone);
     for (const std::uint32_t unit : {12U, 11U, 9U, kLast, kNone}) EXPECT_EQ(cache.take(0), unit);
-    EXPECT_TRUE(std::ranges::all_of(words.pages, [](std::uint64_t w) { return w == 0; }));
+    EXPECT_TRUE(std::ranges::all_of(words.words, [](std::uint64_t w) { return w == 0; }));
 }
 
 TYPED_TEST(OuroborosTest, GivesPagesAgainFromTheCache) {
@@ -361,10 +356,21 @@ TYPED_TEST(OuroborosTest, GivesPagesAgainFromTheCache) {
     ref.deallocate(context, ref.allocate(context, 4000), 4000);
     ref.flush(context);
     EXPECT_EQ(allocated(), 0U);
-    EXPECT_TRUE(std::ranges::all_of(cache.pages, [](std::uint64_t w) { return w == 0; }));
+    EXPECT_TRUE(std::ranges::all_of(cache.words, [](std::uint64_t w) { return w == 0; }));
     // A request for all of the pool has its own cache flushed.
     ref.deallocate(context, ref.allocate(context, 100), 100);
     EXPECT_NE(ref.allocate(context, 4 << 20), nullptr);
+}
+
+TYPED_TEST(OuroborosTest, FindsAChunkWhosePagesAreInTheCallersCache) {
+    std::vector<void*> all = this->fill(64);
+    std::ranges::sort(all);
+    CallerCache cache{};
+    const Context context{0, 0, &cache};
+    for (unsigned i = 0; i < 4; ++i) this->free(all[i], 64);
+    EXPECT_EQ(this->ref_.allocate(context, 500), nullptr) << "half of the chunk is in use";
+    for (unsigned i = 4; i < 8; ++i) this->ref_.deallocate(context, all[i], 64);
+    EXPECT_NE(this->ref_.allocate(context, 500), nullptr);
 }
 
 }  // namespace

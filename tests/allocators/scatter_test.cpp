@@ -13,6 +13,7 @@
 #include <memory>
 #include <set>
 #include <stdexcept>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -30,6 +31,11 @@ using allocators::PoolConfig;
 using allocators::Region;
 using allocators::ScatterAlloc;
 
+/// Pages of so many bytes.
+allocators::Choices paged(std::uint64_t bytes) {
+    return {{"page_bytes", std::to_string(bytes)}};
+}
+
 /// A policy whose threads now and then yield or sleep where that may hurt.
 struct StallingScatter : allocators::ScatterPolicy {
     static void pause() {
@@ -46,7 +52,7 @@ using StallingAlloc = allocators::BasicScatterAlloc<StallingScatter>;
 template <class A, std::uint64_t kPageBytes>
 class Paged : public A {
 public:
-    explicit Paged(PoolConfig config) : A((config.forms = {.page_bytes = kPageBytes}, config)) {}
+    explicit Paged(PoolConfig config) : A((config.choices = paged(kPageBytes), config)) {}
 };
 
 [[maybe_unused]] const bool kEnlisted =
@@ -60,7 +66,7 @@ protected:
 
     void make(std::uint64_t pages, std::uint32_t callers = 1) {
         pool_ = std::make_unique<ScatterAlloc>(
-            PoolConfig{.bytes = pages * kPage, .callers = callers, .forms = {.page_bytes = kPage}});
+            PoolConfig{.bytes = pages * kPage, .callers = callers, .choices = paged(kPage)});
         ref_ = pool_->ref();
         void* all = ref_.allocate(caller(0), pages * kPage);
         ASSERT_NE(all, nullptr);
@@ -309,7 +315,7 @@ TEST_P(ScatterTest, HasSmallerPagesWhereThereAreFewerThanEight) {
     const std::uint64_t bytes = kPage + 1;
     make(8);
     EXPECT_EQ(ref_.granted_bytes(get(bytes), bytes), 2 * kPage);
-    const PoolConfig config{.bytes = 8 * kPage - 1, .forms = {.page_bytes = kPage}};
+    const PoolConfig config{.bytes = 8 * kPage - 1, .choices = paged(kPage)};
     if (kPage == 4096) {
         EXPECT_THROW(ScatterAlloc{config}, std::invalid_argument);
         return;
@@ -321,7 +327,7 @@ TEST_P(ScatterTest, HasSmallerPagesWhereThereAreFewerThanEight) {
 
 TEST(Scatter, RefusesPagesOfOtherSizes) {
     for (const std::uint64_t bytes : {0, 1, 2048, 4095, 5000, 32768}) {
-        EXPECT_THROW(ScatterAlloc({.bytes = 1 << 20, .forms = {.page_bytes = bytes}}),
+        EXPECT_THROW(ScatterAlloc({.bytes = 1 << 20, .choices = paged(bytes)}),
                      std::invalid_argument);
     }
 }
@@ -413,7 +419,7 @@ TEST(ScatterInterruptions, HarmNobody) {
         const std::uint64_t page = 4096U << i % 3;
         const PoolConfig config{.bytes = page * (i % 2 == 0 ? 8 : 61),
                                 .callers = static_cast<std::uint32_t>(1 + i % 5),
-                                .forms = {.page_bytes = page}};
+                                .choices = paged(page)};
         // Mostly chunks, now and then a run of pages.
         World<Interrupted, false> world(config, i % 4 == 0 ? 64 : page + page / 2, seed + i);
         world.run(2000);

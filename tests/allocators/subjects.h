@@ -10,8 +10,8 @@
 
 #include "allocators/allocator.cuh"
 #include "allocators/measure/counting.cuh"
-#include "allocators/measure/limiting.cuh"
 #include "tests/allocators/any_pool.h"
+#include "tests/allocators/limiting.cuh"
 #include "tests/allocators/platform/machines.h"
 #include "tests/allocators/pools.h"
 
@@ -47,12 +47,11 @@ bool enlist(const std::string& name) {
     return true;
 }
 
-/// Enlists A, and A in the adaptors that have tests of their own.
+/// Enlists A in the adaptors that have tests of their own.
 template <class A, class Machine>
-bool enlist_all(const std::string& name) {
-    return enlist<A, Machine>(name) &&
-           enlist<allocators::Counting<A>, Machine, Role::counting>(name) &&
-           enlist<allocators::Limiting<A>, Machine, Role::limiting>(name);
+bool enlist_adapted(const std::string& name) {
+    return enlist<allocators::Counting<A>, Machine, Role::counting>(name) &&
+           enlist<tests::Limiting<A>, Machine, Role::limiting>(name);
 }
 
 }  // namespace heapwood::tests

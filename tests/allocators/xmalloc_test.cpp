@@ -235,7 +235,7 @@ TEST(XMalloc, GivesEachWarpAQueueOfItsOwn) {
 }
 
 TEST(XMalloc, TakesSingleBlocksWithoutSuperblocks) {
-    const XMalloc pool(PoolConfig{.bytes = 64 << 20, .forms = {.superblocks = false}});
+    const XMalloc pool(PoolConfig{.bytes = 64 << 20, .choices = {{"superblocks", "off"}}});
     const auto ref = pool.ref();
     std::uint64_t regions = 0;
     void* p = ref.allocate({}, 8192);
@@ -359,7 +359,7 @@ TEST(XMalloc, TakesNoMoreBlocksThanTheQueueHolds) {
 
 TEST(XMalloc, HandsLargeRequestsToCudaIfAsked) {
     using allocators::Fallback;
-    const XMalloc pool(PoolConfig{.bytes = 16 << 20, .forms = {.fallback = Fallback::cudamalloc}});
+    const XMalloc pool(PoolConfig{.bytes = 16 << 20, .choices = {{"fallback", "cudamalloc"}}});
     const auto ref = pool.ref();
     void* block = ref.allocate({}, 64);
     void* large = ref.allocate({}, 3 << 20);
@@ -395,7 +395,7 @@ template <class Policy>
 class Buffers : public allocators::BasicXMalloc<Policy> {
 public:
     explicit Buffers(PoolConfig config)
-        : allocators::BasicXMalloc<Policy>((config.forms = {.superblocks = false}, config)) {}
+        : allocators::BasicXMalloc<Policy>((config.choices = {{"superblocks", "off"}}, config)) {}
 };
 
 using StallingXMalloc = allocators::BasicXMalloc<Stalling<XMallocPolicy>>;

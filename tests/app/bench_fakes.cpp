@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-#include "allocators/cmalloc.cuh"
+#include "allocators/circular.cuh"
 #include "app/backends/backend.h"
 #include "app/backends/workload_cpu.h"
 #include "app/verbs/program.h"

@@ -18,7 +18,7 @@ from command_line import (
 )
 
 SCHEMA = json.loads((schema_check.SCHEMAS / "bench.schema.json").read_text())
-TESTS = ["ad", "acd", "p", "alloc", "mixed", "scaling", "fragmentation", "oom", "work", "access",
+TESTS = ["ad", "acd", "p", "xmalloc", "alloc", "mixed", "scaling", "fragmentation", "oom", "work", "access",
          "init", "registers"]
 FAKES = os.environ.get("HEAPWOOD_TEST_BENCH_FAKES", "heapwood_bench_fakes")
 # Long enough for the slowest allocator under a sanitizer.
@@ -291,7 +291,7 @@ class Faults(unittest.TestCase):
         _, cells = self.faulty("-a", "hangs,good", code=DONE, limit=2)
         self.assertEqual(cells["hangs", "alloc.thread.96", 16][0], "done")
         self.assertEqual(cells["hangs", "alloc.thread.96", 128],
-                         ("hang", "no end within 2 s"))
+                         ("hang", "no end within the limit of 2 s"))
         self.assertEqual(cells["hangs", "alloc.warp.96", 16],
                          ("skipped", "after a hang in this test"))
         self.assertEqual(cells["hangs", "oom", 1024][0], "hang", "the next test begins anew")
@@ -299,7 +299,7 @@ class Faults(unittest.TestCase):
     def test_a_crash_costs_a_cell(self):
         errors, cells = self.faulty("-a", "dies,good", code=INTERNAL)
         self.assertEqual(cells["dies", "alloc.thread.96", 128],
-                         ("failed", "its process was killed by signal 9 (Killed)"))
+                         ("crashed", "its process was killed by signal 9 (Killed)"))
         self.assertEqual(cells["dies", "alloc.warp.96", 16][0], "done")
         self.assertIn("alloc.thread.96, dies: its process was killed", errors)
 

@@ -53,8 +53,8 @@ def workers(parent):
             parent_of = int((entry / "stat").read_text().rsplit(")", 1)[1].split()[1])
         except (OSError, IndexError):
             continue  # it has ended meanwhile
-        if parent_of == parent and b"--worker" in words:
-            found[words[words.index(b"--worker") + 1].decode()] = int(entry.name)
+        if parent_of == parent and words[1:2] == [b"worker"]:
+            found[words[2].decode()] = int(entry.name)
     return found
 
 
@@ -91,8 +91,7 @@ class Interrupts(unittest.TestCase):
         self.assertFalse(journal.exists(), "the JSON has it all")
         for number, cell in enumerate(found["cells"]):
             noted = [turn["turn"]["build"]["ms"]["samples"] for turn in turns
-                     if turn["group"] == number // 2
-                     and turn["allocator"] == cell["build"]["allocator"]]
+                     if turn["cell"] == number]
             samples = cell["build"]["ms"]["samples"]
             self.assertEqual(len(samples), 3)
             self.assertEqual([[sample] for sample in samples[:len(noted)]], noted)
@@ -189,9 +188,9 @@ class Resume(unittest.TestCase):
                     "--pool", "200x,20x", "--resume", place / "journal")
             entries = [json.loads(line)
                        for line in (place / "journal").read_text().splitlines()[1:]]
-        self.assertEqual([(entry["group"], entry["allocator"]) for entry in entries],
-                         [(group, allocator) for group in range(4) for _ in range(2)
-                          for allocator in ("atomicmalloc", "cmalloc", "hybrid")])
+        self.assertEqual([entry["cell"] for entry in entries],
+                         [3 * group + allocator for group in range(4) for _ in range(2)
+                          for allocator in range(3)])
 
     def test_failures_are_not_tried_again(self):
         with folder() as place:
@@ -224,7 +223,7 @@ class Resume(unittest.TestCase):
                        "verify": ["--verify"], "statistics": ["--no-statistics"],
                        "minimal_pool": ["--minimal-pool"], "scenes": [MODELS / "cottage.obj"]}
             for word, change in changes.items():
-                self.refused(journal, ["another comparison", word.replace("preset", "configuration")],
+                self.refused(journal, ["another run", word.replace("preset", "configuration")],
                              *arguments, *change)
             self.refused(journal, ["differs in: allocators, repeat;"], scene, "-a", "cmalloc")
             # What does not change the figures may change.
@@ -242,11 +241,33 @@ class Resume(unittest.TestCase):
             journal.unlink()
             compare(*self.ARGUMENTS, "--resume", journal)
             header, *rest = journal.read_text().splitlines()
-            for line in ('{"group": 99, "allocator": "cmalloc", "turn": {}}',
-                         '{"group": 0, "allocator": "hybrid", "turn": {}}',
-                         '{"group": 0, "allocator": "cmalloc", "turn": {}}', "{}", "3"):
+            for line in ('{"cell": 99, "seconds": 1, "turn": {}}',
+                         '{"cell": 0, "seconds": 1, "turn": {}}', "{}", "3"):
                 journal.write_text("\n".join([header, *rest[:1], line]) + "\n")
                 self.refused(journal, ["is damaged"], *self.ARGUMENTS)
+
+    def test_figures_that_no_turn_has_are_refused(self):
+        with folder() as place:
+            journal = place / "journal"
+            compare(*self.ARGUMENTS, "--resume", journal)
+            header, first, *rest = journal.read_text().splitlines()
+            changes = {
+                ("build", "upload_ms"): -1, ("build", "pool_bytes"): -5, ("build", "warps"): -1,
+                ("build", "overhead_bytes"): 1e300, ("memory", "nodes_bytes"): -3,
+                ("build", "ms", "samples"): [-2.5], ("build", "ms", "samples", 0): -1,
+                ("tree", "nodes"): -7, ("tree", "digest"): "x", ("allocations", "requests"): -1,
+                ("tree", "verified"): 3, ("outcome",): "skipped", ("outcome",): "corrupt",
+                ("build", "allocator"): "cmalloc",
+            }
+            for keys, value in changes.items():
+                entry = json.loads(first)
+                inner = entry["turn"]
+                for key in keys[:-1]:
+                    inner = inner[key]
+                inner[keys[-1]] = value
+                journal.write_text("\n".join([header, json.dumps(entry), *rest]) + "\n")
+                with self.subTest(keys=keys):
+                    self.refused(journal, ["is damaged"], *self.ARGUMENTS)
 
     def test_in_use(self):
         with folder() as place:

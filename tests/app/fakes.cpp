@@ -13,28 +13,25 @@
 
 #include "app/backends/backend.h"
 #include "app/verbs/program.h"
-#include "kdtree/builder.h"
 
 namespace heapwood::app {
 namespace {
 
-using kdtree::BuildResult;
-
 /// In one thread, so that the same happens every time.
-BuildResult good(const scenes::Scene& scene, const kdtree::BuildConfig& config,
-                 const kdtree::RunOptions& run) {
-    kdtree::RunOptions one = run;
+MeasuredBuild good(const scenes::Scene& scene, const kdtree::BuildConfig& config,
+                   const RunOptions& run) {
+    RunOptions one = run;
     one.threads = 1;
     return find_backend("cmalloc", false)->build(scene, config, one);
 }
 
-using Fault = void (*)(BuildResult&, const kdtree::RunOptions&);
+using Fault = void (*)(MeasuredBuild&, const RunOptions&);
 
 /// A builder whose result a fault gets hold of.
 template <Fault kFault>
-BuildResult faulty(const scenes::Scene& scene, const kdtree::BuildConfig& config,
-                   const kdtree::RunOptions& run) {
-    BuildResult result = good(scene, config, run);
+MeasuredBuild faulty(const scenes::Scene& scene, const kdtree::BuildConfig& config,
+                     const RunOptions& run) {
+    MeasuredBuild result = good(scene, config, run);
     kFault(result, run);
     return result;
 }
@@ -45,22 +42,22 @@ int builds() {
     return ++count;
 }
 
-bool large(const BuildResult& result) {
+bool large(const MeasuredBuild& result) {
     return result.tree.references.size() > 200;
 }
 
 /// On large scenes, in its second build.
-void hang(BuildResult& result, const kdtree::RunOptions&) {
+void hang(MeasuredBuild& result, const RunOptions&) {
     if (!large(result) || builds() < 2) return;
     for (;;) std::this_thread::sleep_for(std::chrono::hours(1));
 }
 
 /// On large scenes.
-void die(BuildResult& result, const kdtree::RunOptions&) {
+void die(MeasuredBuild& result, const RunOptions&) {
     if (large(result)) std::raise(SIGKILL);
 }
 
-void exit_early(BuildResult&, const kdtree::RunOptions&) {
+void exit_early(MeasuredBuild&, const RunOptions&) {
     std::_Exit(3);
 }
 
@@ -68,67 +65,67 @@ void say(const std::string& text) {
     static_cast<void>(!write(STDIN_FILENO, text.data(), text.size()));
 }
 
-void babble(BuildResult&, const kdtree::RunOptions&) {
+void babble(MeasuredBuild&, const RunOptions&) {
     say("certainly!\n");
 }
 
 /// JSON, but not of a result.
-void evade(BuildResult&, const kdtree::RunOptions&) {
+void evade(MeasuredBuild&, const RunOptions&) {
     say("{\"outcome\": \"done\"}\n");
 }
 
-void flood(BuildResult&, const kdtree::RunOptions&) {
+void flood(MeasuredBuild&, const RunOptions&) {
     for (;;) say(std::string(65536, 'x'));
 }
 
 /// A tree that is not the scene's.
-void cut(BuildResult& result, const kdtree::RunOptions&) {
+void cut(MeasuredBuild& result, const RunOptions&) {
     result.tree.nodes = {kdtree::Node::leaf(0, 1)};
     result.tree.references.resize(1);
 }
 
 /// The scene's tree at first.
-void waver(BuildResult& result, const kdtree::RunOptions& run) {
+void waver(MeasuredBuild& result, const RunOptions& run) {
     if (builds() > 1) cut(result, run);
 }
 
-void overwrite(BuildResult& result, const kdtree::RunOptions&) {
+void overwrite(MeasuredBuild& result, const RunOptions&) {
     result.status = kdtree::Status::pool_exhausted;
     result.overwritten = true;
     result.message = "it would have";
 }
 
-void exhaust(BuildResult& result, const kdtree::RunOptions&) {
+void exhaust(MeasuredBuild& result, const RunOptions&) {
     result.status = kdtree::Status::pool_exhausted;
     result.message = "no room";
 }
 
-void leak(BuildResult& result, const kdtree::RunOptions&) {
+void leak(MeasuredBuild& result, const RunOptions&) {
     result.leaked_bytes = 16;
 }
 
 /// As CUDA does after an error: whoever builds once more fails again.
-void fail(BuildResult&, const kdtree::RunOptions&) {
+void fail(MeasuredBuild&, const RunOptions&) {
     throw std::runtime_error("an illegal memory access (build " + std::to_string(builds()) + ")");
 }
 
 /// Needs 1 MiB; hangs with less than 64 KiB.
-void hunger(BuildResult& result, const kdtree::RunOptions& run) {
+void hunger(MeasuredBuild& result, const RunOptions& run) {
     if (run.pool_bytes < (std::uint64_t{1} << 20)) exhaust(result, run);
     if (run.pool_bytes < (std::uint64_t{1} << 16)) std::raise(SIGKILL);
 }
 
 /// Needs 1 MiB.
-void need(BuildResult& result, const kdtree::RunOptions& run) {
+void need(MeasuredBuild& result, const RunOptions& run) {
     if (run.pool_bytes < (std::uint64_t{1} << 20)) exhaust(result, run);
 }
 
 /// Its times are known: 1, 2, 3 ... ms in the builds of a process.
-void count_up(BuildResult& result, const kdtree::RunOptions&) {
+void count_up(MeasuredBuild& result, const RunOptions&) {
     result.milliseconds.assign(1, builds());
 }
 
-void linger(BuildResult&, const kdtree::RunOptions&) {
+void linger(MeasuredBuild&, const RunOptions&) {
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
 }
 

@@ -10,8 +10,7 @@
 
 #include "allocators/atomicmalloc.cuh"
 #include "allocators/buddy.cuh"
-#include "allocators/cfmmalloc.cuh"
-#include "allocators/cmalloc.cuh"
+#include "allocators/circular.cuh"
 #include "allocators/cudamalloc.cuh"
 #include "allocators/hybrid.cuh"
 

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "allocators/atomicmalloc.cuh"
-#include "allocators/cmalloc.cuh"
-#include "kdtree/single/builder_cpu.h"
+#include "allocators/circular.cuh"
+#include "kdtree/builder.h"
 #include "kdtree/tree/quality.h"
 #include "kdtree/tree/verify.h"
 #include "scenes/generators.h"

@@ -14,9 +14,9 @@
 #include <string>
 #include <vector>
 
-#include "allocators/cmalloc.cuh"
+#include "allocators/circular.cuh"
 #include "app/measure/rays.h"
-#include "kdtree/single/builder_cpu.h"
+#include "kdtree/builder.h"
 #include "kdtree/tree/ray_batch.h"
 #include "kdtree/tree/ray_tree.h"
 #include "scenes/scene.h"
@@ -66,10 +66,7 @@ double mrays(std::uint64_t rays, const Choices& choices, const Trace& trace) {
 kdtree::Tree build(const scenes::Scene& scene) {
     auto result = kdtree::build_on_cpu<allocators::CMalloc>(
         scene, {},
-        {.pool_bytes = 200 * kdtree::root_array_bytes(scene.triangles.size()),
-         .repeat = 1,
-         .warm_up = 0,
-         .statistics = false});
+        {.pool_bytes = 200 * kdtree::root_array_bytes(scene.triangles.size())});
     if (result.status != kdtree::Status::done) throw std::runtime_error(result.message);
     return std::move(result.tree);
 }

@@ -13,10 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "allocators/cfmalloc.cuh"
-#include "allocators/cfmmalloc.cuh"
-#include "allocators/cmalloc.cuh"
-#include "allocators/cmmalloc.cuh"
+#include "allocators/circular.cuh"
 #include "tests/explorer/circular_scenarios.h"
 #include "tests/explorer/explorer.h"
 #include "tests/explorer/faults.h"
@@ -150,7 +147,9 @@ void expect_faults_found() {
     const std::vector<Scenario<A>> scenarios = all_scenarios<A>();
     Places places;
     for (const Scenario<A>& s : scenarios) {
-        add_places(places, s.run({.preemptions = 1, .stale_reads = 0}), {"core.cuh", "header.cuh"});
+        add_places(places, s.run({.preemptions = 1, .stale_reads = 0}),
+                   {"core.cuh", "detours.cuh", "header.cuh", "homes.cuh", "refuges.cuh", "ring.cuh",
+                    "search.cuh"});
     }
     auto found = break_each(places, [&](const Mutation& m) {
         for (const Scenario<A>& s : scenarios) {

@@ -29,7 +29,8 @@ enum class Order : std::uint8_t { relaxed, acquire, release, acq_rel };
 /// Where in a source file an atomic operation is called.
 using Site = std::source_location;
 
-// What the instrumented AtomicRef does. Outside of an exploration, plain memory accesses.
+// What the instrumented AtomicRef does, and access() and poke() below. Outside of an exploration,
+// plain memory accesses.
 std::uint64_t atomic_load(const void* object, unsigned size, Order, const Site&);
 void atomic_store(void* object, unsigned size, std::uint64_t value, Order, const Site&);
 /// @return the value before.

@@ -34,7 +34,7 @@ struct ShortPolicy : allocators::HallocPolicy {
     static constexpr std::uint32_t kLooks = 8;
     static constexpr std::uint32_t kStretches = 1;
     static constexpr std::uint32_t kStretchesTogether = 1;
-    static constexpr bool kRoomyFirst = true;
+    static inline bool kRoomyFirst;  // both orders are explored
 };
 constexpr std::size_t kPoolBytes = 16384;
 constexpr std::size_t kPieceBytes = 64;
@@ -236,12 +236,15 @@ Result run(const Scenario& s, const Bounds& bounds, const Mutation& mutation = {
 }
 
 TEST(HallocExplorer, IsSound) {
-    for (const Scenario& s : scenarios()) {
-        const Result r = run(s, {.preemptions = s.full ? 1U : 2U, .stale_reads = 1});
-        std::cout << "  " << s.name << ": " << r.executions << " executions, " << r.states
-                  << " states\n";
-        EXPECT_EQ(r.finding, "") << s.name << "\n" << r.schedule;
-        EXPECT_TRUE(r.complete) << s.name;
+    for (const bool roomy_first : {false, true}) {
+        ShortPolicy::kRoomyFirst = roomy_first;
+        for (const Scenario& s : scenarios()) {
+            const Result r = run(s, {.preemptions = s.full ? 1U : 2U, .stale_reads = 1});
+            std::cout << "  " << (roomy_first ? "roomy first: " : "") << s.name << ": "
+                      << r.executions << " executions, " << r.states << " states\n";
+            EXPECT_EQ(r.finding, "") << s.name << "\n" << r.schedule;
+            EXPECT_TRUE(r.complete) << s.name;
+        }
     }
 }
 
@@ -265,9 +268,11 @@ const char* breaks(const Mutation& mutation) {
 
 /// Breaks every source line of the allocator in every way that applies to it, one at a time.
 TEST(HallocExplorer, FindsFaults) {
+    ShortPolicy::kRoomyFirst = true;
     Places places;
     for (const Scenario& s : scenarios()) {
-        add_places(places, run(s, {.preemptions = 1, .stale_reads = 0}), {"slabs.cuh"});
+        add_places(places, run(s, {.preemptions = 1, .stale_reads = 0}),
+                   {"heads.cuh", "slabs.cuh"});
     }
     auto found = break_each(places, [](const Mutation& m) {
         const char* where = breaks(m);

@@ -148,6 +148,10 @@ std::vector<Scenario> scenarios() {
               p.free(b[1]);
               p.allocate(kHalf);
           }}},
+        {"both want half of the last block",
+         1,
+         {},
+         {[](P& p, B) { p.must_allocate(kHalf); }, [](P& p, B) { p.must_allocate(kHalf); }}},
         {"one of two blocks is used again",
          2,
          {kHalf, kQuarter},
@@ -215,7 +219,7 @@ TEST(HybridExplorer, FindsFaults) {
     for (const bool cached : {false, true}) {
         for (const Scenario& s : scenarios()) {
             add_places(places, run(s, cached, {.preemptions = 1, .stale_reads = 0}),
-                       {"hybrid.cuh"});
+                       {"blocks.cuh"});
         }
     }
     auto found = break_each(places, [](const Mutation& m) {

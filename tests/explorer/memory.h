@@ -40,27 +40,30 @@ using Stamp = std::uint8_t;
 /// Of every location, the oldest message that may still be read.
 struct View {
     /// As many locations as there may be.
-    static constexpr unsigned kLocations = 160;
+    static constexpr unsigned kLocations = 512;
+    /// As many locations as there are by now, or a few more: a multiple of 16.
+    static inline unsigned used = 0;
 
     alignas(16) std::array<Stamp, kLocations> at{};
 
     void join(const View& other) {
-        for (unsigned i = 0; i < kLocations; ++i) at[i] = std::max(at[i], other.at[i]);
+        for (unsigned i = 0; i < used; ++i) at[i] = std::max(at[i], other.at[i]);
     }
     void meet(const View& other) {
-        for (unsigned i = 0; i < kLocations; ++i) at[i] = std::min(at[i], other.at[i]);
+        for (unsigned i = 0; i < used; ++i) at[i] = std::min(at[i], other.at[i]);
     }
     /// A hash of what is in this view beyond `base`.
     std::uint64_t hash(const View& base) const {
         std::array<Stamp, kLocations> beyond;
-        for (unsigned i = 0; i < kLocations; ++i) {
+        for (unsigned i = 0; i < used; ++i) {
             beyond[i] = static_cast<Stamp>(std::max(at[i], base.at[i]) - base.at[i]);
         }
         std::uint64_t h = 0;
-        for (unsigned i = 0; i < kLocations; i += 8) {
+        for (unsigned i = 0; i < used; i += 8) {
             std::uint64_t eight;
             std::memcpy(&eight, &beyond[i], 8);
-            h = mix(h, eight);
+            // As if there were no more locations than those that are beyond.
+            if (eight != 0) h = mix(mix(h, i), eight);
         }
         return h;
     }
@@ -245,6 +248,7 @@ private:
             }
             locations_.push_back({address, size, payload, 0, {}});
             locations_.back().history.push_back({payload ? 0 : peek(address, size), View{}});
+            View::used = std::max(View::used, (it->second / 16 + 1) * 16);
         }
         return it->second;
     }

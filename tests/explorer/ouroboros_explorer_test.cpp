@@ -9,7 +9,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <functional>
 #include <iostream>
 #include <stdexcept>
@@ -18,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-#include "allocators/ouroboros/pool.cuh"
+#include "allocators/ouroboros.cuh"
 #include "tests/explorer/explorer.h"
 #include "tests/explorer/faults.h"
 #include "tests/explorer/memory.h"
@@ -32,33 +31,7 @@ using allocators::Place;
 using allocators::PoolConfig;
 using namespace allocators::ouroboros;
 
-/// During an exploration, the first chunk; else nullptr.
-char* watched_pool = nullptr;
 constexpr std::uint32_t kChunkBytes = 16;
-
-/// A Map that shows the explorer which zeroes have been written to a chunk before it is a part.
-template <class Policy, template <class> class Map>
-class Watched : public Map<Policy> {
-public:
-    class Host : public Map<Policy>::Host {
-    public:
-        using Map<Policy>::Host::Host;
-        Watched map() const {
-            Watched m;
-            static_cast<Map<Policy>&>(m) = Map<Policy>::Host::map();
-            return m;
-        }
-    };
-
-    bool install(Control& c, std::uint32_t queue, std::uint32_t part) const {
-        if (watched_pool != nullptr) access(watched_pool + part * kChunkBytes, kChunkBytes);
-        return Map<Policy>::install(c, queue, part);
-    }
-};
-template <class Policy>
-using WatchedArray = Watched<Policy, ArrayMap>;
-template <class Policy>
-using WatchedList = Watched<Policy, ListMap>;
 
 /// How many faults of each kind are found.
 struct Found {
@@ -97,7 +70,7 @@ struct Array : ShortPolicy {
     /// before it, which nothing overtakes in this model (memory.h).
     static constexpr Found kFound{3, 2, 9, 16};
     template <class Policy>
-    using Queue = VirtualQueue<Policy, WatchedArray>;
+    using Queue = VirtualArrayQueue<Policy>;
 };
 /// Parts in a list.
 struct List : ShortPolicy {
@@ -105,7 +78,7 @@ struct List : ShortPolicy {
     /// In the list alone. Not what its head has said already.
     static constexpr Found kFound{4, 4, 1, 7};
     template <class Policy>
-    using Queue = VirtualQueue<Policy, WatchedList>;
+    using Queue = VirtualListQueue<Policy>;
 };
 template <class Policy>
 constexpr bool kIsVirtual = std::is_same_v<Policy, Array> || std::is_same_v<Policy, List>;
@@ -150,9 +123,7 @@ public:
             }
         }
         away_ = chunks_out() - used;
-        memory_.assign(pool(), pool() + kBytes);
     }
-    ~Subject() { watched_pool = nullptr; }
     Subject(const Subject&) = delete;
     Subject& operator=(const Subject&) = delete;
 
@@ -212,12 +183,7 @@ public:
         for (const Thread& t : threads) {
             p.threads.emplace_back([this, &t] { t(*this); });
         }
-        p.begin = [this] {
-            // Zeroes that were written to a chunk: all else is undone.
-            std::memcpy(pool(), memory_.data(), kBytes);
-            watched_pool = pool();
-            owners_ = owners_at_first_;
-        };
+        p.begin = [this] { owners_ = owners_at_first_; };
         p.finish = [this] { finish(); };
         p.shared = [this] {
             std::uint64_t h = 0;
@@ -326,7 +292,6 @@ private:
     Queue queue_ = host_.queue();
     Control control_{};
     std::uint32_t away_ = 0;
-    std::vector<char> memory_;
     std::array<unsigned, kEntries> owners_at_first_{};
     std::array<unsigned, kEntries> owners_{};
     std::array<Payload, kEntries> payloads_{};
@@ -437,7 +402,7 @@ TYPED_TEST(OuroborosExplorer, FindsFaults) {
     Places places;
     for (const auto& s : scenarios<TypeParam>()) {
         const Result r = run(s, {.preemptions = 1, .stale_reads = 0});
-        add_places(places, r, {"standard_queue.cuh", "virtual_maps.cuh"});
+        add_places(places, r, {"standard_queue.cuh", "array_map.cuh", "list_map.cuh"});
         // What both virtual queues have is broken once.
         if (std::is_same_v<TypeParam, List>) continue;
         add_places(places, r, {"semaphore.cuh", "virtual_queue.cuh"});

@@ -4,7 +4,7 @@
 ///
 /// A machine M has `name`, `available()`, `kThreads` (host threads or lanes that run at once; 0 on
 /// a GPU), `kTriangles` (how large a scene it builds in a moment), and `make<A>(config)`: a machine
-/// of kdtree/single/build_driver.h.
+/// of kdtree/single/single_builder.h.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -14,14 +14,11 @@
 
 #include "allocators/atomicmalloc.cuh"
 #include "allocators/measure/counting.cuh"
-#include "allocators/measure/limiting.cuh"
-#include "kdtree/single/build_driver.h"
-#include "kdtree/single/build_worker.cuh"
-#include "kdtree/single/builder_cpu.h"
+#include "kdtree/builder.h"
+#include "tests/allocators/limiting.cuh"
 #include "tests/allocators/platform/lockstep_warp.h"
 
 #if defined(__CUDACC__)
-#include "kdtree/single/builder_gpu.cuh"
 #include "tests/allocators/platform/machines.h"
 #endif
 
@@ -119,7 +116,7 @@ struct Attempt {
 template <class A, class M, class Limit>
 Attempt attempt(const scenes::Scene& scene, const BuildConfig& config, std::uint64_t pool_bytes,
                 const Limit& limit) {
-    using Limited = allocators::Limiting<A>;
+    using Limited = heapwood::tests::Limiting<A>;
     using Counted = allocators::Counting<Limited>;
     const auto machine = M::template make<Limited>(config);
     allocators::ArrayPool array_pool(machine.place());
@@ -158,12 +155,9 @@ void expect_pool_is_whole(const Attempt& a, const std::string& what) {
 /// The tree of one thread with AtomicMalloc: what all others are compared with. Found correct by
 /// tree_correctness_test.cpp.
 inline Tree plain_tree(const scenes::Scene& scene, const BuildConfig& config) {
-    RunOptions options;
+    BuildOptions options;
     options.pool_bytes = (std::uint64_t{1} << 30) + 200 * root_array_bytes(scene.triangles.size());
-    options.repeat = 1;
-    options.warm_up = 0;
     options.threads = 1;
-    options.statistics = false;
     BuildConfig all = config;
     all.small_arrays = true;
     const BuildResult result = build_on_cpu<allocators::AtomicMalloc>(scene, all, options);

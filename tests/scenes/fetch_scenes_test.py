@@ -269,6 +269,34 @@ class FetchScenesTest(unittest.TestCase):
             self.assertIn("catalogue.json", result.stderr)
             self.assertNotIn("Traceback", result.stderr)
 
+    def test_hostile_catalogues(self):
+        scene = self.scene()
+        for catalogue in ("[" * 1000000, json.dumps({"scenes": 7}), json.dumps({"scenes": [7]}),
+                          json.dumps({"scenes": [{**scene, "name": 7}]}),
+                          json.dumps({"scenes": [{**scene, "url": ["x"]}]}),
+                          json.dumps({"scenes": [{**scene, "triangles": "many"}]})):
+            result = self.run_script("a", catalogue=catalogue)
+            self.assertEqual(result.returncode, 2, catalogue[:80])
+            self.assertIn("catalogue.json", result.stderr)
+            self.assertNotIn("Traceback", result.stderr)
+
+    def test_addresses_and_archives_that_are_none(self):
+        with io.BytesIO() as file:
+            with zipfile.ZipFile(file, "w") as archive:
+                archive.writestr("a.obj", OBJ)
+            encrypted = bytearray(file.getvalue())
+        # The bit that says that the file is encrypted, in both headers.
+        encrypted[6] |= 1
+        encrypted[encrypted.index(b"PK\x01\x02") + 8] |= 1
+        self.server.files["/a.zip"] = bytes(encrypted)
+        for change in ({"url": "no address"}, {"url": "http://[::1"},
+                       {"path": "/a.zip", "format": "zip"}):
+            with self.subTest(change=change):
+                result = self.run_script("a", scenes=[self.scene(**change)])
+                self.assertEqual(result.returncode, 1, result.stderr)
+                self.assertTrue(result.stderr.startswith("fetch_scenes: a: "), result.stderr)
+                self.assertNotIn("Traceback", result.stderr)
+
     def test_our_catalogue_is_well_formed(self):
         result = subprocess.run([sys.executable, str(SCRIPT), "--list"], capture_output=True,
                                 text=True, check=False)

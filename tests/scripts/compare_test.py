@@ -145,6 +145,18 @@ class CompareTest(unittest.TestCase):
         self.assertRegex(output, r"init +init_ms +value +– +hybrid .* slower")
         self.assertNotIn("utilisation", output)
 
+    def test_replays_of_one_trace(self):
+        first = sample_results.replay()
+        code, output = self.run_script(first, sample_results.replay(factor=2), "--all")
+        self.assertEqual(code, 1)
+        self.assertRegex(output, r"replay +ms +warm +– +hybrid .* slower")
+        self.assertEqual(self.run_script(first, first)[0], 0)
+        other = sample_results.replay()
+        other["trace"]["requests"] = 7
+        code, output = self.run_script(first, other)
+        self.assertEqual(code, 2)
+        self.assertIn("are replays of different traces", output)
+
     def test_cells_of_one_side_and_other_devices_are_said(self):
         after = sample_results.compare(pools=("200x",), allocators=("atomicmalloc", "cmalloc"))
         after["provenance"]["device"] = "Another GPU"

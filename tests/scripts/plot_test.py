@@ -72,7 +72,7 @@ class FiguresTest(unittest.TestCase):
             if cell["build"]["allocator"] == "levels":  # the reference method has no pool
                 cell["build"]["pool_multiple"] = 0
         documents = {"c": sample_results.compare(), "b": sample_results.bench(),
-                     "n": without_reference}
+                     "n": without_reference, "r": sample_results.replay()}
         cls.code, cls.output = run(folder, documents)
 
     @classmethod
@@ -86,6 +86,7 @@ class FiguresTest(unittest.TestCase):
         self.assertEqual(self.code, 0, self.output)
         wanted = {"c-slowdown-200x", "c-slowdown-20x", "c-pool-size"}
         wanted |= {"n-time-200x", "n-time-20x", "n-pool-size"}
+        wanted |= {"r-replay"}
         wanted |= {f"b-{s['id'].replace('.', '-')}" for s, _ in sample_results.SERIES}
         files = {path.name for path in self.out.iterdir()}
         self.assertEqual(files, {f"{name}.{end}" for name in wanted for end in ("png", "svg")})
@@ -158,6 +159,15 @@ class FiguresTest(unittest.TestCase):
         self.assertNotIn("lanes together", words)  # nothing is known of these
         for title in ("making (ms)", "resetting (ms)", "resetting, first iteration (ms)"):
             self.assertIn(title, self.words("b-init"))
+
+    def test_replay(self):
+        words = self.words("r-replay")
+        self.assertIn("Replay of bunny.trace", words)
+        for title in ("replay (ms)", "replay, first iteration (ms)",
+                      "external fragmentation at the peak"):
+            self.assertIn(title, words)
+        self.assertIn("Without a figure: cmalloc hang.", words)
+        self.assertIn("after 1000 requests of 64 callers, pool 256 MiB", " ".join(words))
 
     def test_names_at_line_ends_do_not_overlap(self):
         names = {f"{n}*" if n in sample_results.NOT_FULL else n for n in sample_results.ALLOCATORS}
@@ -242,7 +252,8 @@ class CallsTest(unittest.TestCase):
         self.refused({"a": "{\n oops"}, "a.json:2: is not JSON")
         self.refused({"a": "[]"}, "a.json: is no result of heapwood")
         self.refused({"a": {"schema": 1, "results": []}}, "is a report of 'heapwood build'")
-        self.refused({"a": {**good, "kind": "replay"}}, "of an unknown kind")
+        self.refused({"a": {**good, "kind": "tale"}}, "of an unknown kind")
+        self.refused({"a": {**good, "kind": "replay"}}, "a.json: is damaged")
         self.refused({"a": {**good, "schema": 2}}, "has schema 2, and this script reads 1")
         self.refused({"good": good, "a": {**good, "schema": 0}}, "a.json: has schema 0")
         self.refused({"a": {**good, "cells": []}}, "nothing was measured")

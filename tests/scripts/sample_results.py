@@ -189,6 +189,40 @@ def bench_cell(name, allocator, x, metrics, outcome="done"):
     }
 
 
+def replay(allocators=ALLOCATORS, factor=1.0):
+    """A whole result; cmalloc hangs, atomicmalloc has no fragmentation to tell of."""
+    results = []
+    for i, name in enumerate(allocators):
+        done = name != "cmalloc"
+        ms = 0.2 * (1 + i) * factor
+        results.append({
+            "allocator": name,
+            "title": name.title(),
+            "full": name not in NOT_FULL,
+            "outcome": "done" if done else "hang",
+            "message": None,
+            "callers": 64,
+            "pool_bytes": 1 << 28,
+            "ms": spread(ms) if done else None,
+            "cold_ms": spread(2 * ms) if done else None,
+            "slowdown": 1.0 + i if done else None,
+            "calls_per_second": 1e6,
+            "counts": None,
+            "peak_allocated_bytes": 1e6,
+            "peak_external": 0.5 if done and name != "atomicmalloc" else None,
+            "end_external": 0.0,
+        })
+    return {
+        "schema": 1,
+        "kind": "replay",
+        "provenance": {**PROVENANCE, "pool_bytes": 1 << 28},
+        "trace": {"path": "traces/bunny.trace", "callers": 64, "requests": 1000, "frees": 1000,
+                  "bytes": 5000, "largest_bytes": 64, "peak_bytes": 4000, "root_bytes": 64,
+                  "header": {}},
+        "results": results,
+    }
+
+
 def bench(allocators=ALLOCATORS, published=True, factor=1.0):
     """A whole result; cmalloc hangs at the largest x of every series."""
     cells = []

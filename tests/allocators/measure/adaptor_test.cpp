@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "allocators/measure/fragmentation.h"
+#include "tests/allocators/internal_fragmentation.h"
 #include "tests/allocators/pool_test.h"
 #include "tests/seed.h"
 
@@ -27,7 +28,7 @@ INSTANTIATE_TEST_SUITE_P(, LimitingTest, ::testing::ValuesIn(subjects_of(Role::l
 /// The mean waste of the live blocks, by the sizes that the threads saw.
 void expect_live_waste(const allocators::Statistics& s, const std::vector<Block>& blocks,
                        const allocators::Traits& traits) {
-    allocators::InternalFragmentation wanted;
+    tests::InternalFragmentation wanted;
     bool known = s.internal_fragmentation >= 0;
     for (const Block& b : blocks) {
         if (b.data != nullptr && known) wanted.add(b.granted, b.bytes);

@@ -1,7 +1,7 @@
 // Coalescing on a CPU: an allocator that frees nothing, one whose blocks can be split, and one that
 // needs a count.
 #include "allocators/awmalloc.cuh"
-#include "allocators/cfmalloc.cuh"
+#include "allocators/circular.cuh"
 #include "tests/allocators/measure/coalescing_tests.h"
 #include "tests/allocators/subjects.h"
 

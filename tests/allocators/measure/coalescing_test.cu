@@ -1,6 +1,6 @@
 // Coalescing on a GPU.
 #include "allocators/awmalloc.cuh"
-#include "allocators/cfmalloc.cuh"
+#include "allocators/circular.cuh"
 #include "tests/allocators/measure/coalescing_tests.h"
 
 namespace heapwood::tests {

@@ -6,8 +6,9 @@
 
 #include <vector>
 
-#include "allocators/cmalloc.cuh"
+#include "allocators/circular.cuh"
 #include "allocators/cudamalloc.cuh"
+#include "tests/allocators/internal_fragmentation.h"
 
 namespace heapwood::allocators {
 
@@ -57,7 +58,7 @@ TEST(Fragmentation, OfAWalkedPool) {
 }
 
 TEST(Fragmentation, InternalIsTheMeanOfRatios) {
-    InternalFragmentation f;
+    tests::InternalFragmentation f;
     EXPECT_DOUBLE_EQ(f.mean(), 0);
     f.add(16, 12);     // 1/4
     f.add(1024, 512);  // 1/2

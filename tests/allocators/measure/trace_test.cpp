@@ -20,11 +20,11 @@
 #include <utility>
 #include <vector>
 
-#include "allocators/cmalloc.cuh"
+#include "allocators/circular.cuh"
 #include "allocators/hybrid.cuh"
-#include "allocators/measure/limiting.cuh"
 #include "allocators/measure/tracing.cuh"
 #include "allocators/measure/workload.cuh"
+#include "tests/allocators/limiting.cuh"
 #include "tests/seed.h"
 
 namespace heapwood::tests {
@@ -252,7 +252,7 @@ TEST(Tracing, RecordsPairsAsTwo) {
 }
 
 TEST(Tracing, LeavesOutRefusalsAndFreesOfNothing) {
-    Tracing<allocators::Limiting<Hybrid>> allocator(pool());
+    Tracing<tests::Limiting<Hybrid>> allocator(pool());
     allocator.inner().fail_after(2);
     allocator.record(10);
     const auto ref = allocator.ref();

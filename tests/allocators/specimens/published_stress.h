@@ -18,10 +18,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "allocators/cfmalloc.cuh"
-#include "allocators/cfmmalloc.cuh"
-#include "allocators/cmalloc.cuh"
-#include "allocators/cmmalloc.cuh"
+#include "allocators/circular.cuh"
 #include "allocators/specimens/cfmalloc_published.cuh"
 #include "allocators/specimens/cmalloc_published.cuh"
 #include "tests/allocators/bodies.h"

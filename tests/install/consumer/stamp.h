@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <heapwood/allocators/cmalloc.cuh>
+#include <heapwood/allocators/circular.cuh>
 
 inline constexpr std::uint64_t kPoolBytes = 64 << 20;
 inline constexpr int kRounds = 8, kBlocks = 4;

@@ -1,5 +1,5 @@
 /// @file
-/// The reference method on a CPU, and its steps with warps of 32 threads.
+/// The level method on a CPU, and its steps with warps of 32 threads.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "kdtree/levels/level_driver.h"
+#include "kdtree/split/split_exact.cuh"
 #include "tests/allocators/platform/lockstep_warp.h"
 #include "tests/kdtree/levels/level_tests.h"
 
@@ -20,7 +21,7 @@ struct LevelThreads {
     static constexpr std::uint64_t kTriangles = kSlow ? 400 : 3000;
     static bool available() { return true; }
     static BuildResult build(const scenes::Scene& scene, const BuildConfig& config,
-                             RunOptions options) {
+                             BuildOptions options) {
         options.threads = N;
         return build_by_levels_on_cpu(scene, config, options);
     }
@@ -28,6 +29,7 @@ struct LevelThreads {
 
 /// Two warps of 32 threads each.
 struct LevelLockstep {
+    using Search = ExactSearch;
     static constexpr bool kSlowly = true;
     static constexpr allocators::Place kPlace = allocators::Place::host;
     static constexpr std::uint64_t kTriangles = kSlow ? 40 : 120;
@@ -62,7 +64,7 @@ struct LevelLockstep {
         return 0;
     }
     static BuildResult build(const scenes::Scene& scene, const BuildConfig& config,
-                             const RunOptions& options) {
+                             const BuildOptions& options) {
         LevelLockstep machine;
         return drive_levels(machine, scene, config, options);
     }

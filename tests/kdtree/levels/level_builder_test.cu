@@ -1,5 +1,5 @@
 /// @file
-/// The reference method on a GPU.
+/// The level method on a GPU.
 #include "tests/kdtree/levels/level_tests.h"
 
 namespace heapwood::kdtree::tests {
@@ -11,7 +11,7 @@ struct LevelGpu {
     static constexpr std::uint64_t kTriangles = 20000;
     static bool available() { return heapwood::tests::DeviceMachine::available(); }
     static BuildResult build(const scenes::Scene& scene, const BuildConfig& config,
-                             const RunOptions& options) {
+                             const BuildOptions& options) {
         return build_by_levels_on_gpu(scene, config, options);
     }
 };

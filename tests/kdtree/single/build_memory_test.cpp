@@ -118,10 +118,8 @@ TEST(BuildMemory, AnAllocatorsPoolThatCannotBeHadIsNamed) {
 }
 
 TEST(BuildMemory, ResultsSayWhatWasTaken) {
-    RunOptions options;
+    BuildOptions options;
     options.pool_bytes = std::uint64_t{1} << 30;
-    options.repeat = 1;
-    options.statistics = false;
     options.threads = 2;
     BuildConfig config = crowded();
     config.max_nodes = 0;

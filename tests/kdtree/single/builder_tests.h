@@ -1,7 +1,7 @@
 /// @file
 /// Whole builds, alike on every machine for allocators of every kind: they give the same tree
-/// whatever the schedule, and end in good order when anything runs out. tests/app/backends_test.cpp
-/// has what is tested with every allocator.
+/// whatever the schedule, and end in good order when anything runs out.
+/// tests/app/backends/backends_test.cpp has what is tested with every allocator.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -28,17 +28,14 @@ protected:
         if (!Machine::available()) GTEST_SKIP() << Machine::name << ": no such device";
     }
 
-    static RunOptions options(std::uint64_t pool_bytes = kPoolBytes<Machine>) {
-        RunOptions o;
-        o.pool_bytes = pool_bytes;
-        o.repeat = 1;
-        o.warm_up = 0;
-        o.statistics = false;
-        return o;
-    }
     static BuildResult build(const scenes::Scene& scene, const BuildConfig& config,
-                             const RunOptions& o = options()) {
-        return drive<Allocator>(Machine::template make<Allocator>(config), scene, config, o);
+                             std::uint64_t pool_bytes = kPoolBytes<Machine>) {
+        return build_on<Allocator>(Machine::template make<Allocator>(config), scene, config,
+                                   {.pool_bytes = pool_bytes});
+    }
+    /// A build whose requests are counted.
+    static Attempt counted(const scenes::Scene& scene, const BuildConfig& config) {
+        return attempt<Allocator, Machine>(scene, config, kPoolBytes<Machine>, [](auto&) {});
     }
     /// The build is done, nothing leaked, and the tree is the one of `plain_tree`.
     static void expect_tree(const scenes::Scene& scene, const BuildConfig& config,
@@ -178,13 +175,10 @@ TYPED_TEST_P(BuilderTest, ArraysBeyondAWarpsOwnMemoryComeFromTheAllocator) {
     config.large_limit = 64;
     config.depth_base = T::kLockstep ? 12 : 16;
     config.depth_factor = 0;
-    RunOptions options = T::options();
-    options.statistics = true;
-    options.threads = 1;
-    const BuildResult result = T::build(scene, config, options);
+    const Attempt result = T::counted(scene, config);
     ASSERT_EQ(result.status, Status::done) << result.message;
     EXPECT_EQ(digest(result.tree), digest(plain_tree(scene, config)));
-    EXPECT_GT(result.allocations.requests, 1U) << "there was room for all";
+    EXPECT_GT(result.statistics.requests, 1U) << "there was room for all";
     if (T::Allocator::traits().full) {
         EXPECT_EQ(result.leaked_bytes, 0U);
     }
@@ -206,11 +200,9 @@ TYPED_TEST_P(BuilderTest, HugeLeafLimitMakesTheRootALeaf) {
 TYPED_TEST_P(BuilderTest, CountsWhatItAsksFor) {
     using T = TestFixture;
     const auto scene = T::generated("soup");
-    RunOptions options = T::options();
-    options.statistics = true;
-    const BuildResult result = T::build(scene, T::busy(), options);
+    const Attempt result = T::counted(scene, T::busy());
     ASSERT_EQ(result.status, Status::done) << result.message;
-    const allocators::Statistics& s = result.allocations;
+    const allocators::Statistics& s = result.statistics;
     // The root's array, and one for each child of a node whose children both have references; or
     // one for both.
     std::uint64_t splits = 0;
@@ -224,8 +216,7 @@ TYPED_TEST_P(BuilderTest, CountsWhatItAsksFor) {
     EXPECT_EQ(s.requests, 1 + (frees ? 2 : 1) * splits);
     EXPECT_EQ(s.frees, frees ? s.requests : 0);
     EXPECT_EQ(s.failed, 0U);
-    EXPECT_GE(s.peak_live_bytes, result.root_bytes);
-    EXPECT_EQ(result.root_bytes, root_array_bytes(scene.triangles.size()));
+    EXPECT_GE(s.peak_live_bytes, root_array_bytes(scene.triangles.size()));
 }
 
 TYPED_TEST_P(BuilderTest, AsksForArraysOfLargeNodesOnlyIfTold) {
@@ -233,14 +224,12 @@ TYPED_TEST_P(BuilderTest, AsksForArraysOfLargeNodesOnlyIfTold) {
     // Other warps that take small nodes on have arrays for them from the allocator.
     if (T::Machine::kThreads != 1) GTEST_SKIP() << "for one warp alone";
     const auto scene = T::generated("soup");
-    RunOptions options = T::options();
-    options.statistics = true;
     BuildConfig config;
     config.leaf_limit = 1;
-    const BuildResult every = T::build(scene, config, options);
-    const BuildResult large = T::build(scene, T::large_arrays(config), options);
+    const Attempt every = T::counted(scene, config);
+    const Attempt large = T::counted(scene, T::large_arrays(config));
     ASSERT_EQ(large.status, Status::done) << large.message;
-    EXPECT_LT(large.allocations.requests * 10, every.allocations.requests);
+    EXPECT_LT(large.statistics.requests * 10, every.statistics.requests);
 }
 
 // ---------------------------------------------------------------- when something runs out
@@ -332,7 +321,7 @@ TYPED_TEST_P(BuilderTest, PoolsOfAllSizesEndInATreeOrAMessage) {
     for (const double times : {0.0, 1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 6.0, 10.0, 100.0}) {
         const auto bytes =
             std::max(smallest, static_cast<std::uint64_t>(times * static_cast<double>(root)));
-        const BuildResult result = T::build(scene, BuildConfig{}, T::options(bytes));
+        const BuildResult result = T::build(scene, BuildConfig{}, bytes);
         const auto a = attempt<A, M>(scene, BuildConfig{}, bytes, [](auto&) {});
         const std::string what = std::to_string(times) + " times the root";
         expect_pool_is_whole<A>(a, what);

@@ -1,0 +1,98 @@
+#include "app/backends/allocator_options.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <span>
+
+#include "app/base/log.h"
+#include "app/base/text.h"
+
+namespace heapwood::app {
+namespace {
+
+using allocators::Choice;
+using allocators::Choices;
+using allocators::Option;
+
+/// The names of the allocators that have an option of that flag.
+std::vector<std::string> owners_of(const std::string& flag) {
+    std::vector<std::string> names;
+    for (const Backend* backend : backends()) {
+        const std::string name = backend->traits.name;
+        for (const Option& option : backend->options) {
+            if (option.flag == flag && std::find(names.begin(), names.end(), name) == names.end()) {
+                names.push_back(name);
+            }
+        }
+    }
+    return names;
+}
+
+}  // namespace
+
+std::vector<Option> offered_options() {
+    std::vector<Option> all;
+    for (const Backend* backend : backends()) {
+        for (const Option& option : backend->options) {
+            const std::string key = option.key;
+            if (std::none_of(all.begin(), all.end(),
+                             [&key](const Option& other) { return other.key == key; })) {
+                all.push_back(option);
+            }
+        }
+    }
+    return all;
+}
+
+Choices default_choices() {
+    Choices choices;
+    for (const Option& option : offered_options()) {
+        choices.push_back({option.key, values_of(option).front()});
+    }
+    return choices;
+}
+
+void choose(Choices& choices, const std::string& key, const std::string& value) {
+    for (Choice& choice : choices) {
+        if (choice.key == key) {
+            choice.value = value;
+            return;
+        }
+    }
+    choices.push_back({key, value});
+}
+
+nlohmann::ordered_json choices_json(const Choices& choices) {
+    nlohmann::ordered_json json = nlohmann::ordered_json::object();
+    for (const auto& [key, value] : choices) {
+        if (value.find_first_not_of("0123456789") == std::string::npos) {
+            json[key] = std::stoull(value);
+        } else {
+            json[key] = value;
+        }
+    }
+    return json;
+}
+
+Choices read_choices(const nlohmann::ordered_json& json) {
+    Choices choices;
+    for (const auto& [key, value] : json.items()) {
+        choices.push_back({key, value.is_string() ? value.get<std::string>()
+                                                  : std::to_string(value.get<std::uint64_t>())});
+    }
+    return choices;
+}
+
+void warn_of_idle_options(const std::vector<const Backend*>& chosen,
+                          const std::vector<std::string>& flags) {
+    for (const std::string& flag : flags) {
+        const std::vector<std::string> owners = owners_of(flag);
+        const bool used = std::any_of(chosen.begin(), chosen.end(), [&](const Backend* backend) {
+            return std::find(owners.begin(), owners.end(), backend->traits.name) != owners.end();
+        });
+        if (owners.empty() || used) continue;
+        log::warning(flag + " has no effect: it is for " + joined(owners, ", "));
+    }
+}
+
+}  // namespace heapwood::app

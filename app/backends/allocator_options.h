@@ -1,0 +1,33 @@
+/// @file
+/// The options of all allocators in this program, for the command line and for JSON.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "allocators/allocator.cuh"
+#include "app/backends/backend.h"
+
+namespace heapwood::app {
+
+/// The options of all allocators in this program, in the order of the backends, each key once.
+std::vector<allocators::Option> offered_options();
+
+/// The default of every option that is offered.
+allocators::Choices default_choices();
+
+/// Replaces the value of a key, or adds the key.
+void choose(allocators::Choices& choices, const std::string& key, const std::string& value);
+
+/// An object with the choices by their keys. A value that is written in digits is a number.
+nlohmann::ordered_json choices_json(const allocators::Choices& choices);
+
+/// Reads what choices_json has written. @throws nlohmann::json::exception
+allocators::Choices read_choices(const nlohmann::ordered_json& json);
+
+/// Warns of options that were given, by their flags, and that none of the chosen backends has.
+void warn_of_idle_options(const std::vector<const Backend*>& chosen,
+                          const std::vector<std::string>& flags);
+
+}  // namespace heapwood::app

@@ -1,0 +1,54 @@
+/// @file
+/// A plan carried out: its schedule with processes and a journal, until it is done or interrupted.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/base/exit_code.h"
+#include "app/measure/interrupts.h"
+#include "app/measure/journal.h"
+#include "app/measure/schedule.h"
+#include "app/measure/worker_pool.h"
+
+namespace heapwood::app {
+
+/// Where turns are noted.
+struct NotesFile {
+    std::string resume;   ///< file of an earlier run to go on from, or to be made; or empty
+    std::string results;  ///< else in FILE.partial beside this one; empty, "-" or a device: nowhere
+};
+
+/// A plan that is carried out. From its construction on a first signal is lost on nobody.
+class Engine {
+public:
+    /// Takes over what the journal of an earlier run has.
+    /// @param arguments the program's command line, which workers read as well.
+    /// @throws UsageError for a journal that is damaged, in use or of another run.
+    Engine(Plan& plan, const std::vector<std::string>& arguments, NotesFile notes);
+
+    /// Takes all turns that are left. What ends it early is told, with the way to go on.
+    void run();
+
+    /// To be called once results were, or were not, written in full: takes FILE.partial away if it
+    /// is of no more use. @return `done`, or why the run is none.
+    ExitCode finish(bool written);
+
+private:
+    void open_journal();
+    std::string how_to_resume() const;
+    void note(const Json& entry);
+
+    Plan& plan_;
+    NotesFile notes_;
+    std::string partial_;
+    std::optional<Journal> journal_;
+    bool journal_failed_ = false;
+    Interrupts interrupts_;
+    WorkerPool workers_;
+    Schedule schedule_;
+    ExitCode code_ = ExitCode::done;
+};
+
+}  // namespace heapwood::app

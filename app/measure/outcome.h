@@ -1,0 +1,64 @@
+/// @file
+/// How a turn, and in the end a cell, of any verb came out.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "app/base/exit_code.h"
+
+namespace heapwood::app {
+
+/// How it ended.
+enum class Outcome {
+    done,
+    pool_exhausted,  ///< a build ended, for its pool was too small
+    nodes_exhausted,
+    references_exhausted,
+    out_of_pool,          ///< requests of a workload were refused
+    out_of_memory,        ///< the machine's memory, or more than the allocator can manage
+    overwritten,          ///< or would have been: the allocator ran into memory in use
+    corrupt,              ///< blocks of a workload overlapped, or were written to by another caller
+    verification_failed,  ///< of the tree, or of the pool that should be empty again
+    wrong_tree,           ///< the tree differs from that of the other allocators
+    hang,                 ///< no end within the time limit; the process was killed
+    crashed,              ///< the process died or answered nonsense
+    failed,               ///< any other error
+    skipped,              ///< not tried: the budget was used up, or an earlier turn hung
+    unfinished,           ///< turns are still to come
+};
+
+/// All of them.
+inline constexpr Outcome kOutcomes[] = {Outcome::done,
+                                        Outcome::pool_exhausted,
+                                        Outcome::nodes_exhausted,
+                                        Outcome::references_exhausted,
+                                        Outcome::out_of_pool,
+                                        Outcome::out_of_memory,
+                                        Outcome::overwritten,
+                                        Outcome::corrupt,
+                                        Outcome::verification_failed,
+                                        Outcome::wrong_tree,
+                                        Outcome::hang,
+                                        Outcome::crashed,
+                                        Outcome::failed,
+                                        Outcome::skipped,
+                                        Outcome::unfinished};
+
+/// The name in JSON and CSV: "done", "pool_exhausted", ...
+const char* name(Outcome outcome);
+
+/// What stands in a table where there is no figure: "out of pool", "hang"; "–" for what is done.
+const char* word(Outcome outcome);
+
+/// The outcome of that name. @throws std::invalid_argument if there is none.
+Outcome outcome_named(std::string_view name);
+
+/// The program's exit code for it.
+ExitCode exit_code(Outcome outcome);
+
+/// The worst of these: wrong trees and lost memory, then crashes, hangs and other failures, then
+/// too little memory; of equals the first. `done` if there are none.
+Outcome worst(const std::vector<Outcome>& outcomes);
+
+}  // namespace heapwood::app

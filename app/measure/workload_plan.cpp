@@ -1,0 +1,151 @@
+#include "app/measure/workload_plan.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "app/backends/allocator_options.h"
+#include "app/base/log.h"
+#include "app/measure/task_json.h"
+
+namespace heapwood::app {
+namespace {
+
+/// The numbers of the cells in the order of their turns.
+std::vector<std::size_t> turn_order(const BenchReport& report) {
+    std::vector<std::size_t> order(report.cells.size());
+    for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+        const BenchCell& x = report.cells[a];
+        const BenchCell& y = report.cells[b];
+        if (x.series != y.series) return x.series < y.series;
+        return report.series[x.series].descending && x.x > y.x;
+    });
+    return order;
+}
+
+/// Whether perform() and replay_trace() can say so.
+bool ends_a_workload(Outcome outcome) {
+    return outcome == Outcome::done || outcome == Outcome::out_of_pool ||
+           outcome == Outcome::corrupt || outcome == Outcome::out_of_memory ||
+           outcome == Outcome::failed;
+}
+
+}  // namespace
+
+WorkloadPlan::WorkloadPlan(BenchReport& report, std::optional<ReplayedTrace> trace)
+    : report_(report), trace_(std::move(trace)) {
+    repeat = report.run.repeat;
+    time_limit = report.run.time_limit;
+    budget = report.run.time_limit;
+    budget_of = "test";
+    for (const Player& player : report.players) {
+        runners.push_back({.name = player.name, .lasting_heap = has_lasting_heap(player)});
+    }
+    std::size_t test = 0;
+    for (const std::size_t number : turn_order(report)) {
+        const BenchCell& cell = report.cells[number];
+        if (!cells.empty()) {
+            const std::size_t last = report.cells[cells.back().number].series;
+            if (report.series[last].test != report.series[cell.series].test) ++test;
+        }
+        cells.push_back({.number = number,
+                         .runner = cell.player,
+                         .block = test,
+                         .account = test,
+                         .over = cell.result.outcome != Outcome::skipped});
+    }
+}
+
+Json WorkloadPlan::identity() const {
+    const SweepSettings& s = report_.run.settings;
+    Json series = Json::array();
+    for (const Series& one : report_.series) series.push_back(one.id);
+    Json allocators = Json::array();
+    for (const Runner& runner : runners) allocators.push_back(runner.name);
+    Json json{{"kind", trace_ ? "replay" : "bench"},
+              {"device", report_.machine.name},
+              {"series", series},
+              {"allocators", allocators},
+              {"repeat", repeat},
+              {"threads", report_.run.threads},
+              {"forms", choices_json(s.choices)}};
+    if (trace_) {
+        json["trace"] = trace_->digest;
+        json["pool"] = trace_->pool;
+        return json;
+    }
+    json["quick"] = s.quick;
+    json["pool"] = s.pool_bytes ? Json(*s.pool_bytes) : Json();
+    json["largest"] = s.largest_bytes;
+    json["iterations"] = s.iterations ? Json(*s.iterations) : Json();
+    json["seed"] = s.seed;
+    return json;
+}
+
+/// What a default pool has depends on what else runs on the machine.
+Json WorkloadPlan::adopted() const {
+    return trace_ ? Json{{"pool_bytes", trace_->pool_bytes}} : Json::object();
+}
+
+void WorkloadPlan::adopt(const Json& adopted) {
+    if (!trace_) return;
+    trace_->pool_bytes = adopted.at("pool_bytes");
+    for (BenchCell& cell : report_.cells) {
+        cell.task.pool_bytes = std::max(trace_->pool_bytes,
+                                        report_.players[cell.player].backend->traits.smallest_pool);
+    }
+}
+
+Setting WorkloadPlan::setting(const CellState&) const {
+    Setting setting{.load = {{"load", trace_ ? trace_->path : ""}},
+                    .digest = trace_ ? trace_->digest : ""};
+    // All workers load at once.
+    if (trace_) setting.seconds += 3 * trace_->seconds * static_cast<double>(1 + runners.size());
+    return setting;
+}
+
+Request WorkloadPlan::request(const CellState& cell) const {
+    const Task& task = report_.cells[cell.number].task;
+    // A heap may be larger than asked for, unless it is to be filled.
+    return {.work = task_json(task),
+            .heap_bytes = task.pool_bytes,
+            .exact_heap = task.procedure == Procedure::fill};
+}
+
+std::string WorkloadPlan::label(const CellState& cell) const {
+    return report_.series[report_.cells[cell.number].series].id;
+}
+
+Outcome WorkloadPlan::add(const CellState& cell, const Json& sample) {
+    TaskResult turn = read_task_result(sample);
+    const Outcome outcome = turn.outcome;
+    if (!ends_a_workload(outcome) || (outcome == Outcome::done && turn.metrics.empty())) {
+        throw std::invalid_argument("no turn of a workload");
+    }
+    add_turn(report_.cells[cell.number], std::move(turn));
+    return outcome;
+}
+
+void WorkloadPlan::fail(const CellState& cell, Outcome outcome, const std::string& why) {
+    add_turn(report_.cells[cell.number],
+             {.outcome = outcome, .message = why, .counts = {}, .metrics = {}});
+}
+
+void WorkloadPlan::pass_over(const CellState& cell, const std::string& why) {
+    BenchCell& of = report_.cells[cell.number];
+    if (of.turns == 0) of.result.message = why;
+}
+
+void WorkloadPlan::end() {
+    for (BenchCell& cell : report_.cells) {
+        const bool untold = cell.result.outcome == Outcome::skipped && cell.result.message.empty();
+        if (untold) cell.result.message = "interrupted";
+        if (exit_code(cell.result.outcome) == ExitCode::verification_failed ||
+            cell.result.outcome == Outcome::failed || cell.result.outcome == Outcome::crashed) {
+            log::error(report_.series[cell.series].id + ", " + report_.players[cell.player].name +
+                       ": " + cell.result.message);
+        }
+    }
+}
+
+}  // namespace heapwood::app

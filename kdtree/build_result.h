@@ -1,0 +1,95 @@
+/// @file
+/// What goes into a build beside a scene and a configuration, and what comes out.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "allocators/allocator.cuh"
+#include "allocators/memory/array_pool.h"
+#include "kdtree/config.h"
+#include "kdtree/single/phase_profile.cuh"
+#include "kdtree/tree/tree.h"
+
+namespace heapwood::kdtree {
+
+/// How a build ended.
+enum class Status : std::uint32_t {
+    done,
+    pool_exhausted,        ///< the allocator returned nullptr
+    nodes_exhausted,       ///< the node array was too small
+    references_exhausted,  ///< the leaves' reference array was too small
+};
+
+/// How to build, beside what to build.
+struct BuildOptions {
+    std::uint64_t pool_bytes = 0;      ///< of the allocator's pool
+    unsigned threads = 0;              ///< CPU only: threads, each a warp; 0: one a core
+    allocators::Choices choices = {};  ///< of the values of the allocator's options
+    /// Where arrays outside the allocator's pool come from, to be used again by the next build;
+    /// nullptr: a pool that ends with the build.
+    allocators::ArrayPool* array_pool = nullptr;
+};
+
+/// Bytes of everything that a build takes where it runs, at its peak.
+struct MemoryUse {
+    std::uint64_t pool = 0;         ///< the allocator's
+    std::uint64_t side_tables = 0;  ///< the allocator's
+    std::uint64_t triangles = 0;
+    std::uint64_t nodes = 0;       ///< the tree's
+    std::uint64_t references = 0;  ///< the leaves'
+    std::uint64_t jobs = 0;        ///< large nodes that warps share
+    std::uint64_t stacks = 0;      ///< the warps', and their own small arrays
+    std::uint64_t queue = 0;       ///< its slots, and the build's counters
+    std::uint64_t levels = 0;      ///< the level method's arrays of two levels
+    std::uint64_t spare = 0;       ///< held by the array pool beyond these
+
+    std::uint64_t total() const {
+        return pool + side_tables + triangles + nodes + references + jobs + stacks + queue +
+               levels + spare;
+    }
+};
+
+/// Where the time of a build went, from a profiling build of the program (HEAPWOOD_PROFILE).
+struct BuildProfile {
+    std::array<double, kPhases> warp_ms{};   ///< by Phase: milliseconds, summed over the warps
+    std::array<std::uint64_t, 3> divided{};  ///< references of divided nodes: small, medium, large
+    double interval_ms = 0;
+    std::vector<double> busy_warps;  ///< how many, by interval, from the build's start to its end
+};
+
+/// What a build made, and what it took. If status is not done, `message` says what ran out and what
+/// would have been enough, and the tree is empty.
+struct BuildResult {
+    Status status = Status::done;
+    std::string message;
+    /// The pool was exhausted in the sense that the allocator would have had to hand out memory in
+    /// use, noticed that, and refused.
+    bool overwritten = false;
+    Tree tree;
+    double build_ms = 0;   ///< the build: CUDA events around the kernel, or the threads' time
+    double upload_ms = 0;  ///< making the build's arrays, and the scene into them
+    double pool_ms = 0;    ///< making the pool
+    std::uint64_t pool_bytes = 0;
+    std::uint64_t overhead_bytes = 0;  ///< the allocator's side tables
+    std::uint64_t root_bytes = 0;      ///< the root node's primitive array
+    MemoryUse memory;
+    std::optional<BuildProfile> profile;
+    /// Of the pool after the build, when everything has been freed; negative: unknown.
+    double external_fragmentation = -1;
+    /// Bytes still allocated after the build, whether it is done or not; for a full allocator a
+    /// leak unless 0 (and 0 where the allocator cannot be walked).
+    std::uint64_t leaked_bytes = 0;
+    unsigned registers = 0;    ///< of the build kernel, per thread (0 on a CPU)
+    unsigned spill_bytes = 0;  ///< local memory of the build kernel, per thread
+    unsigned warps = 0;        ///< resident warps, or threads
+};
+
+/// Bytes of the root node's primitive array for a scene of that many triangles: the unit in which
+/// pools are measured (papers: 20 and 200 times).
+std::uint64_t root_array_bytes(std::uint64_t triangles);
+
+}  // namespace heapwood::kdtree

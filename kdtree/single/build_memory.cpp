@@ -1,0 +1,227 @@
+#include "kdtree/single/build_memory.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <stdexcept>
+
+#include "kdtree/single/build_input.h"
+
+namespace heapwood::kdtree {
+
+namespace {
+
+/// What a warp may lose of the last blocks it reserves (and of references a few at the end of each
+/// block); another schedule loses more than this one.
+constexpr std::uint64_t kLostNodes = 64;
+constexpr std::uint64_t kLostReferences = 256;
+
+std::string bytes_text(std::uint64_t bytes) {
+    const double mebibytes = static_cast<double>(bytes) / (1 << 20);
+    std::string text = std::to_string(bytes) + " bytes";
+    if (mebibytes >= 1) {
+        text += " (" + std::to_string(std::llround(mebibytes)) + " MiB)";
+    }
+    return text;
+}
+
+}  // namespace
+
+std::uint64_t root_array_bytes(std::uint64_t triangles) {
+    return triangles * sizeof(Reference);
+}
+
+BuildMemory::BuildMemory(allocators::ArrayPool& pool, const scenes::Scene& scene,
+                         const BuildConfig& config, std::uint32_t warps)
+    : pool_(pool),
+      scene_bounds_{scene.bounds.lo, scene.bounds.hi},
+      normalisation_(normalisation(scene)) {
+    const std::vector<Triangle> triangles = gather(scene, normalisation_);
+    const std::uint64_t n = triangles.size();
+    // Warps reserve nodes and references in blocks; what is left of their last ones is lost.
+    slack_warps_ = std::min<std::uint64_t>(warps, n);
+    max_nodes_ = config.max_nodes;
+    max_references_ = config.max_references;
+
+    problem_.count = static_cast<std::uint32_t>(n);
+    problem_.bounds = {scene_bounds_.lo * normalisation_, scene_bounds_.hi * normalisation_};
+    static_cast<TreeRules&>(problem_) = tree_rules(config, problem_.bounds, n);
+    const bool gpu = pool.place() != allocators::Place::host;
+    problem_.large_limit = config.large_limit != 0 ? config.large_limit : gpu ? 512 : 4096;
+    problem_.chunk = config.chunk != 0 ? config.chunk : gpu ? 256 : 4096;
+    problem_.warps = warps;
+
+    // Every level holds about 1.3 n references at its widest; large nodes thus number at most a
+    // few times n / large_limit. Past the capacity a node is built by one warp.
+    problem_.job_capacity =
+        static_cast<std::uint32_t>(64 + 6 * n / std::max<std::uint32_t>(problem_.large_limit, 64));
+    problem_.slot_bits =
+        static_cast<std::uint32_t>(std::bit_width(warps * (TaskQueue<Task>::kMostGiven + 1)));
+    const std::uint64_t nodes =
+        config.max_nodes != 0 ? config.max_nodes : 8 * n + kLostNodes * slack_warps_ + 1024;
+    const std::uint64_t references = config.max_references != 0
+                                         ? config.max_references
+                                         : 8 * n + kLostReferences * slack_warps_ + 1024;
+
+    const std::uint64_t triangle_bytes = n * sizeof(Triangle);
+    const std::uint64_t job_bytes = problem_.job_capacity * sizeof(Job);
+    const std::uint64_t stack_bytes = std::uint64_t{warps} * kStackSize * sizeof(Task);
+    const std::uint64_t arena_bytes =
+        config.small_arrays ? 0 : std::uint64_t{warps} * kArenaSize * sizeof(Reference);
+    const std::uint64_t slot_bytes = sizeof(TaskSlot<Task>) << problem_.slot_bits;
+    const std::uint64_t profile_bytes =
+        kProfiling ? std::uint64_t{warps} * sizeof(PhaseProfile) : 0;
+    // All in one slab, rather than in slabs that double. Where that cannot be had, perhaps the
+    // arrays can, one by one; the one that cannot will be named.
+    constexpr std::uint64_t kArrays = 9;
+    pool.reserve(triangle_bytes + job_bytes + stack_bytes + arena_bytes + slot_bytes +
+                 profile_bytes + sizeof(BuildState) + nodes * sizeof(Node) +
+                 references * sizeof(std::uint32_t) + kArrays * allocators::ArrayPool::kChunk);
+    triangles_ = pool.request(triangle_bytes, "the triangles");
+    triangles_.write(0, triangles.data(), triangle_bytes);
+    problem_.triangles = triangles_.as<Triangle>();
+    jobs_ = pool.request(job_bytes, "the jobs of large nodes");
+    problem_.jobs = jobs_.as<Job>();
+    stacks_ = pool.request(stack_bytes, "the warps' stacks");
+    problem_.stacks = stacks_.as<Task>();
+    if (arena_bytes > 0) {
+        arenas_ = pool.request(arena_bytes, "the warps' own small arrays");
+        problem_.arenas = arenas_.as<Reference>();
+    }
+    if (profile_bytes > 0) {
+        profiles_ = pool.request(profile_bytes, "the profile");
+        problem_.profiles = profiles_.as<PhaseProfile>();
+    }
+    slots_ = pool.request(slot_bytes, "the queue's slots");
+    problem_.slots = slots_.as<TaskSlot<Task>>();
+    state_ = pool.request(sizeof(BuildState), "the build's counters");
+    problem_.state = state_.as<BuildState>();
+    make_outputs(nodes, references);
+}
+
+void BuildMemory::make_outputs(std::uint64_t nodes, std::uint64_t references) {
+    problem_.node_capacity = std::min<std::uint64_t>(nodes, Node::kLimit);
+    problem_.reference_capacity = std::min<std::uint64_t>(references, UINT32_MAX);
+    nodes_ = Block();
+    references_ = Block();
+    pool_.reserve(problem_.node_capacity * sizeof(Node) +
+                  problem_.reference_capacity * sizeof(std::uint32_t) +
+                  allocators::ArrayPool::kChunk);
+    nodes_ = pool_.request(problem_.node_capacity * sizeof(Node), "the nodes");
+    problem_.nodes = nodes_.as<Node>();
+    references_ = pool_.request(problem_.reference_capacity * sizeof(std::uint32_t),
+                                "the leaves' references");
+    problem_.references = references_.as<std::uint32_t>();
+}
+
+void BuildMemory::reset() {
+    if (kProfiling) profiles_.fill(0, 0, profiles_.size());
+    state_.fill(0, 0, state_.size());
+    slots_.fill(0, 0, slots_.size());
+}
+
+BuildState BuildMemory::state() const {
+    BuildState state;
+    state_.read(0, &state, sizeof(state));
+    return state;
+}
+
+std::optional<BuildProfile> BuildMemory::profile() const {
+    if (!kProfiling) return std::nullopt;
+    constexpr double kNanoseconds = 1e6;  // in a millisecond
+    constexpr double kInterval = std::uint64_t{1} << PhaseProfile::kIntervalBits;
+    std::vector<PhaseProfile> warps(problem_.warps);
+    profiles_.read(0, warps.data(), warps.size() * sizeof(PhaseProfile));
+    BuildProfile sum;
+    sum.interval_ms = kInterval / kNanoseconds;
+    sum.busy_warps.resize(PhaseProfile::kIntervals);
+    for (const PhaseProfile& warp : warps) {
+        for (unsigned i = 0; i < kPhases; ++i) {
+            sum.warp_ms[i] += static_cast<double>(warp.phases[i]) / kNanoseconds;
+        }
+        for (unsigned i = 0; i < sum.divided.size(); ++i) sum.divided[i] += warp.divided[i];
+        for (unsigned i = 0; i < PhaseProfile::kIntervals; ++i) {
+            sum.busy_warps[i] += static_cast<double>(warp.busy[i]) / kInterval;
+        }
+    }
+    while (!sum.busy_warps.empty() && sum.busy_warps.back() == 0) sum.busy_warps.pop_back();
+    return sum;
+}
+
+Tree BuildMemory::tree() const {
+    const BuildState s = state();
+    // A warp's last block may reach past the end of an array that the used part just fits.
+    std::vector<Node> nodes(std::min(2 * s.nodes, problem_.node_capacity));
+    std::vector<std::uint32_t> references(std::min(s.references, problem_.reference_capacity));
+    nodes_.read(0, nodes.data(), nodes.size() * sizeof(Node));
+    references_.read(0, references.data(), references.size() * sizeof(std::uint32_t));
+    denormalise(nodes, normalisation_);
+    return canonical(nodes, references, scene_bounds_);
+}
+
+void BuildMemory::enlarge(const BuildState& s) {
+    if (2 * s.nodes > Node::kLimit || s.references > UINT32_MAX) {
+        throw std::invalid_argument("the tree would have " + std::to_string(2 * s.nodes) +
+                                    " nodes and " + std::to_string(s.references) +
+                                    " references, more than 2^30 and 2^32 - 1: raise the leaf "
+                                    "limit or lower the depth");
+    }
+    // What the user has limited stays as it is: if that was short as well, the next run says so.
+    make_outputs(
+        max_nodes_ != 0 ? problem_.node_capacity
+                        : std::max(problem_.node_capacity, 2 * s.nodes + kLostNodes * slack_warps_),
+        max_references_ != 0
+            ? problem_.reference_capacity
+            : std::max(problem_.reference_capacity, s.references + kLostReferences * slack_warps_));
+}
+
+void BuildMemory::enlarge_jobs(const BuildState& s) {
+    const std::uint32_t jobs = s.jobs.value;
+    if (jobs <= problem_.job_capacity) return;
+    // Other schedules may have a few more.
+    const std::uint32_t capacity = jobs + jobs / 8;
+    try {
+        jobs_ = pool_.request(capacity * sizeof(Job), "the jobs of large nodes");
+    } catch (const allocators::BufferError&) {
+        return;
+    }
+    problem_.jobs = jobs_.as<Job>();
+    problem_.job_capacity = capacity;
+}
+
+MemoryUse BuildMemory::use() const {
+    const allocators::ArrayPool::Statistics s = pool_.statistics();
+    MemoryUse use;
+    use.triangles = triangles_.size();
+    use.nodes = nodes_.size();
+    use.references = references_.size();
+    use.jobs = jobs_.size();
+    use.stacks = stacks_.size() + arenas_.size();
+    use.queue = slots_.size() + state_.size();
+    use.spare = s.peak_slab_bytes - use.total();
+    return use;
+}
+
+std::string explain(Status status, const Problem& problem, const BuildState& state,
+                    std::uint64_t pool_bytes) {
+    const std::uint64_t warps = std::min(problem.warps, problem.count);
+    switch (status) {
+        case Status::done:
+            return {};
+        case Status::pool_exhausted:
+            return "the pool of " + bytes_text(pool_bytes) + " has no room for a request of " +
+                   bytes_text(state.failed_bytes);
+        case Status::nodes_exhausted:
+            return "the node array holds " + std::to_string(problem.node_capacity) +
+                   " nodes, but up to " + std::to_string(2 * state.nodes + kLostNodes * warps) +
+                   " would have been needed";
+        case Status::references_exhausted:
+            return "the array of the leaves' references holds " +
+                   std::to_string(problem.reference_capacity) + ", but about " +
+                   std::to_string(state.references + kLostReferences * warps) +
+                   " would have been needed";
+    }
+    return {};
+}
+
+}  // namespace heapwood::kdtree

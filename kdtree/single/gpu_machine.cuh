@@ -1,0 +1,96 @@
+/// @file
+/// The machine of a build on a GPU: one persistent kernel. Included by .cu files only.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <type_traits>
+
+#include "allocators/platform/cuda_runtime.h"
+#include "allocators/platform/multiprocessor.cuh"
+#include "allocators/platform/warp.cuh"
+#include "kdtree/build_result.h"
+#include "kdtree/single/build_worker.cuh"
+
+namespace heapwood::kdtree {
+
+/// Warps of a block, and the blocks a multiprocessor should hold: the second bounds the registers.
+inline constexpr unsigned kWarpsPerBlock = 4;
+inline constexpr unsigned kBlocksPerMultiprocessor = 5;
+
+/// The whole build. Launched with no more blocks than are resident, for its warps wait for one
+/// another.
+template <class A, Arrays kArrays>
+__global__ void __launch_bounds__(kWarpsPerBlock * 32, kBlocksPerMultiprocessor)
+    build_kernel(const __grid_constant__ Problem problem,
+                 const __grid_constant__ typename A::Ref allocator, std::uint32_t multiprocessors) {
+    __shared__ Scratch<platform::DeviceWarp> scratch[kWarpsPerBlock];
+    __shared__ allocators::CallerCache caches[kWarpsPerBlock];
+    const std::uint32_t in_block = threadIdx.x / 32;
+    if (threadIdx.x % 32 == 0) caches[in_block] = {};
+    __syncwarp();
+    const allocators::Context context{.multiprocessor = platform::multiprocessor(multiprocessors),
+                                      .warp = blockIdx.x * kWarpsPerBlock + in_block,
+                                      .cache = &caches[in_block]};
+    BuildWorker<platform::DeviceWarp, A, kArrays> worker({}, problem, allocator, context,
+                                                         scratch[in_block]);
+    worker.run();
+}
+
+/// The machine of a build with A on the current GPU: as many blocks of A's kernel as are resident.
+/// Another allocator, such as A in an adaptor, can be run as well, on fewer blocks if its kernel
+/// has fewer.
+template <class A>
+class GpuMachine {
+public:
+    /// @throws std::runtime_error if there is no usable device.
+    explicit GpuMachine(const BuildConfig& config)
+        : small_arrays_(config.small_arrays),
+          multiprocessors_(platform::multiprocessors()),
+          blocks_(resident_blocks<A>()) {}
+
+    allocators::Place place() const { return allocators::Place::device; }
+    std::uint32_t warps() const { return blocks_ * kWarpsPerBlock; }
+    std::uint32_t multiprocessors() const { return multiprocessors_; }
+
+    template <class B>
+    double run(const Problem& problem, const typename B::Ref& allocator) const {
+        std::uint32_t blocks = blocks_;
+        if constexpr (!std::is_same_v<A, B>) blocks = std::min(blocks, resident_blocks<B>());
+        return platform::run_timed_by_cuda("running the build kernel", [&] {
+            kernel<B>()<<<blocks, kWarpsPerBlock * 32>>>(problem, allocator, multiprocessors_);
+        });
+    }
+
+    template <class B>
+    void describe(BuildResult& result) const {
+        cudaFuncAttributes attributes{};
+        platform::check_cuda(cudaFuncGetAttributes(&attributes, kernel<B>()),
+                             "inspecting the kernel");
+        result.registers = static_cast<unsigned>(attributes.numRegs);
+        result.spill_bytes = static_cast<unsigned>(attributes.localSizeBytes);
+    }
+
+private:
+    /// A's kernels are those that are timed.
+    template <class B>
+    auto kernel() const {
+        if constexpr (std::is_same_v<A, B>) {
+            return small_arrays_ ? build_kernel<B, Arrays::every> : build_kernel<B, Arrays::large>;
+        } else {
+            return build_kernel<B, Arrays::either>;
+        }
+    }
+    template <class B>
+    std::uint32_t resident_blocks() const {
+        return platform::resident_blocks(kernel<B>(), kWarpsPerBlock * 32);
+    }
+
+    bool small_arrays_;
+    std::uint32_t multiprocessors_;
+    std::uint32_t blocks_;
+};
+
+}  // namespace heapwood::kdtree

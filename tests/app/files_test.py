@@ -1,0 +1,204 @@
+"""Files that would be overwritten, pipes without another end, and values that are refused."""
+
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import threading
+import time
+import unittest
+
+from command_line import (
+    BAD_INPUT, DONE, EXECUTABLE, INTERNAL, MODELS, OUT_OF_MEMORY, USAGE, build, compare,
+    environment, folder, run,
+)
+
+GEM = MODELS / "gem.obj"
+
+
+class SameFiles(unittest.TestCase):
+    def refused(self, kept, *arguments):
+        before = kept.read_bytes() if kept.exists() else None
+        result = run(*arguments)
+        self.assertEqual(result.returncode, USAGE, result.stderr)
+        self.assertIn("are the same file", result.stderr)
+        self.assertEqual(kept.read_bytes() if kept.exists() else None, before)
+
+    def test_outputs_never_overwrite_inputs(self):
+        with folder() as place:
+            scene, link, hard = place / "x.obj", place / "link.obj", place / "hard.obj"
+            shutil.copy(GEM, scene)
+            link.symlink_to(scene)
+            os.link(scene, hard)
+            for other in (scene, link, hard, place / "." / "x.obj"):
+                self.refused(scene, "build", scene, "--json", other)
+                self.refused(scene, "build", scene, "--trace", other)
+                self.refused(scene, "compare", scene, "--json", other)
+                self.refused(scene, "compare", GEM, scene, "--html", other)
+                self.refused(scene, "compare", GEM, scene, "--resume", other)
+            # What stands beside a file of results while it is written.
+            beside = place / "out.json.new"
+            shutil.copy(GEM, beside)
+            self.refused(beside, "build", beside, "--json", place / "out.json")
+
+    def test_traces_too(self):
+        with folder() as place:
+            trace = place / "x.trace"
+            self.assertEqual(build(GEM, "--repeat", 1, "--trace", trace).returncode, DONE)
+            self.refused(trace, "replay", trace, "--json", trace)
+            self.refused(trace, "replay", trace, "--resume", trace)
+
+    def test_outputs_never_overwrite_each_other(self):
+        with folder() as place:
+            a = place / "a"
+            self.refused(a, "build", GEM, "--json", a, "--trace", place / "." / "a")
+            self.refused(a, "compare", GEM, "--json", a, "--html", a)
+            self.refused(a, "compare", GEM, "--json", a, "--resume", a)
+            self.refused(a, "bench", "ad", "--json", a, "--resume", a)
+            # A device keeps nothing.
+            result = compare(GEM, "-a", "cmalloc", "--repeat", 1, "--json", "/dev/null", "--html",
+                             "/dev/null")
+            self.assertEqual(result.returncode, DONE, result.stderr)
+
+    @unittest.skipUnless(pathlib.Path("/dev/full").exists(), "needs a full device")
+    def test_a_page_on_a_full_device(self):
+        for _ in range(2):  # the first must leave nothing behind that stops the second
+            result = compare(GEM, "-a", "cmalloc", "--repeat", 1, "--html", "/dev/full")
+            self.assertEqual(result.returncode, INTERNAL)
+            self.assertEqual(result.stderr,
+                             "heapwood: error: '/dev/full' could not be written in full\n")
+        self.assertFalse(pathlib.Path("/dev/full.partial").exists())
+
+
+class Pipes(unittest.TestCase):
+    def test_without_a_reader(self):
+        with folder() as place:
+            pipe = place / "pipe"
+            os.mkfifo(pipe)
+            for arguments in (("build", GEM, "--json", pipe), ("build", GEM, "--trace", pipe),
+                              ("compare", GEM, "--json", pipe), ("compare", GEM, "--html", pipe),
+                              ("bench", "ad", "--json", pipe), ("list", "--json", pipe)):
+                result = run(*arguments)
+                self.assertEqual(result.returncode, USAGE, result.stderr)
+                self.assertIn("no process reads this named pipe", result.stderr)
+            result = compare(GEM, "--resume", pipe)
+            self.assertEqual(result.returncode, USAGE)
+            self.assertIn("a journal is a file", result.stderr)
+
+    def test_without_a_writer(self):
+        with folder() as place:
+            pipe = place / "pipe"
+            os.mkfifo(pipe)
+            for verb in ("build", "compare", "replay"):
+                result = run(verb, pipe)
+                self.assertEqual(result.returncode, BAD_INPUT, result.stderr)
+                self.assertIn(f"{pipe}: is a named pipe that no process writes to", result.stderr)
+
+    def test_with_a_reader(self):
+        with folder() as place:
+            pipe = place / "pipe"
+            os.mkfifo(pipe)
+            with subprocess.Popen(["cat", pipe], stdout=subprocess.PIPE) as reader:
+                deadline = time.monotonic() + 30
+                while time.monotonic() < deadline:
+                    result = build(GEM, "--repeat", 1, "--json", pipe)
+                    if "no process reads" not in result.stderr:
+                        break  # the reader has opened it by now
+                text, _ = reader.communicate(timeout=60)
+            self.assertEqual(result.returncode, DONE, result.stderr)
+            self.assertEqual(json.loads(text)["schema"], 1)
+
+    def test_with_a_slow_writer(self):
+        with folder() as place:
+            pipe = place / "pipe.obj"
+            os.mkfifo(pipe)
+
+            def write():
+                time.sleep(0.3)
+                with open(pipe, "wb") as end:
+                    time.sleep(0.3)
+                    end.write(GEM.read_bytes())
+            writer = threading.Thread(target=write)
+            writer.start()
+            result = build(pipe, "--repeat", 1)
+            writer.join()
+            self.assertEqual(result.returncode, DONE, result.stderr)
+
+    def test_with_a_reader_that_goes_away(self):
+        with folder() as place:
+            pipe = place / "pipe"
+            os.mkfifo(pipe)
+            reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+            with subprocess.Popen([EXECUTABLE, "build", "gen:city:20000", "--device", "cpu",
+                                   "--json", pipe], stdout=subprocess.DEVNULL,
+                                  stderr=subprocess.PIPE, env=environment()) as process:
+                time.sleep(0.3)
+                os.close(reader)
+                _, errors = process.communicate(timeout=60)
+            self.assertIn(process.returncode, (INTERNAL, USAGE))
+            self.assertIn(b"pipe", errors)
+
+
+class Values(unittest.TestCase):
+    def refused(self, word, *arguments):
+        result = run(*arguments)
+        self.assertEqual(result.returncode, USAGE, result.stdout + result.stderr)
+        self.assertIn(word, result.stderr)
+
+    def test_lists(self):
+        for names in ("all,nope", "nope,all"):
+            self.refused("no allocator 'nope'", "build", GEM, "-a", names)
+            self.refused("no allocator 'nope'", "bench", "ad", "-a", names)
+        for names in ("cmalloc,", ",cmalloc", "cmalloc,,buddy", ""):
+            self.refused("empty item", "build", GEM, "-a", names)
+            self.refused("empty item", "compare", GEM, "-a", names)
+            self.refused("empty item", "bench", "ad", "-a", names)
+        self.refused("empty item", "compare", GEM, "--pool", "20x,")
+        self.refused("empty item", "build", GEM, "--method", "single,")
+        result = run("build", GEM, env={"HEAPWOOD_ALLOCATOR": "cmalloc,"})
+        self.assertEqual(result.returncode, USAGE)
+
+    def test_numbers_with_a_zero_in_front(self):
+        for arguments in (("--repeat", "010"), ("--pool", "010x"), ("--pool", "010MiB"),
+                          ("--leaf-area", "01.5"), ("--pool", "00.5x")):
+            self.refused("0", "build", GEM, *arguments)
+        self.refused("010KiB", "bench", "ad", "--pool", "010KiB")
+        result = build("gen:city:0100")
+        self.assertEqual(result.returncode, BAD_INPUT)
+        result = build("gen:city:100:07")
+        self.assertEqual(result.returncode, BAD_INPUT)
+        self.assertEqual(build("gen:city:100:0", "--pool", "200.50x", "--leaf-area", "0.5",
+                               "--repeat", 1).returncode, DONE)
+
+    def test_pools_that_are_too_small_for_a_replay(self):
+        with folder() as place:
+            trace = place / "x.trace"
+            self.assertEqual(build(GEM, "--repeat", 1, "--trace", trace).returncode, DONE)
+            result = run("replay", trace, "--device", "cpu", "--pool", "1B", "-a",
+                         "cmalloc,buddy", "--json", "-")
+            self.assertEqual(result.returncode, OUT_OF_MEMORY, result.stderr)
+            for found in json.loads(result.stdout)["results"]:
+                self.assertEqual(found["outcome"], "out_of_pool")
+                self.assertIn("a pool of 1 B is below the ", found["message"])
+
+    def test_a_scene_that_is_named_twice_is_read_once(self):
+        with folder() as place:
+            scene, link = place / "x.obj", place / "y.obj"
+            shutil.copy(GEM, scene)
+            link.symlink_to(scene)
+            result = compare(scene, f"{place}/./x.obj", link, "-a", "cmalloc", "--repeat", 1,
+                             "--json", "-")
+            self.assertEqual(result.returncode, DONE, result.stderr)
+            self.assertEqual(len(json.loads(result.stdout)["scenes"]), 1)
+
+    def test_the_default_allocator(self):
+        for scene in (GEM, "gen:soup:1", "gen:soup:20"):
+            result = build(scene, "--repeat", 1, "--json", "-")
+            self.assertEqual(result.returncode, DONE, result.stderr)
+            found = json.loads(result.stdout)["results"][0]
+            self.assertEqual(found["build"]["allocator"], "halloc")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,282 @@
+/// @file
+/// How the builder's warps hand tasks to one another, step by step: the queue, and on it warps with
+/// stacks and credits that divide the nodes of a tree, while the build fails or does not.
+///
+/// Warps are of width 1. What stands in for a node's references is a word that the divider of the
+/// node's parent writes, and that whoever divides or frees the node must own.
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <functional>
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include "allocators/platform/warp.cuh"
+#include "kdtree/single/warp_tasks.cuh"
+#include "tests/explorer/explorer.h"
+#include "tests/explorer/faults.h"
+
+namespace heapwood::tests::explorer {
+
+namespace {
+
+using kdtree::BuildState;
+using kdtree::Piece;
+using kdtree::Split;
+using kdtree::Task;
+
+/// A warp whose pauses let others get on.
+struct Warp : platform::SerialWarp {
+    static void back_off(unsigned turn) { platform::back_off(turn); }
+};
+
+// ---------------------------------------------------------------- the queue
+
+/// Four words that are the same, copied one by one in the explorer's sight.
+struct Message {
+    std::uint32_t words[4];
+
+    Message& operator=(const Message& other) {
+        for (int i = 0; i < 4; ++i) poke(words[i], other.words[i]);
+        access(this, sizeof(*this));
+        return *this;
+    }
+};
+using Queue = kdtree::TaskQueue<Message>;
+
+/// A queue with two slots, whose first ticket is `first`.
+struct QueueMemory {
+    kdtree::TaskSlot<Message> slots[2];
+    kdtree::Counter head;
+    kdtree::Counter tail;
+
+    void begin(std::uint32_t first) {
+        head.value = tail.value = first;
+        for (std::uint32_t i = 0; i < 2; ++i) {
+            slots[(first + i) & 1U].sequence = 2 * ((first + i) >> 1);
+        }
+    }
+    Queue queue() { return {slots, 1, &head, &tail}; }
+};
+
+/// The number of the first ticket, and how many messages each giver gives; one warp takes them all.
+struct QueueScenario {
+    std::uint32_t first;
+    std::vector<unsigned> given;
+};
+std::vector<QueueScenario> queue_scenarios() {
+    return {{0, {3}}, {0, {1, 1}}, {0xfffffffeU, {3}}, {0xffffffffU, {1, 1}}};
+}
+
+Result run_queue(const QueueScenario& s, const Bounds& bounds, const Mutation& mutation = {}) {
+    static QueueMemory memory;
+    memory.begin(s.first);
+    Program program;
+    unsigned all = 0;
+    for (std::uint32_t giver = 0; giver < s.given.size(); ++giver) {
+        all += s.given[giver];
+        program.threads.emplace_back([giver, n = s.given[giver]] {
+            for (std::uint32_t k = 0; k < n; ++k) {
+                begin_operation("give", giver * 16 + k);
+                Message message;
+                for (std::uint32_t& word : message.words) word = giver * 16 + k;
+                memory.queue().give(Warp{}, message, 1, [](std::uint32_t) {});
+                end_operation(0);
+            }
+        });
+    }
+    program.threads.emplace_back([n = all] {
+        for (std::uint32_t k = 0; k < n; ++k) {
+            begin_operation("take", k);
+            const Queue queue = memory.queue();
+            const std::uint32_t ticket = queue.take_ticket();
+            for (unsigned turn = 0; !queue.poll(ticket); ++turn) Warp::back_off(turn);
+            const Message& message = queue.task_of(ticket);
+            access(&message, sizeof(message));
+            const std::uint32_t value = message.words[0];
+            for (const std::uint32_t word : message.words) {
+                if (word != value) fail("a torn task");
+            }
+            queue.release(ticket);
+            end_operation(value);
+        }
+    });
+    return explore(program, bounds, mutation);
+}
+
+TEST(BuilderExplorer, QueueIsSound) {
+    for (const QueueScenario& s : queue_scenarios()) {
+        const Result r = run_queue(s, {.preemptions = 3, .stale_reads = 1});
+        std::cout << "  first ticket " << s.first << ": " << r.executions << " executions, "
+                  << r.states << " states\n";
+        EXPECT_EQ(r.finding, "") << r.schedule;
+        EXPECT_TRUE(r.complete);
+    }
+}
+
+// ---------------------------------------------------------------- warps and a failure
+
+constexpr unsigned kWarps = 2;
+/// A root, its children and theirs.
+constexpr std::uint32_t kNodes = 7;
+constexpr std::uint32_t kSlotBits = 7;
+
+/// What the warps share.
+struct BuildMemory {
+    BuildState state;
+    kdtree::TaskSlot<Task> slots[1U << kSlotBits];
+    Task stacks[kWarps * kdtree::kStackSize];
+    std::uint32_t arrays[kNodes];  ///< the nodes' references
+    std::uint32_t ends[kNodes];    ///< how often a node has been divided or freed
+
+    kdtree::Problem problem() {
+        kdtree::Problem p{};
+        p.state = &state;
+        p.slots = slots;
+        p.slot_bits = kSlotBits;
+        p.stacks = stacks;
+        p.warps = kWarps;
+        return p;
+    }
+};
+BuildMemory memory;
+
+/// The references of a node, which are never looked at as such.
+kdtree::Reference* references_of(std::uint32_t node) {
+    return reinterpret_cast<kdtree::Reference*>(&memory.arrays[node]);
+}
+
+Piece piece_of(std::uint32_t node, bool decided) {
+    Piece piece{};
+    piece.node = node;
+    piece.references = references_of(node);
+    piece.split.axis = decided ? 0 : Split::kUndecided;
+    return piece;
+}
+
+/// Divides or frees the piece of a task; its children, if there are any, are on the stack then. As
+/// in the builder, the news of a failure may come between the division and the decision on the
+/// children.
+void work_on(const Piece& piece, kdtree::WarpTasks<Warp>& tasks) {
+    access(piece.references, sizeof(std::uint32_t));
+    if (++memory.ends[piece.node] > 1) fail("a node is divided twice");
+    if (tasks.failed()) return;
+    if (piece.split.axis == Split::kUndecided) fail("a node without a decision is divided");
+    const std::uint32_t child = 2 * piece.node + 1;
+    if (child >= kNodes) return;
+    poke(memory.arrays[child], child);
+    poke(memory.arrays[child + 1], child + 1);
+    tasks.share_soon();
+    tasks.look_around();
+    for (std::uint32_t side = 0; side < 2; ++side) {
+        tasks.put(side, {nullptr, piece_of(child + side, !tasks.failed())});
+    }
+    tasks.grow(2);
+}
+
+/// A warp's way through the build; warp 0 begins with the root.
+void work(std::uint32_t warp) {
+    begin_operation("work", warp);
+    const kdtree::Problem problem = memory.problem();
+    kdtree::WarpTasks<Warp> tasks(Warp{}, problem, warp);
+    Task task{};
+    bool more = true;
+    if (warp == 0) {
+        tasks.take_credit();
+        task = {nullptr, piece_of(0, true)};
+    } else {
+        more = tasks.wait_for(task);
+    }
+    while (more) {
+        work_on(task.piece, tasks);
+        tasks.share([](Piece&) { return true; });
+        more = tasks.pop(task) || tasks.wait_for(task);
+    }
+    end_operation(0);
+}
+
+/// Another warp sees the pool run out.
+void run_out() {
+    begin_operation("run out", 0);
+    memory.state.status.ref().exchange_acq_rel(
+        static_cast<std::uint32_t>(kdtree::Status::pool_exhausted));
+    end_operation(0);
+}
+
+Result run_build(bool fails, const Bounds& bounds, const Mutation& mutation = {}) {
+    Program program;
+    for (std::uint32_t warp = 0; warp < kWarps; ++warp) {
+        program.threads.emplace_back([warp] { work(warp); });
+    }
+    if (fails) program.threads.emplace_back(run_out);
+    program.begin = [] {
+        for (std::uint32_t node = 0; node < kNodes; ++node) {
+            memory.ends[node] = memory.arrays[node] = 0;
+        }
+    };
+    program.finish = [fails] {
+        if (memory.state.outstanding.ref().load_relaxed() != 0) fail("credits are left");
+        for (std::uint32_t node = 0; node < kNodes; ++node) {
+            const bool made = node == 0 || memory.arrays[node] == node;
+            if (!fails && memory.ends[node] != 1) fail("a node is lost");
+            if (node == 0 && memory.ends[node] != 1) fail("the root is lost");
+            if (!made && memory.ends[node] != 0) fail("a node comes from nowhere");
+        }
+    };
+    program.shared = [] {
+        std::uint64_t hash = 14695981039346656037U;
+        const auto add = [&](std::uint64_t value) { hash = (hash ^ value) * 1099511628211U; };
+        for (const std::uint32_t ends : memory.ends) add(ends);
+        for (unsigned i = 0; i < 8; ++i) {
+            add(memory.slots[i].task.piece.node);
+            add(memory.slots[i].task.piece.split.axis);
+        }
+        return hash;
+    };
+    memory = {};
+    memory.state.outstanding.value = 1;
+    return explore(program, bounds, mutation);
+}
+
+TEST(BuilderExplorer, EveryNodeIsDividedOnceAndTheBuildEnds) {
+    for (const bool fails : {false, true}) {
+        const Result r = run_build(fails, {.preemptions = 2, .stale_reads = 1, .steps = 2000});
+        std::cout << (fails ? "  failing: " : "  done: ") << r.executions << " executions, "
+                  << r.states << " states\n";
+        EXPECT_EQ(r.finding, "") << r.schedule;
+        EXPECT_TRUE(r.complete);
+    }
+}
+
+/// Breaks every source line of the queue and of the warps' tasks in every way that applies to it,
+/// one at a time. The order of what the last warp does with the credits and the word that says
+/// "done" matters to nobody: who reads it only ends. (Without `if (failed_) return` in share() the
+/// failing build finds that a node without a decision is divided.)
+TEST(BuilderExplorer, FindsFaults) {
+    Places places;
+    const Bounds few{.preemptions = 1, .stale_reads = 0, .steps = 2000};
+    for (const QueueScenario& s : queue_scenarios()) {
+        add_places(places, run_queue(s, few), {"task_queue.cuh"});
+    }
+    add_places(places, run_build(false, few), {"task_queue.cuh", "warp_tasks.cuh"});
+    auto found = break_each(places, [](const Mutation& m) {
+        const Bounds bounds{.preemptions = 2, .stale_reads = 1, .steps = 2000};
+        for (const QueueScenario& s : queue_scenarios()) {
+            const Result r = run_queue(s, bounds, m);
+            if (r.found()) return "the queue: " + r.finding;
+        }
+        for (const bool fails : {false, true}) {
+            const Result r = run_build(fails, bounds, m);
+            if (r.found()) return "a build: " + r.finding;
+        }
+        return std::string();
+    });
+    EXPECT_EQ(found[Fault::no_acquire], 2U);
+    EXPECT_EQ(found[Fault::no_release], 2U);
+    EXPECT_EQ(found[Fault::torn], 2U);
+}
+
+}  // namespace
+
+}  // namespace heapwood::tests::explorer

@@ -1,0 +1,89 @@
+# Builds a program of AtomicMalloc and the allocators of tests/extra/folder, and looks for them in
+# `list`, `build`, and the conformance suite. Run by ctest: cmake -D... -P build_extra.cmake
+#
+# SOURCE_DIR, WORK_DIR, GENERATOR, BUILD_TYPE, FETCHED (where libraries were fetched to),
+# CXX_COMPILER, CCACHE and WERROR (as in this build); CUDA (ON or OFF), CUDA_COMPILER,
+# CUDA_ARCHITECTURES (with commas).
+function(run status)
+    execute_process(COMMAND ${ARGN} RESULT_VARIABLE ended OUTPUT_VARIABLE output
+        ERROR_VARIABLE errors)
+    if(NOT ended EQUAL status)
+        list(JOIN ARGN " " command)
+        message(FATAL_ERROR "${command}\nended with ${ended}, not ${status}:\n${output}${errors}")
+    endif()
+    set(output "${output}" PARENT_SCOPE)
+    set(errors "${errors}" PARENT_SCOPE)
+endfunction()
+
+function(expect text pattern)
+    if(NOT text MATCHES "${pattern}")
+        message(FATAL_ERROR "no match of '${pattern}' in:\n${text}")
+    endif()
+endfunction()
+
+# An install prefix or build folder of an earlier run must not help.
+file(REMOVE_RECURSE ${WORK_DIR})
+# By the environment: a list does not survive as an argument of a function.
+string(REPLACE "," ";" architectures "${CUDA_ARCHITECTURES}")
+set(ENV{CUDAARCHS} "${architectures}")
+set(configure ${CMAKE_COMMAND} -S ${SOURCE_DIR} -B ${WORK_DIR} -G ${GENERATOR}
+    -DCMAKE_BUILD_TYPE=${BUILD_TYPE} -DCMAKE_CXX_COMPILER=${CXX_COMPILER}
+    -DFETCHCONTENT_BASE_DIR=${FETCHED} -DFETCHCONTENT_UPDATES_DISCONNECTED=ON
+    -DHEAPWOOD_CCACHE=${CCACHE} -DHEAPWOOD_BUILD_TESTS=ON -DHEAPWOOD_WERROR=${WERROR})
+set(machine -DHEAPWOOD_CUDA=OFF)
+if(CUDA)
+    set(machine -DHEAPWOOD_CUDA=ON -DCMAKE_CUDA_COMPILER=${CUDA_COMPILER})
+endif()
+list(APPEND configure ${machine})
+
+# What is asked for wrongly is said.
+run(1 ${configure} -DHEAPWOOD_ALLOCATORS=hybird)
+expect("${errors}" "no[ \n]+allocator[ \n]+'hybird';[ \n]+there[ \n]+are[ \n]+atomicmalloc[ \n]+awmalloc")
+run(1 ${configure} -DHEAPWOOD_ALLOCATORS= -DHEAPWOOD_EXTRA=${WORK_DIR}/nowhere)
+expect("${errors}" "there[ \n]+is[ \n]+no[ \n]+[^\n]*nowhere/CMakeLists.txt")
+
+run(0 ${configure} -DHEAPWOOD_ALLOCATORS=atomicmalloc
+    -DHEAPWOOD_EXTRA=${SOURCE_DIR}/tests/extra/folder)
+if(NOT CUDA)
+    expect("${output}" "device-stripes exists only for GPUs: left out")
+endif()
+file(READ ${WORK_DIR}/compile_commands.json commands)
+expect("${commands}" "/stripes_subject\\.cpp")
+if(commands MATCHES "device_stripes[a-z_]*\\.cpp")
+    message(FATAL_ERROR "an allocator that exists only for GPUs is compiled for a CPU")
+endif()
+if(CUDA)
+    expect("${commands}" "/device_stripes_subject\\.cu")
+endif()
+
+run(0 ${CMAKE_COMMAND} --build ${WORK_DIR} --target heapwood)
+set(program ${WORK_DIR}/app/heapwood)
+run(0 ${program} list --json -)
+string(JSON allocators GET "${output}" allocators)
+string(JSON count LENGTH "${allocators}")
+set(listed "")
+math(EXPR last "${count} - 1")
+foreach(i RANGE ${last})
+    string(JSON name GET "${allocators}" ${i} name)
+    string(JSON devices GET "${allocators}" ${i} devices)
+    string(REGEX REPLACE "[^a-z]+" "," devices "${devices}")
+    list(APPEND listed "${name}${devices}")
+endforeach()
+set(wanted "atomicmalloc,cpu,;stripes,cpu,")
+if(CUDA)
+    set(wanted "atomicmalloc,cpu,gpu,;stripes,cpu,gpu,;device-stripes,gpu,")
+endif()
+if(NOT listed STREQUAL wanted)
+    message(FATAL_ERROR "list has ${listed}, not ${wanted}")
+endif()
+
+run(0 ${program} build gen:sphere:1000 --device cpu --allocator all --repeat 1 --verify --json -)
+string(JSON digest GET "${output}" results 0 tree digest)
+string(JSON name GET "${output}" results 1 allocator name)
+string(JSON other GET "${output}" results 1 tree digest)
+if(NOT name STREQUAL "stripes" OR NOT other STREQUAL digest)
+    message(FATAL_ERROR "${name}'s tree is ${other}, not ${digest}")
+endif()
+# There is no such allocator on a CPU.
+run(2 ${program} build gen:sphere:1000 --device cpu --allocator device-stripes)
+expect("${errors}" "no allocator 'device-stripes'")

@@ -62,21 +62,6 @@ unsigned blocks_for(std::uint32_t rays, unsigned threads) {
     return rays / threads + (rays % threads != 0);
 }
 
-/// As many blocks of a persistent kernel as the device holds at a time.
-template <class Kernel>
-unsigned resident_blocks(Kernel kernel, unsigned threads) {
-    int device = 0;
-    int multiprocessors = 0;
-    int blocks = 0;
-    check_cuda(cudaGetDevice(&device), "finding the device");
-    check_cuda(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device),
-               "counting multiprocessors");
-    check_cuda(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel,
-                                                             static_cast<int>(threads), 0),
-               "counting a kernel's resident blocks");
-    return static_cast<unsigned>(multiprocessors * blocks);
-}
-
 template <class Query>
 void trace(const RayTreeView& tree, const Ray* rays, std::uint64_t count,
            typename Query::Result* results, const BatchOptions& options) {
@@ -90,7 +75,7 @@ void trace(const RayTreeView& tree, const Ray* rays, std::uint64_t count,
         return;
     }
     const auto kernel = trace_persistent<Query, Persistent>;
-    const unsigned resident = resident_blocks(kernel, Persistent::kThreads);
+    const unsigned resident = platform::resident_blocks(kernel, Persistent::kThreads);
     const StreamArray<std::uint32_t> taken(1, stream);
     in_parts(count, [&](std::uint64_t first, std::uint32_t n) {
         check_cuda(cudaMemsetAsync(taken.data(), 0, sizeof(std::uint32_t), stream),

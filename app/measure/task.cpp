@@ -312,6 +312,7 @@ private:
         judge(true);
         const double external = allocators::external_fragmentation(pool_->use());
         if (external >= 0) add_value("external", external);
+        if (!frees_) pool_->reset();
         allocate();
         touch_all(false);
         judge(true);

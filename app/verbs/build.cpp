@@ -10,6 +10,7 @@
 #include "app/measure/trace_file.h"
 #include "app/measure/turn.h"
 #include "app/report/build_document.h"
+#include "app/measure/report.h"
 #include "app/verbs/choices.h"
 #include "app/verbs/commands.h"
 #include "app/verbs/publish.h"

@@ -3,7 +3,6 @@
 #include <chrono>
 
 #include "app/base/console.h"
-#include "app/base/output.h"
 #include "app/measure/engine.h"
 #include "app/measure/trace_file.h"
 #include "app/measure/workload_plan.h"

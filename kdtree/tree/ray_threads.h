@@ -5,9 +5,8 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
-#include <system_error>
-#include <thread>
-#include <vector>
+
+#include "allocators/platform/threads.h"
 
 namespace heapwood::kdtree {
 
@@ -17,25 +16,18 @@ namespace heapwood::kdtree {
 template <class Body>
 void for_chunks(std::uint64_t count, std::uint64_t chunk, unsigned threads, const Body& body) {
     const std::uint64_t chunks = count / chunk + (count % chunk != 0);
-    const std::uint64_t wanted =
-        threads != 0 ? threads : std::max(1U, std::thread::hardware_concurrency());
+    if (chunks == 0) return;
     std::atomic<std::uint64_t> next{0};
-    const auto work = [&] {
+    const auto most =
+        static_cast<unsigned>(std::min<std::uint64_t>(platform::thread_count(threads), chunks));
+    platform::run_threads(most, [&](std::uint32_t, std::uint32_t) {
         for (;;) {
-            // Hands out numbers and publishes nothing: joining the threads does.
+            // Hands out numbers and publishes nothing: the end of the threads does.
             const std::uint64_t mine = next.fetch_add(1, std::memory_order_relaxed);
             if (mine >= chunks) return;
             body(mine * chunk, std::min(count, (mine + 1) * chunk));
         }
-    };
-    std::vector<std::thread> others;
-    try {
-        for (std::uint64_t i = 1; i < std::min(wanted, chunks); ++i) others.emplace_back(work);
-    } catch (const std::system_error&) {
-        // The system gives no more threads; those that there are do all of the work.
-    }
-    work();
-    for (std::thread& t : others) t.join();
+    });
 }
 
 }  // namespace heapwood::kdtree

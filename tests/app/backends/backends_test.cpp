@@ -68,13 +68,11 @@ std::vector<unsigned> thread_counts() {
 }
 
 RunOptions run_options(std::uint64_t pool_bytes, unsigned threads, unsigned repeat = 1) {
-    RunOptions run;
-    run.pool_bytes = pool_bytes;
-    run.repeat = repeat;
-    run.warm_up = 0;
-    run.threads = threads;
-    run.statistics = false;
-    return run;
+    return {.pool_bytes = pool_bytes,
+            .repeat = repeat,
+            .warm_up = 0,
+            .threads = threads,
+            .statistics = false};
 }
 
 /// Nodes are large, medium and small even in small scenes.

@@ -7,10 +7,10 @@
 #include "app/base/text.h"
 #include "app/measure/minimal_pool.h"
 #include "app/measure/pool_trial.h"
+#include "app/measure/report.h"
 #include "app/measure/trace_file.h"
 #include "app/measure/turn.h"
 #include "app/report/build_document.h"
-#include "app/measure/report.h"
 #include "app/verbs/choices.h"
 #include "app/verbs/commands.h"
 #include "app/verbs/publish.h"
@@ -18,8 +18,7 @@
 namespace heapwood::app {
 namespace {
 
-/// One allocator's turn, and what may follow it: a trial of larger pools, a search for the
-/// smallest.
+/// One allocator's turn, then perhaps a trial of larger pools or a search for the smallest.
 Result build_with(const Backend& backend, const BuildOptions& options, const scenes::Scene& scene,
                   const Report& report) {
     const bool single = backend.method == Method::single;
@@ -64,7 +63,6 @@ ExitCode build(const BuildOptions& options, const std::vector<const Backend*>& a
     if (!options.trace.empty()) check_trace(chosen);
     Output trace(options.trace);
     report.run.trace = !options.trace.empty();
-
     show_progress("loading " + options.scene);
     const scenes::Scene scene = scenes::load(options.scene);
     describe(report, scene);

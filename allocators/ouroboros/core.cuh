@@ -78,7 +78,7 @@ public:
     }
 
     /// Puts what a caller's cache keeps into the queues.
-    HEAPWOOD_NOINLINE void flush(Context context) const {
+    HEAPWOOD_FN void flush(const Context& context) const {
         if (context.cache == nullptr) return;
         Cache(*context.cache).empty([&](std::uint32_t k, std::uint32_t kept) {
             stock().free_unit(context, k, kept - 1);
@@ -156,6 +156,8 @@ private:
         }
     }
 
+    HEAPWOOD_NOINLINE void flush_slowly(Context context) const { flush(context); }
+
     /// A page when the list has no chunk, or nullptr.
     HEAPWOOD_NOINLINE void* allocate_at_last(Context context, std::size_t bytes) const {
         const std::uint32_t k = geometry().class_of(static_cast<std::uint32_t>(bytes));
@@ -206,7 +208,7 @@ private:
     HEAPWOOD_INLINE T collect(const Context& context, std::uint32_t wanted, T none,
                               Again&& request) const {
         // What the cache keeps may be what the request needs; that it is freed counts as a change.
-        flush(context);
+        flush_slowly(context);
         std::uint64_t expected = 0;
         const Collection collection = collector_.begin(context, wanted, expected);
         if (collection == Collection::in_vain) return none;

@@ -88,7 +88,7 @@ public:
 private:
     HEAPWOOD_INLINE const Layout& layout() const { return fields_.layout(); }
 
-    /// Log2 of the chunk for so many bytes, which are few.
+    /// Log2 of the bytes of the chunk for a request of at most half a page.
     HEAPWOOD_INLINE static std::uint32_t size_for(std::size_t bytes) {
         constexpr std::uint32_t kLeast = (1U << kSmallestChunk) - 1;
         return platform::floor_log2((static_cast<std::uint32_t>(bytes) - 1) | kLeast) + 1;

@@ -176,7 +176,7 @@ public:
             Policy::pause();
             Word seen = word(at).load_relaxed();
             const std::uint32_t size = size_of(seen);
-            // Somebody uses it, and will see to it in turn; or somebody has closed it.
+            // A thread uses it, and will see to it in turn; or a thread has closed it.
             if (!is_unused(seen) || size == 0) return;
             const std::uint32_t field = layout_.field(size, at);
             if (keep) {
@@ -197,7 +197,7 @@ public:
                 }
             }
             Policy::pause();
-            // Acquire: what all did who used it, for whoever has the memory next.
+            // Acquire: what all threads did that used it, for the next owner of the memory.
             if (!word(at).cas_acquire(seen, 0)) return;
             const std::uint64_t offset = layout_.offset(size, field);
             if (layout_.is_page(size)) return to_list(context, pool_ + offset);
@@ -229,7 +229,7 @@ public:
         platform::AtomicRef(state_->returned).add_release(1);
     }
 
-    /// Empties slots whose fields are not in use; looks at so many at most, each call at others.
+    /// Empties slots whose fields are not in use; looks at `most` slots, each call at others.
     /// @return whether there was one.
     HEAPWOOD_NOINLINE bool empty_slots(Context context, std::uint32_t most) const {
         const std::uint32_t slots = (home_mask_ + 1) * (layout_.page_shift - kSmallestChunk);

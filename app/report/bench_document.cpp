@@ -46,7 +46,7 @@ FigureList<BenchOf> made_figures() {
          {figure("series", "series",
                  [](const BenchOf& b) { return b.report.series[b.cell.series].id; }),
           figure("allocator", "allocator",
-                 [](const BenchOf& b) { return b.report.players[b.cell.player].name; }),
+                 [](const BenchOf& b) { return b.report.runners[b.cell.runner].name; }),
           figure("x", "x", [](const BenchOf& b) { return b.cell.x ? Json(*b.cell.x) : Json(); }),
           figure("outcome", "outcome",
                  [](const BenchOf& b) { return name(b.cell.result.outcome); }),
@@ -166,15 +166,15 @@ Json published_json(const std::vector<PublishedRow>& rows) {
 /// What went wrong, each message once with the number of times that it came.
 std::vector<Remark> remarks(const BenchReport& report) {
     std::vector<Remark> all;
-    if (std::any_of(report.players.begin(), report.players.end(),
-                    [](const Player& player) { return !player.full; })) {
+    if (std::any_of(report.runners.begin(), report.runners.end(),
+                    [](const Runner& runner) { return !runner.full; })) {
         all.push_back({kAsteriskRemark});
     }
     std::vector<std::pair<std::string, unsigned>> counted;
     for (const BenchCell& cell : report.cells) {
         if (cell.result.outcome == Outcome::done || cell.result.message.empty()) continue;
         const std::string text = report.series[cell.series].test + ", " +
-                                 report.players[cell.player].name + ": " +
+                                 report.runners[cell.runner].name + ": " +
                                  word(cell.result.outcome) + ": " + cell.result.message;
         const auto seen = std::find_if(counted.begin(), counted.end(),
                                        [&](const auto& entry) { return entry.first == text; });
@@ -202,12 +202,12 @@ Document document_of(const BenchReport& report) {
                       .tables = bench_tables(report),
                       .plots = bench_plots(report),
                       .remarks = remarks(report)};
-    Json players = Json::array();
-    for (const Player& player : report.players) {
-        players.push_back({{"name", player.name},
-                           {"title", player.title},
-                           {"full", player.full},
-                           {"baseline", player.baseline()}});
+    Json runners = Json::array();
+    for (const Runner& runner : report.runners) {
+        runners.push_back({{"name", runner.name},
+                           {"title", runner.title},
+                           {"full", runner.full},
+                           {"baseline", runner.baseline()}});
     }
     Json series = Json::array();
     for (const Series& one : report.series) series.push_back(series_json(one));
@@ -218,7 +218,7 @@ Document document_of(const BenchReport& report) {
     }
     document.data = {
         {"schema", kSchema},     {"kind", "bench"},  {"provenance", provenance(report)},
-        {"allocators", players}, {"series", series}, {"cells", cells}};
+        {"allocators", runners}, {"series", series}, {"cells", cells}};
     if (report.asked_for_published) document.data["published"] = published_json(report.published);
     return document;
 }

@@ -48,11 +48,11 @@ const std::vector<double>* samples_of(const BenchCell& cell, const Metric& metri
 
 using Cells = std::vector<const BenchCell*>;
 
-/// The cells of a series by a player, in the order of the points.
-Cells cells_of_player(const BenchReport& report, std::size_t series, std::size_t player) {
+/// The cells of a series by a runner, in the order of the points.
+Cells cells_of_runner(const BenchReport& report, std::size_t series, std::size_t runner) {
     Cells cells;
     for (const BenchCell& cell : report.cells) {
-        if (cell.series == series && cell.player == player) cells.push_back(&cell);
+        if (cell.series == series && cell.runner == runner) cells.push_back(&cell);
     }
     return cells;
 }
@@ -96,10 +96,10 @@ Table swept(const BenchReport& report, std::size_t number, const Metric& metric,
         table.columns.push_back({position(point.x, *series.axis), true});
     }
     table.columns.push_back({"max/min", true});
-    for (std::size_t p = 0; p < report.players.size(); ++p) {
-        const Cells cells = cells_of_player(report, number, p);
+    for (std::size_t p = 0; p < report.runners.size(); ++p) {
+        const Cells cells = cells_of_runner(report, number, p);
         if (cells.empty()) continue;
-        std::vector<Cell> row{starred(report.players[p].name, report.players[p].full)};
+        std::vector<Cell> row{starred(report.runners[p].name, report.runners[p].full)};
         for (const BenchCell* cell : cells) {
             const std::vector<double>* samples = samples_of(*cell, metric, phase);
             row.push_back(samples != nullptr
@@ -145,9 +145,9 @@ Table single(const BenchReport& report, std::size_t number) {
             }
         }
     }
-    for (std::size_t p = 0; p < report.players.size(); ++p) {
-        for (const BenchCell* cell : cells_of_player(report, number, p)) {
-            std::vector<Cell> row{starred(report.players[p].name, report.players[p].full)};
+    for (std::size_t p = 0; p < report.runners.size(); ++p) {
+        for (const BenchCell* cell : cells_of_runner(report, number, p)) {
+            std::vector<Cell> row{starred(report.runners[p].name, report.runners[p].full)};
             for (const Metric& metric : series.metrics) {
                 for (const Phase phase : phases(metric)) append_figures(*cell, metric, phase, row);
             }
@@ -174,11 +174,11 @@ Plot swept_plot(const BenchReport& report, std::size_t number, const Metric& met
               .title = phase_text(metric, phase),
               .x = series.axis->title,
               .y = metric.unit == "1" ? "" : metric.unit};
-    for (std::size_t p = 0; p < report.players.size(); ++p) {
-        const Player& player = report.players[p];
+    for (std::size_t p = 0; p < report.runners.size(); ++p) {
+        const Runner& runner = report.runners[p];
         Plot::Line line{
-            .name = starred(player.name, player.full), .points = {}, .partial = !player.full};
-        for (const BenchCell* cell : cells_of_player(report, number, p)) {
+            .name = starred(runner.name, runner.full), .points = {}, .partial = !runner.full};
+        for (const BenchCell* cell : cells_of_runner(report, number, p)) {
             const std::vector<double>* samples = samples_of(*cell, metric, phase);
             if (samples == nullptr || cell->x.value_or(0) <= 0) continue;
             const double median = spread(*samples).median;

@@ -52,9 +52,9 @@ Table result_table(const ReplayReport& report, std::string title,
         table.columns.push_back({figure.title, figure.unit != Unit::word});
     }
     for (const BenchCell& cell : report.turns.cells) {
-        const Player& player = report.turns.players[cell.player];
+        const Runner& runner = report.turns.runners[cell.runner];
         const TaskResult& result = cell.result;
-        table.rows.push_back({starred(player.name, player.full)});
+        table.rows.push_back({starred(runner.name, runner.full)});
         for (const std::string& key : keys) {
             const bool failed = key == "outcome" && result.outcome != Outcome::done;
             table.rows.back().push_back(
@@ -70,9 +70,9 @@ std::vector<Remark> remarks(const ReplayReport& report) {
     std::vector<Remark> all;
     bool asterisk = false;
     for (const BenchCell& cell : report.turns.cells) {
-        const Player& player = report.turns.players[cell.player];
-        asterisk = asterisk || !player.full;
-        if (!cell.result.message.empty()) all.push_back({player.name + ": " + cell.result.message});
+        const Runner& runner = report.turns.runners[cell.runner];
+        asterisk = asterisk || !runner.full;
+        if (!cell.result.message.empty()) all.push_back({runner.name + ": " + cell.result.message});
     }
     if (asterisk) all.push_back({kAsteriskRemark});
     return all;
@@ -81,11 +81,11 @@ std::vector<Remark> remarks(const ReplayReport& report) {
 Plot slowdowns(const ReplayReport& report) {
     Plot plot{.table = "Replay", .title = report.path, .x = "", .y = " ms"};
     for (const BenchCell& cell : report.turns.cells) {
-        const Player& player = report.turns.players[cell.player];
+        const Runner& runner = report.turns.runners[cell.runner];
         const Json ms = value_of(replay_figures(), "ms", ReplayOf{report, cell});
-        Plot::Line line{.name = starred(player.name, player.full),
+        Plot::Line line{.name = starred(runner.name, runner.full),
                         .points = {},
-                        .partial = !player.full,
+                        .partial = !runner.full,
                         .word = ms.is_null() ? word(cell.result.outcome) : ""};
         if (!ms.is_null()) {
             line.points = {{0, ms.get<double>(), shown(ms, Unit::ms).text + " ms"}};

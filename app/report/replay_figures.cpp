@@ -8,8 +8,8 @@ namespace {
 using ReplayFigure = Figure<ReplayOf, ReplayOf>;
 using Phase = std::vector<double> Samples::*;
 
-const Player& player(const ReplayOf& r) {
-    return r.report.turns.players[r.cell.player];
+const Runner& runner(const ReplayOf& r) {
+    return r.report.turns.runners[r.cell.runner];
 }
 
 /// The samples of a metric, none if there are none.
@@ -30,7 +30,7 @@ std::optional<Spread> times(const BenchCell& cell) {
 Json slowdown(const ReplayOf& r) {
     const std::optional<Spread> mine = times(r.cell);
     for (const BenchCell& other : r.report.turns.cells) {
-        if (r.report.turns.players[other.player].name != "atomicmalloc") continue;
+        if (r.report.turns.runners[other.runner].name != "atomicmalloc") continue;
         const std::optional<Spread> base = times(other);
         if (mine && base && base->median > 0) return mine->median / base->median;
     }
@@ -91,10 +91,10 @@ FigureList<ReplayOf> made_figures() {
         {"",
          always,
          {figure("allocator", "allocator", "allocator", Unit::word,
-                 [](const ReplayOf& r) { return player(r).name; }),
+                 [](const ReplayOf& r) { return runner(r).name; }),
           figure("", "title", "title", Unit::word,
-                 [](const ReplayOf& r) { return player(r).title; }),
-          figure("", "full", "full", Unit::word, [](const ReplayOf& r) { return player(r).full; }),
+                 [](const ReplayOf& r) { return runner(r).title; }),
+          figure("", "full", "full", Unit::word, [](const ReplayOf& r) { return runner(r).full; }),
           figure("outcome", "outcome", "outcome", Unit::word,
                  [](const ReplayOf& r) { return name(r.cell.result.outcome); }),
           figure("message", "message", "message", Unit::word,

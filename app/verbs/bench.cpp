@@ -31,7 +31,7 @@ BenchReport prepared(const BenchOptions& options, const std::vector<const Backen
                   .repeat = options.repeat.value_or(options.quick ? 1 : 3),
                   .threads = options.threads,
                   .time_limit = options.time_limit.value_or(report.machine.gpu ? 2.0F : 5.0F)};
-    report.players = choose_players(available, options.allocators, options.allocator_options,
+    report.runners = choose_runners(available, options.allocators, options.allocator_options,
                                     options.threads, report.machine.gpu);
     for (const std::string& test : tests) {
         for (Series& series : series_of(test, report.run.settings)) {
@@ -42,7 +42,7 @@ BenchReport prepared(const BenchOptions& options, const std::vector<const Backen
     }
     if (std::any_of(report.series.begin(), report.series.end(),
                     [](const Series& series) { return series.baseline; })) {
-        report.players.push_back(prefix_sum_player());
+        report.runners.push_back(prefix_sum_runner());
     }
     if (report.series.empty()) {
         const std::uint64_t pool = default_bench_pool(report.run.settings);
@@ -50,7 +50,7 @@ BenchReport prepared(const BenchOptions& options, const std::vector<const Backen
                          " is too small for any point of " + joined(tests, ", ") +
                          ": use a larger --pool");
     }
-    report.cells = cells_of(report.series, report.players);
+    report.cells = cells_of(report.series, report.runners);
     report.asked_for_published = options.published;
     if (options.published) report.published = published_rows(report.series);
     return report;

@@ -103,7 +103,7 @@ std::vector<const Backend*> choose_backends(const std::vector<const Backend*>& a
     return chosen;
 }
 
-std::vector<Player> choose_players(const std::vector<const Backend*>& available,
+std::vector<Runner> choose_runners(const std::vector<const Backend*>& available,
                                    const std::vector<std::string>& names,
                                    const std::vector<std::string>& options, unsigned threads,
                                    bool gpu) {
@@ -111,11 +111,11 @@ std::vector<Player> choose_players(const std::vector<const Backend*>& available,
     parameters.allocators = names;
     parameters.allocator_options = options;
     parameters.threads = threads;
-    std::vector<Player> players;
+    std::vector<Runner> runners;
     for (const Backend* backend : choose_backends(available, parameters, gpu)) {
-        players.push_back(player_of(*backend));
+        runners.push_back(runner_of(*backend));
     }
-    return players;
+    return runners;
 }
 
 std::vector<std::string> choose_tests(const std::vector<std::string>& asked) {

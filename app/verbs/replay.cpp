@@ -29,7 +29,7 @@ ReplayReport prepared(const ReplayOptions& options, const std::vector<const Back
                  .repeat = options.repeat,
                  .threads = options.threads,
                  .time_limit = options.time_limit};
-    turns.players = choose_players(available, options.allocators, options.allocator_options,
+    turns.runners = choose_runners(available, options.allocators, options.allocator_options,
                                    options.threads, turns.machine.gpu);
     report.path = options.trace;
     report.header = file.header;
@@ -48,7 +48,7 @@ ReplayReport prepared(const ReplayOptions& options, const std::vector<const Back
     series.id = series.test = "replay";
     series.points.push_back({0, task});
     turns.series.push_back(series);
-    turns.cells = cells_of(turns.series, turns.players);
+    turns.cells = cells_of(turns.series, turns.runners);
     if (options.pool) refuse_small_pools(turns, report.pool_bytes);
     return report;
 }

@@ -44,7 +44,7 @@ void closest_hits(const RayTree& tree, const Ray* rays, std::uint64_t count, Hit
     if (tree.place() == Place::device) {
         return detail::device_closest_hits(tree.view(), rays, count, hits, options);
     }
-    if (tree.wide()) {
+    if (tree.wide() && !options.coherent) {
         return for_rays(count, options, [&](std::uint64_t i) {
             hits[i] = rays[i].is_valid() ? wide_closest_hit(tree.wide()->view(), rays[i]) : Hit{};
         });
@@ -60,7 +60,7 @@ void any_hits(const RayTree& tree, const Ray* rays, std::uint64_t count, std::ui
     if (tree.place() == Place::device) {
         return detail::device_any_hits(tree.view(), rays, count, found, options);
     }
-    if (tree.wide()) {
+    if (tree.wide() && !options.coherent) {
         return for_rays(count, options, [&](std::uint64_t i) {
             found[i] = rays[i].is_valid() && wide_any_hit(tree.wide()->view(), rays[i]);
         });

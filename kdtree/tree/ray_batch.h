@@ -20,11 +20,13 @@ namespace heapwood::kdtree {
 
 /// How a batch is traced.
 struct BatchOptions {
-    /// With FastTriangleTest, which may be wrong for some rays: see there. (First and any hits on a
-    /// CPU with vector instructions are exact all the same: nothing is faster.)
+    /// With FastTriangleTest, which may be wrong for some rays: see there. (On a
+    /// CPU with vector instructions first and any hits of incoherent rays are exact all the same:
+    /// nothing is faster.)
     bool fast = false;
-    /// GPU only: neighbouring rays take similar ways, as those of a camera's pixels do. Then each
-    /// thread traces one ray; otherwise warps take new rays as their rays end.
+    /// Neighbouring rays take similar ways, as those of a camera's pixels do. Then on a GPU each
+    /// thread traces one ray; otherwise warps take new rays as their rays end. On a CPU branches
+    /// are then well predicted, and nodes are taken one by one; otherwise by vector instructions.
     bool coherent = false;
     /// GPU only: a cudaStream_t of the current device; nullptr: the default stream.
     void* stream = nullptr;

@@ -19,8 +19,10 @@ using platform::resident_blocks;
 /// Rays of one launch, so that 32 bits number them.
 constexpr std::uint64_t kLaunch = 1U << 30;
 
-using Plain = KernelShape<128, 8, 8, 32>;
-using Persistent = KernelShape<128, 8, 8, 16>;
+// Measured on an H200: of all the blocks, stack entries and limits of lanes that were tried, these
+// are the fastest, or within 3 % of it, on seven scenes.
+using Plain = KernelShape<128, 8, 8, 32, 0>;
+using Persistent = KernelShape<128, 8, 8, 12, 12>;
 
 cudaStream_t stream_of(const BatchOptions& options) {
     return static_cast<cudaStream_t>(options.stream);
@@ -74,7 +76,7 @@ void trace(const RayTreeView& tree, const Ray* rays, std::uint64_t count,
         return;
     }
     const auto kernel = trace_persistent<Query, Persistent>;
-    const unsigned resident = resident_blocks(kernel, Persistent::kThreads);
+    const unsigned resident = platform::resident_blocks(kernel, Persistent::kThreads);
     const StreamArray<std::uint32_t> taken(1, stream);
     in_parts(count, [&](std::uint64_t first, std::uint32_t n) {
         check_cuda(cudaMemsetAsync(taken.data(), 0, sizeof(std::uint32_t), stream),

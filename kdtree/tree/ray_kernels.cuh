@@ -11,7 +11,8 @@
 namespace heapwood::kdtree {
 
 /// How a kernel uses a multiprocessor.
-template <unsigned kThreadsOfABlock, unsigned kBlocks, unsigned kSharedEntries, unsigned kIdleLanes>
+template <unsigned kThreadsOfABlock, unsigned kBlocks, unsigned kSharedEntries, unsigned kIdleLanes,
+          unsigned kLeastLanes>
 struct KernelShape {
     static constexpr unsigned kThreads = kThreadsOfABlock;
     /// Blocks that are to be resident: bounds the registers of a thread.
@@ -20,6 +21,8 @@ struct KernelShape {
     static constexpr unsigned kShared = kSharedEntries;
     /// A persistent warp takes new rays when as many of its lanes are done.
     static constexpr unsigned kIdle = kIdleLanes;
+    /// And visits leaves when fewer of its lanes are on their way to one.
+    static constexpr unsigned kLeast = kLeastLanes;
 
     using Stack = SharedStack<kThreads, kShared>;
 };
@@ -95,7 +98,9 @@ __global__ void __launch_bounds__(Shape::kThreads, Shape::kResident)
                 return;
             }
         }
-        if (!walk.has_ended() && walk.descend(tree, query.limit())) {
+        // At the end, when there is nothing else to do for the others, all go on.
+        const unsigned least = more ? Shape::kLeast : 0;
+        if (walk.descend(tree, query.limit(), least) && !walk.has_ended()) {
             if (query.visit(tree, walk.leaf())) {
                 walk.leave(tree, query.limit());
             } else {

@@ -12,22 +12,22 @@ namespace heapwood::kdtree {
 
 /// Calls body(begin, end) for chunks that make up 0 .. count - 1, each once, on up to `threads`
 /// threads (0: one a core), of which the caller's is one. Returns when all is done: what the calls
-/// have written is then visible.
+/// have written is then visible. The body must not throw.
 template <class Body>
 void for_chunks(std::uint64_t count, std::uint64_t chunk, unsigned threads, const Body& body) {
     const std::uint64_t chunks = count / chunk + (count % chunk != 0);
-    const std::uint64_t wanted = platform::thread_count(threads);
+    if (chunks == 0) return;
     std::atomic<std::uint64_t> next{0};
-    const auto work = [&](std::uint32_t, std::uint32_t) {
+    const auto most =
+        static_cast<unsigned>(std::min<std::uint64_t>(platform::thread_count(threads), chunks));
+    platform::run_threads(most, [&](std::uint32_t, std::uint32_t) {
         for (;;) {
-            // Hands out numbers and publishes nothing: joining the threads does.
+            // Hands out numbers and publishes nothing: the end of the threads does.
             const std::uint64_t mine = next.fetch_add(1, std::memory_order_relaxed);
             if (mine >= chunks) return;
             body(mine * chunk, std::min(count, (mine + 1) * chunk));
         }
-    };
-    const std::uint64_t useful = std::min(wanted, chunks);
-    if (useful > 0) platform::run_threads(static_cast<unsigned>(useful), work);
+    });
 }
 
 }  // namespace heapwood::kdtree

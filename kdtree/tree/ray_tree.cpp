@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "kdtree/config.h"
+#include "kdtree/tree/large_pages.h"
 #include "kdtree/tree/ray_threads.h"
 
 namespace heapwood::kdtree {
@@ -70,6 +71,7 @@ RayNode laid_out(const Tree& tree, const Node& node) {
 template <class T, class Fill>
 Buffer filled(Place place, std::uint64_t count, const Fill& fill) {
     Buffer host(Place::host, count * sizeof(T));
+    if (place == Place::host) prefer_large_pages(host);
     fill(host.as<T>());
     if (place == Place::host) return host;
     Buffer there(place, count * sizeof(T));
@@ -101,7 +103,8 @@ RayTree::RayTree(const Tree& tree, const scenes::Scene& scene, Place place) : vi
             }
         });
     });
-    if (place == Place::host && WideTree::is_supported()) wide_.emplace(tree, scene);
+    if (place == Place::host && WideTree::is_supported())
+        wide_.emplace(tree, rows_.as<CornerRow>());
     view_ = {nodes_.as<RayNode>(), rows_.as<CornerRow>(),
              tree.nodes.empty() ? RayNode::leaf(0, 0) : laid_out(tree, tree.nodes[0]), tree.bounds};
 }

@@ -50,11 +50,10 @@ public:
         const glm::vec3 aside{margin * size(inverse_.x), margin * size(inverse_.y),
                               margin * size(inverse_.z)};
         slack_ = 2 * greater_number(aside.x, greater_number(aside.y, aside.z));
-        later_ = {multiply_add(-o.x, inverse_.x, aside.x), multiply_add(-o.y, inverse_.y, aside.y),
-                  multiply_add(-o.z, inverse_.z, aside.z)};
-        earlier_ = {multiply_add(-o.x, inverse_.x, -aside.x),
-                    multiply_add(-o.y, inverse_.y, -aside.y),
-                    multiply_add(-o.z, inverse_.z, -aside.z)};
+        later_ = {constant(o.x, inverse_.x, aside.x), constant(o.y, inverse_.y, aside.y),
+                  constant(o.z, inverse_.z, aside.z)};
+        earlier_ = {constant(o.x, inverse_.x, -aside.x), constant(o.y, inverse_.y, -aside.y),
+                    constant(o.z, inverse_.z, -aside.z)};
         from = ray.t_min;
         to = ray.t_max;
         cut(bounds.lo.x, bounds.hi.x, inverse_.x, earlier_.x, later_.x, from, to);
@@ -80,6 +79,11 @@ public:
     HEAPWOOD_INLINE float slack() const { return slack_; }
 
 private:
+    /// What to add for a side of the margin. NaN if the origin's own distance overflows: infinity
+    /// would decide all planes alike, for a fused product with a position does not overflow.
+    HEAPWOOD_INLINE static float constant(float origin, float inverse, float aside) {
+        return multiply_add(-origin, inverse, aside) + 0 * (origin * inverse);
+    }
     HEAPWOOD_INLINE static void cut(float lo, float hi, float inverse, float earlier, float later,
                                     float& from, float& to) {
         from = greater_number(from, multiply_add(inverse < 0 ? hi : lo, inverse, earlier));
@@ -121,6 +125,13 @@ public:
 
     /// Goes on to a leaf, unless it is at one. False if there is none: the walk has ended.
     HEAPWOOD_INLINE bool descend(const RayTreeView& tree, float limit) {
+        return descend(tree, limit, 0) && !has_ended();
+    }
+    /// The same, but after a step on a GPU pauses when fewer than `least` lanes of the warp are on
+    /// their way to a leaf, so that the others need not wait for those few. False if it paused. (A
+    /// hint: which lanes count as together changes no result.)
+    HEAPWOOD_INLINE bool descend(const RayTreeView& tree, float limit,
+                                 [[maybe_unused]] unsigned least) {
         while (!node_.is_leaf()) {
             const PlaneTimes::Crossing c = planes_.at(node_);
             const std::uint32_t far_side = c.near_side ^ 1U;
@@ -135,13 +146,22 @@ public:
             } else {
                 resume(tree, limit);
             }
+#if defined(__CUDA_ARCH__)
+            if (least != 0 && platform::popcount(__activemask()) < least) return node_.is_leaf();
+#endif
         }
-        return !has_ended();
+        return true;
     }
-    HEAPWOOD_INLINE void stop() { node_.tagged = kEnded; }
-    HEAPWOOD_INLINE bool has_ended() const { return node_.tagged == kEnded; }
+    HEAPWOOD_INLINE void stop() {
+        node_.tagged = kEnded;
+    }
+    HEAPWOOD_INLINE bool has_ended() const {
+        return node_.tagged == kEnded;
+    }
     /// Where it is after descend.
-    HEAPWOOD_INLINE RayNode leaf() const { return node_; }
+    HEAPWOOD_INLINE RayNode leaf() const {
+        return node_;
+    }
     /// Leaves the leaf.
     HEAPWOOD_INLINE void leave(const RayTreeView& tree, float limit) {
         if (limit < to_ - planes_.slack()) {

@@ -2,13 +2,12 @@
 /// Lays a tree out for a CPU's vector instructions.
 #include "kdtree/tree/wide_tree.h"
 
-#include <algorithm>
 #include <array>
 #include <limits>
 #include <stdexcept>
-#include <string>
 #include <vector>
 
+#include "kdtree/tree/large_pages.h"
 #include "kdtree/tree/ray_threads.h"
 
 namespace heapwood::kdtree {
@@ -49,21 +48,6 @@ Buffer copied(const std::vector<T>& values) {
     return buffer;
 }
 
-TriangleBlock block_of(const Tree& tree, const scenes::Scene& scene, const Node& leaf,
-                       std::uint32_t number) {
-    TriangleBlock block{};
-    for (std::uint32_t i = 0; i < 4; ++i) {
-        const std::uint32_t place = std::min(4 * number + i, leaf.count() - 1);
-        const std::uint32_t triangle = tree.references[leaf.first() + place];
-        block.triangles[i] = triangle;
-        for (int corner = 0; corner < 3; ++corner) {
-            const glm::vec3& p = scene.positions[scene.triangles[triangle][corner]];
-            for (int axis = 0; axis < 3; ++axis) block.corners[axis][corner][i] = p[axis];
-        }
-    }
-    return block;
-}
-
 }  // namespace
 
 bool WideTree::is_supported() {
@@ -74,30 +58,21 @@ bool WideTree::is_supported() {
 #endif
 }
 
-WideTree::WideTree(const Tree& tree, const scenes::Scene& scene) {
+WideTree::WideTree(const Tree& tree, const CornerRow* rows) {
     // What a child's word says of each node, for leaves first.
     std::vector<std::uint32_t> word(tree.nodes.size(), Treelet::kEmpty);
     std::vector<LargeLeaf> large;
-    std::vector<std::uint32_t> first_block(tree.nodes.size(), 0);
-    std::uint64_t blocks = 0;
     for (std::size_t n = 0; n < tree.nodes.size(); ++n) {
         const Node node = tree.nodes[n];
         if (!node.is_leaf() || node.count() == 0) continue;
-        const std::uint32_t count = (node.count() + 3) / 4;
-        const auto first = static_cast<std::uint32_t>(blocks);
-        first_block[n] = first;
-        blocks += count;
-        if (blocks >> Treelet::kFirstBits != 0) {
-            throw std::runtime_error("the tree cannot be laid out for rays: it has more than " +
-                                     std::to_string(1U << Treelet::kFirstBits) +
-                                     " blocks of triangles");
-        }
-        std::uint32_t shown = first;
-        if (count >= Treelet::kMany) {
-            shown = static_cast<std::uint32_t>(large.size());
+        std::uint32_t first = node.first();
+        std::uint32_t count = node.count();
+        if (count >= Treelet::kLarge || first >> Treelet::kFirstBits != 0) {
             large.push_back({first, count});
+            first = static_cast<std::uint32_t>(large.size() - 1);
+            count = Treelet::kLarge;
         }
-        word[n] = Treelet::kLeaf | std::min(count, Treelet::kMany) << Treelet::kFirstBits | shown;
+        word[n] = Treelet::kLeaf | count << Treelet::kFirstBits | first;
     }
 
     // The treelets, one after the other depth first.
@@ -117,12 +92,13 @@ WideTree::WideTree(const Tree& tree, const scenes::Scene& scene) {
     }
 
     treelets_ = Buffer(Place::host, roots.size() * sizeof(Treelet));
+    prefer_large_pages(treelets_);
     auto* treelets = treelets_.as<Treelet>();
     for_chunks(roots.size(), kChunk, 0, [&](std::uint64_t begin, std::uint64_t end) {
         for (std::uint64_t i = begin; i < end; ++i) {
             const Slots slots(tree, roots[i]);
             Treelet& t = treelets[i];
-            t.axes = 0;
+            t.axes = Treelet::kOne;
             for (unsigned s = 0; s < 7; ++s) {
                 const std::uint32_t n = slots.nodes[s];
                 t.planes[s] =
@@ -135,19 +111,8 @@ WideTree::WideTree(const Tree& tree, const scenes::Scene& scene) {
             }
         }
     });
-    blocks_ = Buffer(Place::host, blocks * sizeof(TriangleBlock));
-    auto* to = blocks_.as<TriangleBlock>();
-    for_chunks(tree.nodes.size(), kChunk, 0, [&](std::uint64_t begin, std::uint64_t end) {
-        for (std::uint64_t n = begin; n < end; ++n) {
-            const Node node = tree.nodes[n];
-            if (!node.is_leaf()) continue;
-            for (std::uint32_t b = 0; 4 * b < node.count(); ++b) {
-                to[first_block[n] + b] = block_of(tree, scene, node, b);
-            }
-        }
-    });
     large_ = copied(large);
-    view_ = {treelets, to, large_.as<LargeLeaf>(), tree.nodes.empty() ? Treelet::kEmpty : word[0],
+    view_ = {treelets, large_.as<LargeLeaf>(), rows, tree.nodes.empty() ? Treelet::kEmpty : word[0],
              tree.bounds};
 }
 

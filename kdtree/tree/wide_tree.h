@@ -1,6 +1,6 @@
 /// @file
-/// A tree in the form that suits the vector instructions of a CPU: three levels of nodes, and four
-/// triangles, at a time.
+/// A tree in the form that suits the vector instructions of a CPU: three levels of nodes at a time,
+/// and a leaf's triangles by fours.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,6 @@
 #include "kdtree/model/box.cuh"
 #include "kdtree/model/triangle.cuh"
 #include "kdtree/tree/tree.h"
-#include "scenes/scene.h"
 
 namespace heapwood::kdtree {
 
@@ -18,24 +17,21 @@ namespace heapwood::kdtree {
 /// ends earlier there is a plane at infinity with all on its low side.
 struct alignas(64) Treelet {
     float planes[7];
-    std::uint32_t axes;         ///< two bits for each plane, the first one's lowest
+    std::uint32_t axes;         ///< two bits for each plane, the first one's lowest; and kOne
     std::uint32_t children[8];  ///< see WideTreeView
 
+    /// The bits of 1.0: a query reads the axes as an eighth plane, and a float that is not normal
+    /// would take it some hundred cycles.
+    static constexpr std::uint32_t kOne = 0x3F800000U;
     static constexpr std::uint32_t kLeaf = 1U << 31;  ///< a child with this bit is a leaf,
     static constexpr std::uint32_t kEmpty = kLeaf;    ///< and this one is without triangles
-    static constexpr unsigned kCountBits = 5;         ///< of a leaf: its blocks; below, the first
+    static constexpr unsigned kCountBits = 5;  ///< of a leaf: its references; below, the first
     static constexpr unsigned kFirstBits = 31 - kCountBits;
-    static constexpr std::uint32_t kMany = (1U << kCountBits) - 1;  ///< blocks: see LargeLeaf
+    static constexpr std::uint32_t kLarge = (1U << kCountBits) - 1;  ///< count of a LargeLeaf
 };
 static_assert(sizeof(Treelet) == 64);
 
-/// Corners of four triangles, a row of each axis and corner. Less than four: the last one again.
-struct alignas(16) TriangleBlock {
-    float corners[3][3][4];  ///< [axis][corner][triangle]
-    std::uint32_t triangles[4];
-};
-
-/// A leaf whose blocks a child's word cannot tell: the word has its number in place of the first.
+/// A leaf that a child's word cannot tell: the word has its number in place of the first reference.
 struct LargeLeaf {
     std::uint32_t first;
     std::uint32_t count;
@@ -44,9 +40,9 @@ struct LargeLeaf {
 /// Where a query reads it. A child is a treelet's number, or a leaf.
 struct WideTreeView {
     const Treelet* treelets;
-    const TriangleBlock* blocks;
     const LargeLeaf* large;
-    std::uint32_t root;  ///< a child
+    const CornerRow* rows;  ///< the RayTree's
+    std::uint32_t root;     ///< a child
     Box bounds;
 };
 
@@ -56,16 +52,14 @@ public:
     /// Whether this CPU has the instructions for it (AVX2 and FMA).
     static bool is_supported();
 
-    /// Of a tree that RayTree accepts. @throws std::runtime_error if there are 2^26 blocks or
-    /// more; allocators::BufferError.
-    WideTree(const Tree& tree, const scenes::Scene& scene);
+    /// Of a tree that RayTree accepts, and the RayTree's rows. @throws allocators::BufferError.
+    WideTree(const Tree& tree, const CornerRow* rows);
 
     const WideTreeView& view() const { return view_; }
-    std::uint64_t bytes() const { return treelets_.size() + blocks_.size() + large_.size(); }
+    std::uint64_t bytes() const { return treelets_.size() + large_.size(); }
 
 private:
     allocators::Buffer treelets_;
-    allocators::Buffer blocks_;
     allocators::Buffer large_;
     WideTreeView view_{};
 };

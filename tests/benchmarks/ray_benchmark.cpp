@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <exception>
 #include <string>
 #include <vector>
@@ -40,15 +41,23 @@ double ms_since(Clock::time_point start) {
     return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
 }
 
+/// The clock of one thread is the processor's, which other programs hardly disturb.
+double now_ms(const Choices& choices) {
+    if (choices.threads == 1 && !choices.gpu) {
+        return static_cast<double>(std::clock()) * 1000 / CLOCKS_PER_SEC;
+    }
+    return std::chrono::duration<double, std::milli>(Clock::now().time_since_epoch()).count();
+}
+
 /// Millions of rays a second: the median of the repeats after a warm-up. `trace` returns when all
 /// rays are traced.
 template <class Trace>
 double mrays(std::uint64_t rays, const Choices& choices, const Trace& trace) {
     std::vector<double> ms;
     for (unsigned i = 0; i <= choices.repeat; ++i) {
-        const auto start = Clock::now();
+        const double start = now_ms(choices);
         trace();
-        if (i > 0) ms.push_back(ms_since(start));
+        if (i > 0) ms.push_back(now_ms(choices) - start);
     }
     std::ranges::nth_element(ms, ms.begin() + static_cast<std::ptrdiff_t>(ms.size() / 2));
     return static_cast<double>(rays) / 1000 / ms[ms.size() / 2];

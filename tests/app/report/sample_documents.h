@@ -62,7 +62,7 @@ inline BenchReport sample_bench() {
     report.arguments = {"heapwood", "bench"};
     report.date = "2024-02-29T12:00:00Z";
     report.machine.name = kHostile;
-    report.players = {{.name = "a", .title = "A"},
+    report.runners = {{.name = "a", .title = "A"},
                       {.name = kHostileName, .title = "B", .full = false}};
     Series swept;
     swept.id = swept.test = "alloc";
@@ -80,7 +80,7 @@ inline BenchReport sample_bench() {
     for (std::size_t s = 0; s < 2; ++s) {
         for (const Point& point : report.series[s].points) {
             for (std::size_t p = 0; p < 2; ++p) {
-                BenchCell cell{.series = s, .player = p, .x = std::nullopt, .task = {}};
+                BenchCell cell{.series = s, .runner = p, .x = std::nullopt, .task = {}};
                 if (s == 0) cell.x = point.x;
                 cell.result.outcome = p == 0 ? Outcome::done : Outcome::out_of_memory;
                 cell.result.message = p == 0 ? "" : kHostile;

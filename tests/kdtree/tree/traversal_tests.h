@@ -236,9 +236,29 @@ TYPED_TEST_P(TraversalTest, WalksTheDeepestTree) {
         rays.push_back({{from, 1, 1}, {along, 0, 0}, 0, kInfinity});
         rays.push_back({{from, 1, 1}, {along, 1e-3F, 1e-30F}, 0, kInfinity});
     }
-    const auto hits = compare<TypeParam>(deep.scene, deep.tree, rays, "along x");
+    std::vector<Hit> hits;
+    ASSERT_NO_FATAL_FAILURE(hits = compare<TypeParam>(deep.scene, deep.tree, rays, "along x"));
     ASSERT_EQ(hits[2].triangle, kMaxDepth);  // backwards from the far end
     ASSERT_EQ(hits_by_force(deep.scene, rays[4]).size(), kMaxDepth + 1);
+}
+
+TYPED_TEST_P(TraversalTest, LosesNoHitWhereDistancesOverflow) {
+    // Coordinates of 1e30, and rays that are almost at right angles to an axis: the distance to a
+    // plane across it is no float, although the ray may lie in the plane.
+    Dice dice;
+    for (int i = 0; i < 20; ++i) {
+        const auto scene = random_scene("huge", 60, dice());
+        const Tree tree = reference_tree(scene, BuildConfig{});
+        std::vector<Ray> rays;
+        for (unsigned k = 0; k < 500; ++k) {
+            rays.push_back(random_ray("near_plane", scene, tree, dice));
+            for (int axis = 0; axis < 3; ++axis) {
+                float& d = rays.back().direction[axis];
+                if (d != 0 && dice.below(3) == 0) d = std::ldexp(1.0F, -dice.integer(20, 60));
+            }
+        }
+        ASSERT_NO_FATAL_FAILURE(compare<TypeParam>(scene, tree, rays, "near_plane"));
+    }
 }
 
 TYPED_TEST_P(TraversalTest, InvalidRaysMeetNothing) {
@@ -292,6 +312,7 @@ REGISTER_TYPED_TEST_SUITE_P(TraversalTest, FindsWhatBruteForceFinds,
                             FindsWhatBruteForceFindsInGeneratedScenes,
                             NoRayEscapesFromAClosedSurface, AskAboutAnyNumberOfRays,
                             ListsMoreHitsThanAWalkGathers, WalksTheDeepestTree,
-                            InvalidRaysMeetNothing, EmptyTreesAreMetByNothing);
+                            LosesNoHitWhereDistancesOverflow, InvalidRaysMeetNothing,
+                            EmptyTreesAreMetByNothing);
 
 }  // namespace heapwood::kdtree::tests

@@ -18,8 +18,8 @@ public:
 
     /// Runs a workload to its end. @return milliseconds: of the kernel by CUDA events; on a CPU
     /// from the first thread's start to the last one's end. A replay has no more callers than the
-    /// stage's resident_callers(), by warp. @throws std::runtime_error for CUDA's errors, and where
-    /// the callers of a replay do not all run at the same time.
+    /// machine's resident_callers(), by warp. @throws std::runtime_error for CUDA's errors, and
+    /// where the callers of a replay do not all run at the same time.
     virtual double run(const allocators::Workload& workload) = 0;
     /// Frees everything, where the allocator can (not CUDA's malloc).
     virtual void reset() = 0;
@@ -30,9 +30,9 @@ public:
 };
 
 /// A machine that workloads run on, and what they need of it beside an allocator.
-class WorkloadStage {
+class WorkloadMachine {
 public:
-    virtual ~WorkloadStage() = default;
+    virtual ~WorkloadMachine() = default;
 
     virtual allocators::Place place() const = 0;
     virtual std::uint32_t multiprocessors() const = 0;
@@ -50,7 +50,7 @@ public:
     virtual double release_placed() = 0;
 };
 
-/// Makes an allocator's pool on a stage's machine. @throws what its constructor throws.
+/// Makes an allocator's pool on a machine's machine. @throws what its constructor throws.
 using MakePool = std::unique_ptr<WorkloadPool> (*)(const allocators::PoolConfig& config,
                                                    unsigned threads);
 
@@ -61,9 +61,9 @@ std::unique_ptr<WorkloadPool> make_pool(const allocators::PoolConfig& config, un
 }
 
 /// The CPU. `threads`: how many, 0 for one a core.
-std::unique_ptr<WorkloadStage> cpu_stage(unsigned threads);
+std::unique_ptr<WorkloadMachine> cpu_workloads(unsigned threads);
 
 /// The GPU. @throws std::runtime_error if there is none.
-std::unique_ptr<WorkloadStage> gpu_stage();
+std::unique_ptr<WorkloadMachine> gpu_workloads();
 
 }  // namespace heapwood::app

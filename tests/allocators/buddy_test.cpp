@@ -1,6 +1,6 @@
 /// @file
-/// What only the buddy allocator has: the arithmetic of its words against plain loops, orders and
-/// places, merging in every order of freeing, pools of odd and of large sizes, and a sequential
+/// What only the buddy allocator has (buddy_tree_test.cpp has its arithmetic): orders and places,
+/// merging in every order of freeing, pools of odd and of large sizes, and a sequential
 /// model that knows every block that must be there; then merging under two threads.
 #include <gtest/gtest.h>
 
@@ -80,60 +80,6 @@ public:
 private:
     std::vector<bool> used_;
 };
-
-TEST(BuddyWord, FindsAlignedRuns) {
-    Dice dice{test_seed()};
-    for (int i = 0; i < 3000; ++i) {
-        auto free = static_cast<std::uint32_t>(dice.next() | (i % 2 == 0 ? dice.next() : 0));
-        if (i % 3 == 0) free |= static_cast<std::uint32_t>(0xffU << dice.below(25));
-        if (i == 0) free = ~0U;
-        for (std::uint32_t order = 0; order <= 5; ++order) {
-            std::uint32_t expected = 0;
-            for (std::uint32_t u = 0; u < 32; u += 1U << order) {
-                bool all = true;
-                for (std::uint32_t v = u; v < u + (1U << order); ++v) all = all && (free >> v & 1);
-                expected |= std::uint32_t{all} << u;
-            }
-            ASSERT_EQ(buddy::runs(free, order), expected) << std::hex << free << " " << order;
-            if (expected == 0 || order == 5) continue;
-            const auto start = static_cast<std::uint32_t>(dice.below(32));
-            const std::uint32_t unit = buddy::choose(expected, order, start);
-            ASSERT_NE(expected >> unit & 1, 0U);
-            // Alone among its kind, or none is.
-            const auto alone = [&](std::uint32_t u) {
-                return (expected >> (u ^ (1U << order)) & 1) == 0;
-            };
-            std::vector<std::uint32_t> best;
-            for (const bool want : {true, false}) {
-                if (!best.empty()) break;
-                for (std::uint32_t u = 0; u < 32; ++u) {
-                    if ((expected >> u & 1) != 0 && alone(u) == want) best.push_back(u);
-                }
-            }
-            const auto later = std::ranges::lower_bound(best, start);
-            ASSERT_EQ(unit, later != best.end() ? *later : best.front());
-        }
-    }
-}
-
-TEST(BuddyTree, NumbersEveryWordOnce) {
-    for (const std::uint64_t leaves : {256U, 1024U, 1025U, 32768U, 32769U, 1234567U}) {
-        const auto tree = buddy::Tree::of(leaves);
-        EXPECT_EQ(tree.words(tree.top), 1U);
-        EXPECT_EQ(tree.first(tree.top), buddy::Tree::kRoot);
-        for (std::uint32_t level = 0; level < tree.top; ++level) {
-            EXPECT_EQ(tree.words(level),
-                      (leaves + (32ULL << 5 * level) - 1) / (32ULL << 5 * level));
-            for (std::uint32_t i = 0; i < tree.words(level); ++i) {
-                const buddy::Node node = tree.first(level) + i;
-                const buddy::Node parent = buddy::Tree::parent(node);
-                ASSERT_EQ(parent, tree.first(level + 1) + i / 32);
-                ASSERT_EQ(buddy::Tree::child(parent, i % 32), node);
-                ASSERT_LT(node, level == 0 ? tree.places() : tree.first(level - 1));
-            }
-        }
-    }
-}
 
 TEST(Buddy, GivesTheSmallestBlockAtAMultipleOfItsSize) {
     Buddy a({.bytes = 1 << 20});

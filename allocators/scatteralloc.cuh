@@ -11,7 +11,7 @@
 /// **Against the original:**
 /// - A page's chunk size, count and bits were words of their own, taken one after the other, and a
 ///   page's last user reset them one after the other: a chunk could be given twice, and a page be
-///   reset under a newcomer. Here one word has them all; nobody touches a chunk before the same
+///   reset under a newcomer. Here one word has them all; no thread touches a chunk before the same
 ///   step that took it has told that the page is what it should be; and one compare-and-swap
 ///   closes a page. The idea to count first is FlatterScatter's (mallocMC 3, 2025).
 /// - Chunks are powers of two, instead of the size of a page's first request and down to a half of
@@ -88,12 +88,12 @@ public:
 
     /// Pages are smaller than asked for, 4096 bytes at least, where the pool has fewer than 8.
     /// @throws std::invalid_argument as every allocator, and if a page is not of 4096, 8192 or
-    /// 16384 bytes, or the pool of more than 1 TiB.
+    /// 16384 bytes, or the pool of 1 TiB or more.
     explicit BasicScatterAlloc(const PoolConfig& config)
         : page_shift_(page_shift(config)), list_(config, page_shift_) {
         const scatter::Layout layout = this->layout();
         words_ = Buffer(config.place, layout.words() * sizeof(Word));
-        // Callers may hold a part of the pool in fields that nobody uses.
+        // Callers may hold a part of the pool in fields that are not in use.
         std::uint64_t home_bytes = 0;
         for (std::uint32_t size = scatter::kSmallestChunk; size < page_shift_; ++size) {
             home_bytes += std::uint64_t{1} << layout.field_shift(size);
@@ -155,13 +155,15 @@ private:
                                        .help = "Bytes of scatteralloc's pages"}};
     static constexpr std::uint32_t kSmallestPageShift = 12;
     static constexpr std::uint64_t kFewestPages = traits().smallest_pool >> kSmallestPageShift;
-    /// The part of the pool that callers may hold in fields that nobody uses: one in so many.
+    /// The part of the pool that callers may hold in fields that are not in use: one of kHeldPart
+    /// parts.
     static constexpr std::uint64_t kHeldPart = 4;
 
     static std::uint32_t page_shift(const PoolConfig& config) {
         const std::string name = traits().name;
-        if (config.bytes > std::uint64_t{1} << 40) {
-            throw std::invalid_argument(name + " needs a pool of at most 1 TiB");
+        // One more than the number of the last field is to fit into a slot, below kBusy.
+        if (config.bytes >= std::uint64_t{1} << 40) {
+            throw std::invalid_argument(name + " needs a pool of less than 1 TiB");
         }
         auto shift =
             kSmallestPageShift + static_cast<std::uint32_t>(chosen(config.choices, kPages[0]));

@@ -328,8 +328,9 @@ private:
             place += kStep;
             if (char* p = climb(r, home(r.level, place), hint)) return p;
             if (char* p = search(r, hint)) return p;
+            // An update, for that never sees an old count.
             const bool quiet = static_cast<std::uint32_t>(before) == 0 && !r.lost &&
-                               moves().load_relaxed() == before;
+                               moves().add_acquire(0) == before;
             if (quiet || round >= Policy::kPatience) return nullptr;
             platform::back_off(round);
         }

@@ -100,14 +100,18 @@ public:
                               : platform::round_up<std::uint64_t>(bytes, kUnit);
     }
     HEAPWOOD_FN void flush(const Context& context) const {
-        if (context.cache != nullptr) return_kept(context);
+        if (context.cache == nullptr) return;
+        const Open open = cached_word(context).exchange_acq_rel(0);
+        if (open != 0) close(context, open);
+        const std::uint32_t spare = take_spare(context);
+        if (spare != 0) to_list(context, address(spare - 1));
     }
 
 private:
     friend class allocators::Hybrid;
 
     /// How many times a request looks for a block that others may be about to open.
-    static constexpr std::uint32_t kPatience = 64;
+    static constexpr std::uint32_t kPatience = 8;
 
     HEAPWOOD_INLINE platform::AtomicRef<Live> live(std::uint32_t block) const {
         return platform::AtomicRef<Live>(live_[block]);
@@ -207,14 +211,6 @@ private:
         }
     }
 
-    /// Returns the blocks that a cache keeps.
-    HEAPWOOD_NOINLINE void return_kept(Context context) const {
-        const Open open = cached_word(context).exchange_acq_rel(0);
-        if (open != 0) close(context, open);
-        const std::uint32_t spare = take_spare(context);
-        if (spare != 0) to_list(context, address(spare - 1));
-    }
-
     /// As cut() for one piece, from a block of its own if need be.
     template <Scope kScope>
     HEAPWOOD_FN char* cut_any(platform::AtomicRef<Open, kScope> word, const Context& context,
@@ -222,7 +218,8 @@ private:
         if (char* p = cut(word, units)) return p;
         return cut_fresh(word, context, units);
     }
-    /// As cut(), with a block of its own to begin with.
+    /// As cut(), with a block of its own to begin with. When there is none, others may have taken
+    /// the last ones, and be about to open them.
     template <Scope kScope>
     HEAPWOOD_NOINLINE char* cut_fresh(platform::AtomicRef<Open, kScope> word, Context context,
                                       std::uint32_t units, std::uint32_t pieces = 1) const {
@@ -231,13 +228,21 @@ private:
         char* p = fresh == 0 ? nullptr : open(word, context, fresh, units, pieces);
         // Release: the word, to a request that has found no block.
         opening().sub_release(1);
-        return fresh == 0 ? cut_last(word, context, units, pieces) : p;
+        for (std::uint32_t looks = 0; p == nullptr && looks < kPatience; ++looks) {
+            // Acquire: the words of all that have opened a block before.
+            const bool alone = opening().load_acquire() == 0;
+            p = cut(word, units, pieces);
+            if (alone) break;
+            platform::back_off(looks);
+        }
+        return p;
     }
     /// Cuts pieces from the own block, which it leaves in the word, or from one that another has
     /// opened meanwhile.
     template <Scope kScope>
-    HEAPWOOD_FN char* open(platform::AtomicRef<Open, kScope> word, const Context& context,
-                           std::uint32_t fresh, std::uint32_t units, std::uint32_t pieces) const {
+    HEAPWOOD_INLINE char* open(platform::AtomicRef<Open, kScope> word, const Context& context,
+                               std::uint32_t fresh, std::uint32_t units,
+                               std::uint32_t pieces) const {
         live(fresh - 1).store_relaxed(kOpen);
         for (;;) {
             if (char* p = cut(word, units, pieces)) {
@@ -252,21 +257,6 @@ private:
                 return address(fresh - 1);
             }
         }
-    }
-    /// When the list has no block: others may have taken the last ones, and be about to open them,
-    /// or to return them.
-    template <Scope kScope>
-    HEAPWOOD_NOINLINE char* cut_last(platform::AtomicRef<Open, kScope> word, Context context,
-                                     std::uint32_t units, std::uint32_t pieces) const {
-        for (std::uint32_t attempt = 0; attempt < kPatience; ++attempt) {
-            // Acquire: the words of all that have opened a block before.
-            const bool alone = opening().load_acquire() == 0;
-            if (char* p = cut(word, units, pieces)) return p;
-            if (alone) break;
-            platform::back_off(attempt);
-        }
-        const std::uint32_t fresh = own_block(context);
-        return fresh == 0 ? nullptr : open(word, context, fresh, units, pieces);
     }
 
     /// A block for the caller alone, plus 1; 0: there is none.

@@ -181,8 +181,8 @@ public:
         if (p != nullptr) {
             platform::AtomicRef<std::uint64_t>(words_->changes).count_relaxed(1);
         } else if (full && bytes <= std::size_t{1} << geometry_.chunk_shift) {
-            // If others have changed something meanwhile, this says nothing about now, nor does the
-            // word.
+            // If other threads have changed something meanwhile, this says nothing about now, nor
+            // does the word.
             empty.store_relaxed(before + 1);
         }
         return p;
@@ -191,7 +191,7 @@ public:
         list_.deallocate(context, p, 0);
         count_change();
     }
-    /// Release: what has been returned, to whoever searches again.
+    /// Release: what has been returned, to threads that search again.
     HEAPWOOD_INLINE void count_change() const {
         platform::AtomicRef<std::uint64_t>(words_->changes).add_release(1);
     }
@@ -207,11 +207,11 @@ public:
             mask(chunk, i).store_relaxed(begin < end ? bits_from(begin) & ~bits_from(end) : 0);
         }
         Policy::pause();
-        // Release: the mask, and the pages' former use, to those who get a permit.
+        // Release: the mask, and the pages' former use, to threads that get a permit.
         state(chunk).add_release(State::make(pages - first, k + 1));
     }
 
-    /// Takes a page of a chunk for each lane of a group, if it has class k and so many free ones.
+    /// Takes a page of a chunk for each lane of a group, if it has class k and that many free ones.
     /// `lost`: what to do about permits that had to be given back, as after free_page().
     /// @return this lane's, or kNone.
     template <class Group, class Lost>
@@ -247,7 +247,7 @@ public:
 
     /// A page of class k is free. @return the state before.
     HEAPWOOD_INLINE State free_page(std::uint32_t chunk, std::uint32_t page) const {
-        // Release: whatever was done to the page, to the next one who takes it or the chunk.
+        // Release: whatever was done to the page, to the next thread that takes it.
         mask(chunk, page / 32).set_release(1U << (page % 32));
         Policy::pause();
         // Release as well: to the thread that takes the whole chunk, which may see an old mask.

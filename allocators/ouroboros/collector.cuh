@@ -58,7 +58,8 @@ public:
 
     /// Collects what is free, or waits until another thread has done so from beginning to end.
     /// `wanted`: chunks side by side that the request needs. `expected`: out, of the caller's own
-    /// collection: what changes() is if no other thread changes anything, or kUnknown.
+    /// collection: what changes() is if no other thread changes anything; kUnknown is set
+    /// if that cannot be known.
     HEAPWOOD_NOINLINE Collection begin(Context context, std::uint32_t wanted,
                                        std::uint64_t& expected) const {
         const platform::AtomicRef<std::uint32_t> number(collections_->number);
@@ -72,9 +73,8 @@ public:
                 if (!number.cas_acq_rel(now, now + 1)) continue;
                 expected = changes();
                 // What is not there to be collected yet has changed already.
-                const bool is_settled = queues().are_settled();
+                if (!queues().are_settled()) expected |= kUnknown;
                 expected += gather(context);
-                if (!is_settled) expected = kUnknown;
                 return Collection::own;
             }
             platform::back_off(n++);
@@ -85,19 +85,20 @@ public:
     /// Ends a collection of the caller's own. `of_use`: whether its request has been answered.
     HEAPWOOD_NOINLINE void end(Context context, std::uint32_t wanted, std::uint64_t expected,
                                bool of_use) const {
-        const std::uint64_t scattered = stock().scatter(context);
+        expected += stock().scatter(context);
         if (of_use) {
             open_.chunks().allow_runs();
-        } else if (wanted < kMostWanted && expected != kUnknown) {
+        } else if (wanted < kMostWanted && (expected & kUnknown) == 0) {
             platform::AtomicRef<std::uint64_t>(collections_->in_vain)
-                .store_release(make_vain(expected + scattered, wanted));
+                .store_release(make_vain(expected, wanted));
         }
         platform::AtomicRef<std::uint32_t>(collections_->number).add_release(1);
     }
 
 private:
     static constexpr std::uint32_t kMostWanted = 0xffffU;
-    static constexpr std::uint64_t kUnknown = ~std::uint64_t{0};
+    /// A bit of `expected`: more has changed than could be collected.
+    static constexpr std::uint64_t kUnknown = std::uint64_t{1} << 63;
 
     /// Grows whenever something is freed, or taken from a queue or the list.
     HEAPWOOD_NOINLINE std::uint64_t changes() const {

@@ -32,17 +32,21 @@
 #include <cstdint>
 
 #include "allocators/allocator.cuh"
-#include "allocators/ouroboros/cache.cuh"
 #include "allocators/ouroboros/chunks.cuh"
 #include "allocators/ouroboros/collector.cuh"
 #include "allocators/ouroboros/geometry.h"
 #include "allocators/ouroboros/open_chunks.cuh"
 #include "allocators/ouroboros/search.cuh"
+#include "allocators/parts/kept_blocks.cuh"
 #include "allocators/platform/bits.cuh"
 #include "allocators/platform/hidden_call.cuh"
 #include "allocators/platform/macros.cuh"
 
 namespace heapwood::allocators::ouroboros {
+
+/// What a caller's cache keeps: of the smallest seven classes four pages each, a page as its first
+/// unit plus 1.
+using Cache = KeptBlocks<7, 4>;
 
 /// The handle that kernels use. Policy: policy.cuh.
 template <class Policy>
@@ -56,8 +60,8 @@ public:
     HEAPWOOD_FN void* allocate(const Context& context, std::size_t bytes) const {
         if (bytes - 1 < largest_cached_ && context.cache != nullptr) {
             const std::uint32_t k = geometry().class_of(static_cast<std::uint32_t>(bytes));
-            const std::uint32_t unit = PageCache(*context.cache).take(k);
-            if (unit != kNone) return chunks().address(unit);
+            const std::uint32_t kept = Cache(*context.cache).take(k);
+            if (kept != 0) return chunks().address(kept - 1);
         }
         return allocate_uncached(context, bytes);
     }
@@ -66,18 +70,18 @@ public:
         if (p == nullptr) return;
         if (bytes <= largest_cached_ && context.cache != nullptr) {
             const std::uint32_t k = geometry().class_of(static_cast<std::uint32_t>(bytes));
-            const std::uint32_t out = PageCache(*context.cache).put(k, chunks().unit(p));
-            if (out != kNone) stock().free_unit(context, k, out);
+            const std::uint32_t out = Cache(*context.cache).put(k, chunks().unit(p) + 1);
+            if (out != 0) stock().free_unit(context, k, out - 1);
             return;
         }
         deallocate_uncached(context, p, bytes);
     }
 
     /// Puts what a caller's cache keeps into the queues.
-    HEAPWOOD_NOINLINE void flush(Context context) const {
+    HEAPWOOD_FN void flush(const Context& context) const {
         if (context.cache == nullptr) return;
-        PageCache(*context.cache).empty([&](std::uint32_t k, std::uint32_t unit) {
-            stock().free_unit(context, k, unit);
+        Cache(*context.cache).empty([&](std::uint32_t k, std::uint32_t kept) {
+            stock().free_unit(context, k, kept - 1);
         });
     }
 
@@ -152,6 +156,8 @@ private:
         }
     }
 
+    HEAPWOOD_NOINLINE void flush_slowly(Context context) const { flush(context); }
+
     /// A page when the list has no chunk, or nullptr.
     HEAPWOOD_NOINLINE void* allocate_at_last(Context context, std::size_t bytes) const {
         const std::uint32_t k = geometry().class_of(static_cast<std::uint32_t>(bytes));
@@ -202,7 +208,7 @@ private:
     HEAPWOOD_INLINE T collect(const Context& context, std::uint32_t wanted, T none,
                               Again&& request) const {
         // What the cache keeps may be what the request needs; that it is freed counts as a change.
-        flush(context);
+        flush_slowly(context);
         std::uint64_t expected = 0;
         const Collection collection = collector_.begin(context, wanted, expected);
         if (collection == Collection::in_vain) return none;

@@ -26,8 +26,8 @@ inline constexpr std::uint64_t kMostUnits = 0xfffffff0U;
 inline constexpr std::uint32_t kMostShards = 64;
 inline constexpr std::uint32_t kFewestChunksOfShard = 128;
 
-/// Chunks that are opened together: so many that they have 2^kFewestPagesShift pages, but at most
-/// 2^kMostStretchShift, and a 128th of a shard.
+/// Chunks are opened together until they have 2^kFewestPagesShift pages, but at most
+/// 2^kMostStretchShift chunks, and a 128th of a shard.
 inline constexpr std::uint32_t kFewestPagesShift = 5;
 inline constexpr std::uint32_t kMostStretchShift = 3;
 
@@ -108,7 +108,7 @@ struct Geometry {
     }
     /// Bytes of the largest page.
     HEAPWOOD_INLINE std::uint32_t largest_page() const { return 1U << (unit_shift + classes - 1); }
-    /// The class whose pages hold so many bytes; 0 < bytes <= largest_page().
+    /// The class whose pages hold that many bytes; 0 < bytes <= largest_page().
     HEAPWOOD_INLINE std::uint32_t class_of(std::uint32_t bytes) const {
         const std::uint32_t unit_mask = (1U << unit_shift) - 1;
         return platform::floor_log2((bytes - 1) | unit_mask) + 1 - unit_shift;
@@ -126,7 +126,7 @@ struct Geometry {
 /// The words of a queue that threads meet at, and the chunk that is open beside it; in the second
 /// half those that are seldom needed. Zero at first, but for what the queue sets.
 struct alignas(64) Control {
-    std::uint32_t filled;  ///< entries that nobody has been promised; signed, may be below 0
+    std::uint32_t filled;  ///< entries promised to no thread; signed, may be below 0
     std::uint32_t room;    ///< places for entries, likewise
     std::uint64_t front;   ///< place of the next entry to be taken
     std::uint64_t back;    ///< place of the next entry to come

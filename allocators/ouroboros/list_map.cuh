@@ -73,7 +73,7 @@ public:
             const platform::AtomicRef<Word> head(c.head);
             const Word first = head.load_relaxed();
             const std::uint32_t part = NumberedPart::part(first);
-            // Acquire: from all who used it up.
+            // Acquire: from all threads that used it up.
             const bool done = part != kNone && used(part).load_acquire() == all;
             if (done) {
                 const std::uint32_t next = link(part).load_relaxed();

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <algorithm>
-#include <bit>
 #include <cstdint>
 #include <stdexcept>
 #include <string>
@@ -109,16 +108,13 @@ private:
         return g;
     }
 
-    /// The largest page that caches keep, or 0: so that all of them together have at most a
+    /// Bytes of the largest page that caches keep, or 0: all of them together keep at most a
     /// quarter of the pool.
     static std::uint32_t largest_cached(const Geometry& g, const PoolConfig& config) {
-        // Those of all classes together have less than twice the bytes of the largest one's.
-        const std::uint64_t each =
-            config.bytes / 4 / (2 * PageCache::kPages * std::max(config.callers, 1U));
-        const std::uint32_t classes = std::min(PageCache::kClasses, g.classes);
-        const std::uint64_t most =
-            std::min(each, std::uint64_t{1} << (classes - 1) << g.unit_shift);
-        return most >> g.unit_shift == 0 ? 0 : static_cast<std::uint32_t>(std::bit_floor(most));
+        const std::uint32_t classes = Cache::kinds_to_keep(
+            g.classes, std::max(config.callers, 1U), config.bytes / 4,
+            [&](std::uint32_t k) { return std::uint64_t{1} << k << g.unit_shift; });
+        return classes == 0 ? 0 : 1U << (classes - 1) << g.unit_shift;
     }
 
     /// For each unit whether a free page starts there.

@@ -8,14 +8,14 @@
 /// can be is never full, and does without `room`. Lanes that are together (queues.cuh) get n of a
 /// semaphore and n tickets at once.
 ///
-/// **Who waits for whom.** `filled` is raised when the entry is there, so more tickets have been
-/// given to those who put than to those who take; and no more entries are put than the ring has
-/// places, so that they are at most a ring apart. Whoever takes place p waits at most for the one
-/// who puts there, and has his ticket already; whoever puts, for the one who took the place one
-/// ring before, and has his ticket already as well. Between its ticket and its entry a thread does
-/// nothing but that one access; the chain of waits goes back to ever older places, and ends. Of
-/// several threads at one place, whichever comes first is served: there are as many entries as
-/// takers.
+/// **Which thread waits for which.** `filled` is raised when the entry is there, so more tickets
+/// have been given to threads that put than to threads that take. No more entries are put than the
+/// ring has places, so that both are at most a ring apart. A thread that takes place p waits at
+/// most for the thread that puts there, which has its ticket already. A thread that puts waits at
+/// most for the thread that took the place one ring before, which has its ticket as well. Between
+/// its ticket and its entry a thread does nothing but that one access; the chain of waits goes back
+/// to ever older places, and ends. Of several threads at one place, any may be served first: there
+/// are as many entries as takers.
 ///
 /// **Memory order.** An entry is put with a release and taken with an acquire. The semaphores and
 /// tickets only count.

@@ -208,11 +208,12 @@ private:
     /// hidden from searches, and is a stray anew.
     HEAPWOOD_INLINE void given_back(const Context& context, std::uint32_t chunk, State before,
                                     std::uint32_t more) const {
-        raised(context, chunk, before, more);
+        // Before raised(), so that nothing need be kept across its calls.
         if (!Policy::kQueuesChunks && before.has_pages() && before.free() <= 0 &&
             before.free() + static_cast<std::int32_t>(more) > 0) {
             count_stray(before.class_field() - 1, geometry().shard_of(chunk));
         }
+        raised(context, chunk, before, more);
     }
 
     /// Bit i tells whether chunk begin + i, before `end`, has free pages.

@@ -5,18 +5,18 @@
 /// What finds the part of a place is a Map: an array of parts, or a list (virtual_maps.cuh).
 ///
 /// **Protocol.** As the standard queue's: a semaphore, a ticket, the access, the other semaphore.
-/// But every place is used once. `room` counts the places that parts have been installed for; when
-/// there is none, whoever puts takes a chunk for the next part, or gives up: one thread at a time,
-/// for which the others wait, but not for ever. A place is empty until
-/// its entry is put; who takes it counts that in the part's `used`, and the last one to do so
+/// But every place is used once. `room` counts the places that parts have been installed for. If
+/// there is none, a thread that puts takes a chunk for the next part, or gives up: one thread at a
+/// time, for which other threads wait, but not for ever. A place is empty until its entry is put.
+/// The thread that takes the entry counts that in the part's `used`, and the last thread to do so
 /// returns the part to the pool.
 ///
-/// **Who waits for whom.** As there, but those who put never wait for those who take. Both may have
-/// to wait until they can see what the Map has already been told.
+/// **Which thread waits for which.** As there, but threads that put never wait for threads that
+/// take. Both may have to wait until they can see what the Map has already been told.
 ///
 /// **Memory order.** An entry is put with a release and taken with an acquire. A part is zeroed
 /// before it is published with a release. Each count in `used` is a release, and the last one
-/// acquires all of them, so that nobody looks at a part that has been returned.
+/// acquires all of them, so that no thread looks at a part that has been returned.
 #pragma once
 
 #include <algorithm>
@@ -86,7 +86,7 @@ public:
         return entry == kHole ? take_one(chunks, context, c, k, shard) : entry;
     }
 
-    /// Makes room for more entries, or sees somebody else do so: if all that find none took a
+    /// Makes room for more entries, or sees another thread do so: if all that find none took a
     /// chunk, thousands would. @return false: there is no chunk.
     HEAPWOOD_NOINLINE bool extend(const Chunks<Policy>& chunks, Context context, Control& c,
                                   std::uint32_t k, std::uint32_t shard) const {
@@ -121,7 +121,7 @@ public:
             return;
         }
         // All places that are left are this thread's, to put something there. If it is its turn to
-        // take as well, nobody else ever looks at them.
+        // take as well, no other thread ever looks at them.
         Policy::pause();
         const std::uint64_t begin = back.add_relaxed(rest);
         const std::uint64_t end = begin + rest;

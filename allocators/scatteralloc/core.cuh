@@ -8,7 +8,7 @@
 /// **Which field.** A request takes a chunk of its slot's field. If that has none left, the request
 /// looks at the region of the field, 16 fields that have their words beside one another. Then it
 /// opens a new field, and leaves it in the slot. If there is no memory for one, it looks at more
-/// regions, which a hash chooses.
+/// regions, which a hash chooses, and then at all.
 ///
 /// **Enter, then touch.** A request takes a chunk by setting its bit, whatever the field may have
 /// become since the request learned of it, and learns by the same step what it is. If the word said
@@ -38,6 +38,8 @@ namespace heapwood::allocators::scatter {
 
 /// How many regions that the hash chooses a request looks at.
 inline constexpr std::uint32_t kMostRegions = 16;
+/// After how many regions a search of all looks whether another thread's was in vain.
+inline constexpr std::uint32_t kRegionsAtOnce = 64;
 /// How many bits of a field it tries to set while other threads are quicker.
 inline constexpr std::uint32_t kMostTries = 32;
 /// How often it looks whether a slot that another request refills has been refilled: on a GPU, 8
@@ -67,12 +69,15 @@ public:
     }
     HEAPWOOD_FN void deallocate(const Context& context, void* p, std::size_t bytes) const {
         if (p == nullptr) return;
+        Word before = 0;
         if (bytes <= largest_chunk_) {
             Policy::pause();
-            const Place at = place_of(layout(), fields_.offset_of(p), size_for(bytes));
-            if (!fields_.leave(at.word, at.bit)) return;
+            const std::uint32_t size = size_for(bytes);
+            const Place at = place_of(layout(), fields_.offset_of(p), size);
+            before = fields_.clear(at.word, at.bit);
+            if (!is_unused(before & ~at.bit) && !layout().is_full(size, before)) return;
         }
-        deallocate_slowly(context, p, bytes);
+        deallocate_slowly(context, p, bytes, before);
     }
     HEAPWOOD_FN std::uint64_t granted_bytes(const void* p, std::size_t bytes) const {
         if (p == nullptr) return 0;
@@ -83,7 +88,7 @@ public:
 private:
     HEAPWOOD_INLINE const Layout& layout() const { return fields_.layout(); }
 
-    /// Log2 of the chunk for so many bytes, which are few.
+    /// Log2 of the bytes of the chunk for a request of at most half a page.
     HEAPWOOD_INLINE static std::uint32_t size_for(std::size_t bytes) {
         constexpr std::uint32_t kLeast = (1U << kSmallestChunk) - 1;
         return platform::floor_log2((static_cast<std::uint32_t>(bytes) - 1) | kLeast) + 1;
@@ -135,13 +140,14 @@ private:
                    ? fields_.list().allocate(context, bytes)
                    : p;
     }
-    HEAPWOOD_NOINLINE void deallocate_slowly(Context context, void* p, std::size_t bytes) const {
-        if (bytes > largest_chunk_) {
-            fields_.to_list(context, p);
-        } else {
-            fields_.abandon(context, place_of(layout(), fields_.offset_of(p), size_for(bytes)).word,
-                            true);
-        }
+    /// `before`: what the word of the chunk's field was before the chunk's bit was cleared.
+    HEAPWOOD_NOINLINE void deallocate_slowly(Context context, void* p, std::size_t bytes,
+                                             Word before) const {
+        if (bytes > largest_chunk_) return fields_.to_list(context, p);
+        const std::uint32_t size = size_for(bytes);
+        const Place at = place_of(layout(), fields_.offset_of(p), size);
+        if (layout().is_full(size, before)) fields_.make_room(size, layout().field(size, at.word));
+        if (is_unused(before & ~at.bit)) fields_.abandon(context, at.word, true);
     }
     /// Goes on where the word, when the bit of `chunk` was set, was `found`.
     HEAPWOOD_NOINLINE char* enter_again(Context context, std::uint32_t size, std::uint32_t field,
@@ -223,6 +229,7 @@ private:
     struct Found {
         char* chunk;
         std::uint32_t field;
+        bool none;  ///< there was no field with room
     };
     /// A chunk of one of the fields of a region, if some `field` is in, has one left; of a held one
     /// only if asked.
@@ -230,27 +237,29 @@ private:
                                         bool held) const {
         const std::uint32_t first = field & ~(kRegion - 1);
         const std::uint32_t end = layout().fields(size);
-        const std::uint32_t chunks = layout().chunks(size);
         std::uint32_t candidates = 0;
+        Policy::pause();
         // All loads at once.
         HEAPWOOD_UNROLL(8)
         for (std::uint32_t i = 0; i < kRegion; ++i) {
             if (first + i >= end) continue;
             const Word w = fields_.word(layout().word(size, first + i)).load_relaxed();
             const bool suits =
-                size_of(w) == size && (chunks & ~bits_of(w)) != 0 && (held || (w & kHeld) == 0);
+                size_of(w) == size && !layout().is_full(size, w) && (held || (w & kHeld) == 0);
             candidates |= suits ? 1U << i : 0;
         }
+        const bool none = candidates == 0;
         while (candidates != 0) {
             const std::uint32_t i = platform::floor_log2(candidates);
-            if (char* p = enter_slowly(context, size, first + i)) return {p, first + i};
+            if (char* p = enter_slowly(context, size, first + i)) return {p, first + i, false};
             candidates ^= 1U << i;
         }
-        return {nullptr, 0};
+        return {nullptr, 0, none};
     }
     /// A chunk of any field, as a last resort: of regions that follow one another from where the
-    /// hash says.
+    /// hash says, then of all.
     HEAPWOOD_NOINLINE char* find_anywhere(Context context, std::uint32_t size) const {
+        if (fields_.has_no_room(size)) return nullptr;
         const std::uint32_t factor = 1 + ((32U << size) >> layout().page_shift);
         const std::uint32_t hash = (kHashSize << size) +
                                    kHashMultiprocessor * context.multiprocessor +
@@ -261,6 +270,28 @@ private:
             const Found found = look_around(context, size, (hash + i) % regions * kRegion, true);
             if (found.chunk != nullptr) return found.chunk;
         }
+        return search_all(context, size, regions);
+    }
+    /// A chunk of any field: of all regions, from where room has been made on. One search in vain
+    /// serves all requests until room is made again.
+    HEAPWOOD_NOINLINE char* search_all(Context context, std::uint32_t size,
+                                       std::uint32_t regions) const {
+        const std::uint32_t made = fields_.room_made(size);
+        const platform::AtomicRef<std::uint32_t> likely = fields_.likely_field(size);
+        std::uint32_t region = likely.load_relaxed() / kRegion;
+        bool certain = true;
+        HEAPWOOD_UNROLL(1)
+        for (std::uint32_t i = 1; i <= regions; ++i) {
+            const Found found = look_around(context, size, region * kRegion, true);
+            if (found.chunk != nullptr) {
+                likely.store_relaxed(found.field);
+                return found.chunk;
+            }
+            certain &= found.none;
+            if (i % kRegionsAtOnce == 0 && fields_.has_no_room(size)) return nullptr;
+            region = region + 1 == regions ? 0 : region + 1;
+        }
+        if (certain) fields_.found_no_room(size, made);
         return nullptr;
     }
 

@@ -21,6 +21,10 @@
 /// but the first are read-modify-writes. So a thread that sets a bit, or closes the field, has
 /// acquired what all threads did that have cleared bits before. Opening releases what the opener
 /// acquired with the memory. Slots are relaxed: what they say of a field, its word confirms.
+///
+/// **Room.** A thread that gives room to a full field of a size, or opens a field, counts that
+/// afterwards. So a search of all fields of the size that found no room need not be repeated until
+/// the count has changed.
 #pragma once
 
 #include <cstddef>
@@ -38,15 +42,24 @@ namespace heapwood::allocators::scatter {
 /// How many slots a request looks at for a field that is not in use.
 inline constexpr std::uint32_t kMostLooks = 1024;
 
+/// Log2 of the slots of a home: one for every size up to 8192, by its log2.
+inline constexpr std::uint32_t kHomeShift = 4;
+
+/// What is known of the room in all fields of one size.
+struct alignas(32) Room {
+    std::uint32_t made;   ///< how often a full field got room, or a field was opened
+    std::uint32_t none;   ///< `made` + 1, before a search of all fields that found none; 0: never
+    std::uint32_t field;  ///< a field that has got room: where the next search begins
+};
+
 /// What all callers share; each word by itself in the L2 cache.
 struct State {
     alignas(32) std::uint32_t returned;  ///< how often the list got something back
     alignas(32) std::uint32_t full;      ///< `returned` + 1, when it had no page; 0: never yet
     alignas(32) std::uint32_t cursor;    ///< where the next request looks for slots to be emptied
+    Room rooms[1U << kHomeShift];        ///< of each size, by its log2
 };
 
-/// Log2 of the slots of a home: one for every size up to 8192, by its log2.
-inline constexpr std::uint32_t kHomeShift = 4;
 /// Set in a slot while one request refills it. Below it: the number of the open field, plus 1.
 inline constexpr std::uint32_t kBusy = 1U << 31;
 
@@ -94,14 +107,54 @@ public:
         Policy::pause();
         // Release: what was acquired with the memory.
         word(layout_.word(size, field)).or_acq_rel(open_word(size) | kHeld);
+        make_room(size, field);
         return field;
+    }
+    /// Clears a bit of a field. @return the word before.
+    HEAPWOOD_INLINE Word clear(std::uint32_t at, Word bit) const {
+        // Release: whatever was done to the chunk, to its next owner and to the thread that closes.
+        return word(at).and_release(~bit);
     }
     /// Clears a bit, or takes back the hold, of a field. @return whether it was the last one, so
     /// that the caller must see to the field: abandon().
     HEAPWOOD_INLINE bool leave(std::uint32_t at, Word bit) const {
-        // Release: whatever was done to the chunk, to its next owner and to whoever closes.
-        return is_unused(word(at).and_release(~bit) & ~bit);
+        const Word before = clear(at, bit);
+        const std::uint32_t size = size_of(before);
+        if (bit != kHeld && size != 0 && layout_.is_full(size, before)) {
+            make_room(size, layout_.field(size, at));
+        }
+        return is_unused(before & ~bit);
     }
+
+    // ---------------------------------------------------------------- room
+
+    /// A field has got room that was full, or has been opened.
+    HEAPWOOD_INLINE void make_room(std::uint32_t size, std::uint32_t field) const {
+        Room& room = state_->rooms[size];
+        platform::AtomicRef<std::uint32_t>(room.field).store_relaxed(field);
+        // Release: the word of the field, to requests that search.
+        platform::AtomicRef<std::uint32_t>(room.made).add_release(1);
+    }
+    /// How often room has been made. Acquire: a search that begins now sees it.
+    HEAPWOOD_INLINE std::uint32_t room_made(std::uint32_t size) const {
+        return platform::AtomicRef<std::uint32_t>(state_->rooms[size].made).load_acquire();
+    }
+    /// Whether a search of all fields of a size has found no room, and none has been made since.
+    HEAPWOOD_INLINE bool has_no_room(std::uint32_t size) const {
+        const platform::AtomicRef<std::uint32_t> none(state_->rooms[size].none);
+        return none.load_relaxed() == room_made(size) + 1;
+    }
+    /// A search of all fields has found no room since `made` was room_made(). If some has been made
+    /// meanwhile, this says nothing about now, nor does the word.
+    HEAPWOOD_INLINE void found_no_room(std::uint32_t size, std::uint32_t made) const {
+        platform::AtomicRef<std::uint32_t>(state_->rooms[size].none).store_relaxed(made + 1);
+    }
+    /// Where a search of all fields begins.
+    HEAPWOOD_INLINE platform::AtomicRef<std::uint32_t> likely_field(std::uint32_t size) const {
+        return platform::AtomicRef<std::uint32_t>(state_->rooms[size].field);
+    }
+
+    // ---------------------------------------------------------------- holding and closing
 
     /// Makes a field held. @return false if it was already. The caller has a chunk of it.
     HEAPWOOD_INLINE bool hold(std::uint32_t size, std::uint32_t field) const {
@@ -123,7 +176,7 @@ public:
             Policy::pause();
             Word seen = word(at).load_relaxed();
             const std::uint32_t size = size_of(seen);
-            // Somebody uses it, and will see to it in turn; or somebody has closed it.
+            // A thread uses it, and will see to it in turn; or a thread has closed it.
             if (!is_unused(seen) || size == 0) return;
             const std::uint32_t field = layout_.field(size, at);
             if (keep) {
@@ -144,7 +197,7 @@ public:
                 }
             }
             Policy::pause();
-            // Acquire: what all did who used it, for whoever has the memory next.
+            // Acquire: what all threads did that used it, for the next owner of the memory.
             if (!word(at).cas_acquire(seen, 0)) return;
             const std::uint64_t offset = layout_.offset(size, field);
             if (layout_.is_page(size)) return to_list(context, pool_ + offset);
@@ -176,7 +229,7 @@ public:
         platform::AtomicRef(state_->returned).add_release(1);
     }
 
-    /// Empties slots whose fields are not in use; looks at so many at most, each call at others.
+    /// Empties slots whose fields are not in use; looks at `most` slots, each call at others.
     /// @return whether there was one.
     HEAPWOOD_NOINLINE bool empty_slots(Context context, std::uint32_t most) const {
         const std::uint32_t slots = (home_mask_ + 1) * (layout_.page_shift - kSmallestChunk);
@@ -211,7 +264,7 @@ private:
     HEAPWOOD_INLINE bool is_exhausted(std::uint32_t size, std::uint32_t open) const {
         if (open == 0 || (open & kBusy) != 0) return open == 0;
         const Word w = word(layout_.word(size, open - 1)).load_relaxed();
-        return (layout_.chunks(size) & ~bits_of(w)) == 0;
+        return layout_.is_full(size, w);
     }
 
     List list_;

@@ -59,6 +59,10 @@ struct Layout {
     HEAPWOOD_INLINE std::uint32_t chunks(std::uint32_t size) const {
         return ~0U >> (32 - (1U << (field_shift(size) - size)));
     }
+    /// Whether a field of that word, open for such chunks, has none left.
+    HEAPWOOD_INLINE bool is_full(std::uint32_t size, Word w) const {
+        return (chunks(size) & ~bits_of(w)) == 0;
+    }
     /// How many fields of such chunks there could be in the pool; each is known by its number.
     HEAPWOOD_INLINE std::uint32_t fields(std::uint32_t size) const {
         return pages << (page_shift - field_shift(size));

@@ -8,7 +8,7 @@
 
 #include "allocators/allocator.cuh"
 #include "app/backends/measured_build.h"
-#include "app/measure/stage.h"
+#include "app/backends/workload_machine.h"
 #include "kdtree/config.h"
 #include "scenes/scene.h"
 

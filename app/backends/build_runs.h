@@ -65,11 +65,11 @@ std::optional<allocators::Trace> record_trace(allocators::Observed<A>& allocator
 /// @throws what kdtree::build_on does; std::runtime_error for a trace that contradicts itself.
 template <allocators::Allocator A, class Machine>
 MeasuredBuild run_builds(const Machine& machine, const scenes::Scene& scene,
-                         const kdtree::BuildConfig& config, RunOptions run) {
+                         const kdtree::BuildConfig& config, const RunOptions& run) {
     allocators::ArrayPool own_pool(machine.place(), run.keep);
-    if (run.array_pool == nullptr) run.array_pool = &own_pool;
     MeasuredBuild result;
-    kdtree::SingleBuilder<Machine> builder(machine, scene, config, run, result);
+    kdtree::SingleBuilder<Machine> builder(machine, scene, config, run.build_options(own_pool),
+                                           result);
     {
         A allocator = builder.template make_allocator<A>(result);
         bool done = true;

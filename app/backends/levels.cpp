@@ -12,8 +12,7 @@ template <Build kBuild, allocators::Place kPlace>
 MeasuredBuild run_levels(const scenes::Scene& scene, const kdtree::BuildConfig& config,
                          const RunOptions& run) {
     allocators::ArrayPool own_pool(kPlace, run.keep);
-    RunOptions options = run;
-    if (options.array_pool == nullptr) options.array_pool = &own_pool;
+    const kdtree::BuildOptions options = run.build_options(own_pool);
     MeasuredBuild result;
     for (unsigned i = 0; i < run.warm_up + run.repeat; ++i) {
         static_cast<kdtree::BuildResult&>(result) = kBuild(scene, config, options);

@@ -2,6 +2,7 @@
 /// Several builds of one tree with one allocator: how they are made, and what was measured.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <vector>
 
@@ -11,14 +12,27 @@
 
 namespace heapwood::app {
 
-/// How to measure, beside how to build.
-struct RunOptions : kdtree::BuildOptions {
-    unsigned repeat = 5;     ///< timed builds
-    unsigned warm_up = 1;    ///< untimed builds before them
-    bool statistics = true;  ///< more builds with the counting adaptor
-    bool trace = false;      ///< one more build, whose requests and frees are recorded
-    /// What the builds' own array pool keeps, where options have none.
+/// How to build, and what to measure.
+struct RunOptions {
+    std::uint64_t pool_bytes = 0;      ///< of the allocator's pool
+    unsigned repeat = 5;               ///< timed builds
+    unsigned warm_up = 1;              ///< untimed builds before them
+    unsigned threads = 0;              ///< CPU only: threads, each a warp; 0: one a core
+    allocators::Choices choices = {};  ///< of the values of the allocator's options
+    bool statistics = true;            ///< more builds with the counting adaptor
+    bool trace = false;                ///< one more build, whose requests and frees are recorded
+    /// Where arrays outside the allocator's pool come from, to be used again by the next builds;
+    /// nullptr: a pool that ends with these builds and keeps slabs as `keep` says.
+    allocators::ArrayPool* array_pool = nullptr;
     allocators::ArrayPool::Keep keep = allocators::ArrayPool::Keep::slabs;
+
+    /// Those of one build, with arrays from `own` where no pool is given.
+    kdtree::BuildOptions build_options(allocators::ArrayPool& own) const {
+        return {.pool_bytes = pool_bytes,
+                .threads = threads,
+                .choices = choices,
+                .array_pool = array_pool != nullptr ? array_pool : &own};
+    }
 };
 
 /// The last build, and what all of them showed.

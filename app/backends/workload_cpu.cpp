@@ -8,10 +8,10 @@
 namespace heapwood::app {
 namespace {
 
-/// The stage whose callers are threads of the host.
-class CpuStage final : public WorkloadStage {
+/// The machine whose callers are threads of the host.
+class CpuWorkloads final : public WorkloadMachine {
 public:
-    explicit CpuStage(unsigned threads) : threads_(thread_count(threads, ~std::uint64_t{0})) {}
+    explicit CpuWorkloads(unsigned threads) : threads_(thread_count(threads, ~std::uint64_t{0})) {}
 
     allocators::Place place() const override { return allocators::Place::host; }
     std::uint32_t multiprocessors() const override { return threads_; }
@@ -65,8 +65,8 @@ unsigned thread_count(unsigned asked, std::uint64_t callers) {
         std::clamp<std::uint64_t>(callers, 1, platform::thread_count(asked)));
 }
 
-std::unique_ptr<WorkloadStage> cpu_stage(unsigned threads) {
-    return std::make_unique<CpuStage>(threads);
+std::unique_ptr<WorkloadMachine> cpu_workloads(unsigned threads) {
+    return std::make_unique<CpuWorkloads>(threads);
 }
 
 }  // namespace heapwood::app

@@ -7,7 +7,7 @@
 #include <stdexcept>
 
 #include "allocators/platform/threads.h"
-#include "app/measure/stage.h"
+#include "app/backends/workload_machine.h"
 
 namespace heapwood::app {
 

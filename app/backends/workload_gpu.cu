@@ -24,10 +24,10 @@ __global__ void pointers_kernel(const __grid_constant__ allocators::Blocks block
     if (slot < blocks.slots) blocks.data[slot] = memory + (ends[slot] - blocks.bytes(slot));
 }
 
-/// The stage whose callers are threads of the GPU.
-class GpuStage final : public WorkloadStage {
+/// The machine whose callers are threads of the GPU.
+class GpuWorkloads final : public WorkloadMachine {
 public:
-    GpuStage() { load_kernels(); }
+    GpuWorkloads() { load_kernels(); }
 
     allocators::Place place() const override { return allocators::Place::device; }
     std::uint32_t multiprocessors() const override { return multiprocessors_; }
@@ -92,8 +92,8 @@ private:
 
 }  // namespace
 
-std::unique_ptr<WorkloadStage> gpu_stage() {
-    return std::make_unique<GpuStage>();
+std::unique_ptr<WorkloadMachine> gpu_workloads() {
+    return std::make_unique<GpuWorkloads>();
 }
 
 }  // namespace heapwood::app

@@ -13,7 +13,7 @@
 #include "allocators/platform/cuda_runtime.h"
 #include "allocators/platform/macros.cuh"
 #include "allocators/platform/multiprocessor.cuh"
-#include "app/measure/stage.h"
+#include "app/backends/workload_machine.h"
 
 namespace heapwood::app {
 

@@ -1,10 +1,10 @@
 #include <stdexcept>
 
-#include "app/measure/stage.h"
+#include "app/backends/workload_machine.h"
 
 namespace heapwood::app {
 
-std::unique_ptr<WorkloadStage> gpu_stage() {
+std::unique_ptr<WorkloadMachine> gpu_workloads() {
     throw std::runtime_error("this program was built without CUDA");
 }
 

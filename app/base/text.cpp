@@ -91,9 +91,9 @@ bool leading_zero(std::string_view number) {
 
 std::string joined(const std::vector<std::string>& words, std::string_view separator) {
     std::string text;
-    for (const std::string& word : words) {
-        if (!text.empty()) text += separator;
-        text += word;
+    for (std::size_t i = 0; i < words.size(); ++i) {
+        if (i > 0) text += separator;
+        text += words[i];
     }
     return text;
 }

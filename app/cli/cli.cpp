@@ -84,6 +84,9 @@ void add_build(CLI::App& verb, BuildOptions& o) {
         ->group("Output");
     add_build_parameters(verb, o);
     add_output(verb, o.output);
+    verb.add_flag("--details", o.output.details,
+                  "Print all that is known: times, memory by array, fragmentation, the whole tree")
+        ->group("Output");
 }
 
 void add_compare(CLI::App& verb, CompareOptions& o) {
@@ -116,17 +119,13 @@ void add_compare(CLI::App& verb, CompareOptions& o) {
         ->check(real(0, kAnyReal, false))
         ->capture_default_str()
         ->type_name("SECONDS");
+    verb.add_flag(
+        "--published", o.published,
+        "Show the tables of Vinkler & Havran 2014 and 2015 beside the results, for scenes "
+        "of the same names");
     add_resume(verb, o.resume);
-    verb.add_option("--html", o.html,
-                    "Write the results as a page for a browser to this file: tables that can be "
-                    "sorted, plots, provenance")
-        ->check([](const std::string& path) {
-            return path == "-" ? "the page needs a file: standard output has the tables" : "";
-        })
-        ->type_name("FILE")
-        ->group("Output");
     add_build_parameters(verb, o);
-    add_output(verb, o.output, true);
+    add_output(verb, o.output);
 }
 
 /// CLI11 answers a mistyped verb with "A subcommand is required"; say which was meant.

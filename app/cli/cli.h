@@ -21,7 +21,9 @@ struct OutputOptions {
     std::string json;  ///< file, or "-" for standard output alone; empty: none
     bool csv = false;
     bool markdown = false;
-    bool latex = false;  ///< only where a verb offers it
+    bool latex = false;
+    std::string html;      ///< file for a page of the results; empty: none
+    bool details = false;  ///< the whole of a text; only where a verb offers a screenful
 };
 
 /// Where to build.
@@ -65,7 +67,7 @@ struct CompareOptions : BuildParameters {
     std::vector<PoolSize> pools;  ///< none: default_pool_bytes
     double time_limit = 120;      ///< seconds that a turn may take
     double budget = 0;            ///< seconds that an allocator has for a scene; 0: any
-    std::string html;             ///< file for a page of the results; empty: none
+    bool published = false;       ///< show the papers' tables beside the results
     std::string resume;           ///< file of an earlier run to go on from, or to be made; or empty
 };
 

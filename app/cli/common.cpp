@@ -27,27 +27,32 @@ void Volume::add_to(CLI::App& verb) {
     verb.add_flag("-v,--verbose", verbose, "Say more")->excludes(q);
 }
 
-void add_output(CLI::App& verb, OutputOptions& output, bool latex) {
+void add_output(CLI::App& verb, OutputOptions& output) {
     verb.add_option("--json", output.json,
                     "Write the results as JSON to this file; '-': to standard output, alone")
         ->type_name("FILE")
         ->group("Output");
-    std::vector<CLI::Option*> forms{
+    verb.add_option("--html", output.html,
+                    "Write the results as a page for a browser to this file: tables that can be "
+                    "sorted, plots, provenance")
+        ->check([](const std::string& path) {
+            return path == "-" ? "the page needs a file: standard output has the tables" : "";
+        })
+        ->type_name("FILE")
+        ->group("Output");
+    const std::vector<CLI::Option*> formats{
         verb.add_flag("--csv", output.csv, "Print the results as CSV"),
-        verb.add_flag("--markdown", output.markdown, "Print the results as Markdown tables")};
-    if (latex) {
-        forms.push_back(
-            verb.add_flag("--latex", output.latex, "Print the results as LaTeX tables"));
-    }
-    for (std::size_t i = 0; i < forms.size(); ++i) {
-        forms[i]->group("Output");
-        for (std::size_t j = 0; j < i; ++j) forms[i]->excludes(forms[j]);
+        verb.add_flag("--markdown", output.markdown, "Print the results as Markdown tables"),
+        verb.add_flag("--latex", output.latex, "Print the results as LaTeX tables")};
+    for (std::size_t i = 0; i < formats.size(); ++i) {
+        formats[i]->group("Output");
+        for (std::size_t j = 0; j < i; ++j) formats[i]->excludes(formats[j]);
     }
     // Two documents in one stream would be neither.
-    verb.callback([&output, forms] {
+    verb.callback([&output, formats] {
         if (output.json != "-") return;
-        for (const CLI::Option* form : forms) {
-            if (form->as<bool>()) throw CLI::ExcludesError("--json -", form->get_name());
+        for (const CLI::Option* format : formats) {
+            if (format->as<bool>()) throw CLI::ExcludesError("--json -", format->get_name());
         }
     });
 }

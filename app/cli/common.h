@@ -23,8 +23,8 @@ struct Volume {
     int level() const { return quiet ? -1 : verbose; }
 };
 
-/// --json, --csv and --markdown; and --latex, if wanted.
-void add_output(CLI::App& verb, OutputOptions& output, bool latex = false);
+/// The formats of results: --json, --html, --csv, --markdown and --latex.
+void add_output(CLI::App& verb, OutputOptions& output);
 
 /// Everything that says how trees are built and timed, but for scenes and pools.
 void add_build_parameters(CLI::App& verb, BuildParameters& parameters);

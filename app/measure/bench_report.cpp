@@ -8,21 +8,6 @@
 
 namespace heapwood::app {
 
-Player player_of(const Backend& backend) {
-    return {.name = backend.traits.name,
-            .title = backend.traits.title,
-            .full = backend.traits.full,
-            .backend = &backend};
-}
-
-Player prefix_sum_player() {
-    return {.name = "prefix-sum", .title = "without an allocator: a prefix sum over the sizes"};
-}
-
-bool has_lasting_heap(const Player& player) {
-    return !player.baseline() && player.backend->gpu && player.backend->traits.one_heap;
-}
-
 void add_turn(BenchCell& cell, TaskResult turn) {
     ++cell.turns;
     if (turn.pool_bytes != 0) cell.task.pool_bytes = turn.pool_bytes;
@@ -44,18 +29,18 @@ void add_turn(BenchCell& cell, TaskResult turn) {
 }
 
 std::vector<BenchCell> cells_of(const std::vector<Series>& series,
-                                const std::vector<Player>& players) {
+                                const std::vector<Runner>& runners) {
     std::vector<BenchCell> cells;
     for (std::size_t s = 0; s < series.size(); ++s) {
         for (const Point& point : series[s].points) {
-            for (std::size_t p = 0; p < players.size(); ++p) {
-                if (players[p].baseline() && !series[s].baseline) continue;
-                if (series[s].exact_pool && has_lasting_heap(players[p])) continue;
-                BenchCell cell{.series = s, .player = p, .x = std::nullopt, .task = point.task};
+            for (std::size_t p = 0; p < runners.size(); ++p) {
+                if (runners[p].baseline() && !series[s].baseline) continue;
+                if (series[s].exact_pool && has_lasting_heap(runners[p])) continue;
+                BenchCell cell{.series = s, .runner = p, .x = std::nullopt, .task = point.task};
                 if (series[s].axis) cell.x = point.x;
-                if (!players[p].baseline() && !series[s].exact_pool) {
+                if (!runners[p].baseline() && !series[s].exact_pool) {
                     cell.task.pool_bytes =
-                        std::max(cell.task.pool_bytes, players[p].backend->traits.smallest_pool);
+                        std::max(cell.task.pool_bytes, runners[p].backend->traits.smallest_pool);
                 }
                 cells.push_back(std::move(cell));
             }
@@ -66,7 +51,7 @@ std::vector<BenchCell> cells_of(const std::vector<Series>& series,
 
 void refuse_small_pools(BenchReport& report, std::uint64_t pool_bytes) {
     for (BenchCell& cell : report.cells) {
-        const std::uint64_t smallest = report.players[cell.player].backend->traits.smallest_pool;
+        const std::uint64_t smallest = report.runners[cell.runner].backend->traits.smallest_pool;
         if (pool_bytes >= smallest) continue;
         cell.task.pool_bytes = pool_bytes;
         cell.result.outcome = Outcome::out_of_pool;
@@ -78,11 +63,11 @@ void refuse_small_pools(BenchReport& report, std::uint64_t pool_bytes) {
 void add_registers(BenchReport& report) {
     for (std::size_t s = 0; s < report.series.size(); ++s) {
         if (report.series[s].test != "registers") continue;
-        for (std::size_t p = 0; p < report.players.size(); ++p) {
-            if (report.players[p].baseline()) continue;
-            BenchCell cell{.series = s, .player = p, .x = std::nullopt, .task = {}};
+        for (std::size_t p = 0; p < report.runners.size(); ++p) {
+            if (report.runners[p].baseline()) continue;
+            BenchCell cell{.series = s, .runner = p, .x = std::nullopt, .task = {}};
             const auto found =
-                find_registers(kernel_table(), report.players[p].name, report.machine.architecture);
+                find_registers(kernel_table(), report.runners[p].name, report.machine.architecture);
             if (!found) {
                 cell.result.message = "the compiler's figures are only in a program with CUDA";
             } else {

@@ -7,36 +7,19 @@
 #include <string>
 #include <vector>
 
-#include "app/backends/backend.h"
 #include "app/base/exit_code.h"
 #include "app/base/machine.h"
+#include "app/measure/report.h"
+#include "app/measure/runner.h"
 #include "app/measure/sweeps.h"
 #include "app/measure/task.h"
-#include "app/report/report.h"
 
 namespace heapwood::app {
 
-/// Who takes part: an allocator, or the way without one.
-struct Player {
-    std::string name;
-    std::string title;
-    bool full = true;                  ///< false: carries the papers' asterisk
-    const Backend* backend = nullptr;  ///< nullptr: the prefix sum
-
-    bool baseline() const { return backend == nullptr; }
-};
-
-/// An allocator's player, and that of the prefix sum.
-Player player_of(const Backend& backend);
-Player prefix_sum_player();
-
-/// Whether a process can have the player's heap in one size only, which it keeps: CUDA's on a GPU.
-bool has_lasting_heap(const Player& player);
-
-/// One player at one point of one series.
+/// One runner at one point of one series.
 struct BenchCell {
     std::size_t series = 0;  ///< its number
-    std::size_t player = 0;  ///< its number
+    std::size_t runner = 0;  ///< its number
     std::optional<double> x;
     Task task;  ///< as it was run; with the pool's own size, once there was one
     unsigned turns = 0;
@@ -71,19 +54,19 @@ struct BenchReport {
     std::string date;  ///< UTC, ISO 8601
     Machine machine;
     BenchRun run;
-    std::vector<Player> players;
+    std::vector<Runner> runners;
     std::vector<Series> series;
-    std::vector<BenchCell> cells;  ///< by series, then point, then player
+    std::vector<BenchCell> cells;  ///< by series, then point, then runner
     /// Of these series; empty unless asked for.
     std::vector<PublishedRow> published;
     bool asked_for_published = false;
 };
 
 /// The cells of these tests, all still to be run. The pool of a cell is at least what its allocator
-/// needs, unless the series varies the pool; those of a player whose heap has one size are left out
+/// needs, unless the series varies the pool; those of a runner whose heap has one size are left out
 /// of such a series.
 std::vector<BenchCell> cells_of(const std::vector<Series>& series,
-                                const std::vector<Player>& players);
+                                const std::vector<Runner>& runners);
 
 /// Refuses allocators that need a larger pool than these bytes, which the user chose: their cells
 /// are out of pool before any turn.

@@ -11,7 +11,7 @@
 #include "app/base/log.h"
 #include "app/base/text.h"
 #include "app/measure/minimal_pool.h"
-#include "app/report/json_parts.h"
+#include "app/measure/result_json.h"
 
 namespace heapwood::app {
 namespace {
@@ -116,10 +116,7 @@ void BuildPlan::make_groups() {
 }
 
 void BuildPlan::make_cells() {
-    for (const Backend* backend : backends_) {
-        runners.push_back({.name = backend->traits.name,
-                           .lasting_heap = backend->gpu && backend->traits.one_heap});
-    }
+    for (const Backend* backend : backends_) runners.push_back(runner_of(*backend));
     for (std::size_t g = 0; g < comparison_.groups.size(); ++g) {
         const Group& group = comparison_.groups[g];
         for (std::size_t b = 0; b < backends_.size(); ++b) {

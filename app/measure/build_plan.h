@@ -9,7 +9,7 @@
 #include "app/base/pool_size.h"
 #include "app/measure/build_case.h"
 #include "app/measure/plan.h"
-#include "app/report/comparison.h"
+#include "app/measure/comparison.h"
 
 namespace heapwood::app {
 

@@ -7,7 +7,7 @@
 #include "app/base/log.h"
 #include "app/base/text.h"
 #include "app/base/version.h"
-#include "app/report/report.h"
+#include "app/measure/report.h"
 
 namespace heapwood::app {
 namespace {

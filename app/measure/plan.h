@@ -11,17 +11,11 @@
 #include <vector>
 
 #include "app/measure/outcome.h"
+#include "app/measure/runner.h"
 
 namespace heapwood::app {
 
 using Json = nlohmann::ordered_json;
-
-/// What takes turns, each in a process of its own: an allocator, or the way without one.
-struct Runner {
-    std::string name;
-    /// Whether a process can have the heap in one size only, which it keeps: CUDA's on a GPU.
-    bool lasting_heap = false;
-};
 
 /// One runner with one case, and how far it is.
 struct CellState {

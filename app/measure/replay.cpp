@@ -80,25 +80,25 @@ private:
 /// A turn that replays a trace.
 class Replay final : public TaskRun {
 public:
-    Replay(WorkloadStage& stage, MakePool make, bool frees, const Task& task,
+    Replay(WorkloadMachine& machine, MakePool make, bool frees, const Task& task,
            const allocators::Trace& trace, unsigned threads)
-        : stage_(stage),
+        : machine_(machine),
           make_(make),
           frees_(frees),
           task_(task),
           trace_(trace),
           threads_(threads),
-          callers_(std::min(trace.callers, stage.resident_callers())),
-          state_(stage.place(), sizeof(Counts)) {
+          callers_(std::min(trace.callers, machine.resident_callers())),
+          state_(machine.place(), sizeof(Counts)) {
         state_.zero();
     }
 
     TaskResult take() override {
         const allocators::TraceFacts facts = allocators::facts(trace_);
-        pool_ = make_({.place = stage_.place(),
+        pool_ = make_({.place = machine_.place(),
                        .bytes = task_.pool_bytes,
                        .largest_request = facts.largest,
-                       .multiprocessors = stage_.multiprocessors(),
+                       .multiprocessors = machine_.multiprocessors(),
                        .callers = callers_,
                        .choices = task_.choices},
                       threads_);
@@ -143,7 +143,7 @@ private:
     /// Makes the script of so many events.
     void prepare(std::size_t events) {
         script_.reset();  // before there is another
-        script_ = std::make_unique<Script>(stage_.place(),
+        script_ = std::make_unique<Script>(machine_.place(),
                                            allocators::script_of(trace_, callers_, frees_, events));
     }
 
@@ -169,7 +169,7 @@ private:
         judge(result_.counts, true);
     }
 
-    WorkloadStage& stage_;
+    WorkloadMachine& machine_;
     MakePool make_;
     bool frees_;
     Task task_;
@@ -185,10 +185,10 @@ private:
 
 }  // namespace
 
-TaskResult replay_trace(WorkloadStage& stage, MakePool make, bool frees, const Task& task,
+TaskResult replay_trace(WorkloadMachine& machine, MakePool make, bool frees, const Task& task,
                         const allocators::Trace& trace, unsigned threads) {
     return attempt(
-        [&] { return std::make_unique<Replay>(stage, make, frees, task, trace, threads); });
+        [&] { return std::make_unique<Replay>(machine, make, frees, task, trace, threads); });
 }
 
 }  // namespace heapwood::app

@@ -18,7 +18,7 @@ namespace heapwood::app {
 /// Never throws: what goes wrong is in the result.
 /// @param frees whether the allocator frees individually; else the trace's frees are left out.
 /// @param trace with at least one request.
-TaskResult replay_trace(WorkloadStage& stage, MakePool make, bool frees, const Task& task,
+TaskResult replay_trace(WorkloadMachine& machine, MakePool make, bool frees, const Task& task,
                         const allocators::Trace& trace, unsigned threads);
 
 }  // namespace heapwood::app

@@ -36,15 +36,16 @@ std::uint64_t slots_of(const Task& task, std::uint64_t pool_bytes) {
 }
 
 /// A turn that measures synthetic requests.
-class Performance final : public TaskRun {
+class WorkloadRun final : public TaskRun {
 public:
-    Performance(WorkloadStage& stage, MakePool make, bool frees, const Task& task, unsigned threads)
-        : stage_(stage),
+    WorkloadRun(WorkloadMachine& machine, MakePool make, bool frees, const Task& task,
+                unsigned threads)
+        : machine_(machine),
           make_(make),
           frees_(frees),
           task_(task),
           threads_(threads),
-          state_(stage.place(), sizeof(State)) {
+          state_(machine.place(), sizeof(State)) {
         state_.zero();
     }
 
@@ -56,7 +57,7 @@ public:
             result_.pool_bytes = pool_->pool_bytes();
         }
         slots_ = slots_of(task_, result_.pool_bytes);
-        data_ = Buffer(stage_.place(), slots_ * sizeof(void*));
+        data_ = Buffer(machine_.place(), slots_ * sizeof(void*));
         data_.zero();
         hold();
         switch (task_.procedure) {
@@ -95,11 +96,11 @@ private:
     };
 
     allocators::PoolConfig config() const {
-        return {.place = stage_.place(),
+        return {.place = machine_.place(),
                 .bytes = task_.pool_bytes,
                 .largest_request = task_.max_bytes,
-                .multiprocessors = stage_.multiprocessors(),
-                .callers = std::min(task_.callers, stage_.threads()),
+                .multiprocessors = machine_.multiprocessors(),
+                .callers = std::min(task_.callers, machine_.threads()),
                 .choices = task_.choices};
     }
 
@@ -147,7 +148,7 @@ private:
     }
 
     void touch(bool write, const char* metric) {
-        const double ms = stage_.touch(
+        const double ms = machine_.touch(
             {.write = write, .blocks = blocks(), .counts = &state_.as<State>()->counts});
         if (metric != nullptr) add(metric, ms);
     }
@@ -159,11 +160,11 @@ private:
 
     /// Allocates, or does without an allocator. @return milliseconds.
     double allocate() {
-        if (!pool_) return stage_.place_by_prefix_sum(blocks());
+        if (!pool_) return machine_.place_by_prefix_sum(blocks());
         held_ = true;
         return pool_->run(workload(Work::allocate, Stamps::none));
     }
-    double deallocate() { return pool_ ? free_all(Stamps::none) : stage_.release_placed(); }
+    double deallocate() { return pool_ ? free_all(Stamps::none) : machine_.release_placed(); }
 
     /// Frees the blocks of all slots. @return milliseconds.
     double free_all(Stamps stamps) {
@@ -190,7 +191,7 @@ private:
     }
     void hold() {
         if (task_.held_blocks == 0 || !pool_) return;
-        held_data_ = Buffer(stage_.place(), task_.held_blocks * sizeof(void*));
+        held_data_ = Buffer(machine_.place(), task_.held_blocks * sizeof(void*));
         held_data_.zero();
         run_held(Work::allocate);
         judge(true);
@@ -311,6 +312,7 @@ private:
         judge(true);
         const double external = allocators::external_fragmentation(pool_->use());
         if (external >= 0) add_value("external", external);
+        if (!frees_) pool_->reset();
         allocate();
         touch_all(false);
         judge(true);
@@ -351,7 +353,7 @@ private:
         }
     }
 
-    WorkloadStage& stage_;
+    WorkloadMachine& machine_;
     MakePool make_;
     bool frees_;
     Task task_;
@@ -369,10 +371,10 @@ private:
 
 }  // namespace
 
-TaskResult perform(WorkloadStage& stage, MakePool make, bool frees, const Task& task,
+TaskResult perform(WorkloadMachine& machine, MakePool make, bool frees, const Task& task,
                    unsigned threads) {
     return attempt(
-        [&] { return std::make_unique<Performance>(stage, make, frees, task, threads); });
+        [&] { return std::make_unique<WorkloadRun>(machine, make, frees, task, threads); });
 }
 
 }  // namespace heapwood::app

@@ -9,8 +9,8 @@
 
 #include "allocators/allocator.cuh"
 #include "allocators/measure/workload.cuh"
+#include "app/backends/workload_machine.h"
 #include "app/measure/outcome.h"
-#include "app/measure/stage.h"
 
 namespace heapwood::app {
 
@@ -81,7 +81,7 @@ struct TaskResult {
 /// @param task anything but a replay (replay_trace())
 /// @param make of the allocator, or nullptr: the way without one, by a prefix sum (work and access)
 /// @param frees whether the allocator frees individually
-TaskResult perform(WorkloadStage& stage, MakePool make, bool frees, const Task& task,
+TaskResult perform(WorkloadMachine& machine, MakePool make, bool frees, const Task& task,
                    unsigned threads);
 
 }  // namespace heapwood::app

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "app/base/text.h"
-#include "app/report/json_parts.h"
+#include "app/measure/result_json.h"
 #include "scenes/byte_source.h"
 
 namespace heapwood::app {

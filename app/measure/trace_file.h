@@ -17,7 +17,7 @@
 #include <string>
 
 #include "allocators/measure/trace.h"
-#include "app/report/report.h"
+#include "app/measure/report.h"
 
 namespace heapwood::app {
 

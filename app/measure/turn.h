@@ -5,7 +5,7 @@
 #include <functional>
 
 #include "app/backends/backend.h"
-#include "app/report/report.h"
+#include "app/measure/report.h"
 #include "kdtree/config.h"
 #include "scenes/scene.h"
 

@@ -9,10 +9,10 @@
 #include "app/measure/child.h"
 #include "app/measure/lines.h"
 #include "app/measure/replay.h"
+#include "app/measure/result_json.h"
 #include "app/measure/task_json.h"
 #include "app/measure/trace_file.h"
 #include "app/measure/turn.h"
-#include "app/report/json_parts.h"
 #include "scenes/scene.h"
 
 namespace heapwood::app {
@@ -52,7 +52,9 @@ private:
 class WorkloadWorker final : public Worker {
 public:
     WorkloadWorker(const Backend* backend, bool gpu, unsigned threads)
-        : backend_(backend), threads_(threads), stage_(gpu ? gpu_stage() : cpu_stage(threads)) {}
+        : backend_(backend),
+          threads_(threads),
+          machine_(gpu ? gpu_workloads() : cpu_workloads(threads)) {}
 
     std::string load(const Json& what) override {
         const std::string path = what;
@@ -67,14 +69,14 @@ public:
         const MakePool make = backend_ != nullptr ? backend_->make_pool : nullptr;
         const bool frees = backend_ == nullptr || backend_->traits.frees_individually;
         return task_result_json(task.procedure == Procedure::replay
-                                    ? replay_trace(*stage_, make, frees, task, trace_, threads_)
-                                    : perform(*stage_, make, frees, task, threads_));
+                                    ? replay_trace(*machine_, make, frees, task, trace_, threads_)
+                                    : perform(*machine_, make, frees, task, threads_));
     }
 
 private:
     const Backend* backend_;
     unsigned threads_;
-    std::unique_ptr<WorkloadStage> stage_;
+    std::unique_ptr<WorkloadMachine> machine_;
     allocators::Trace trace_;
 };
 

@@ -15,7 +15,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/backends/backend.h"
-#include "app/report/report.h"
+#include "app/measure/report.h"
 
 namespace heapwood::app {
 

@@ -87,7 +87,7 @@ Answer WorkerPool::receive(Worker& worker, double seconds) const {
 
 Answer WorkerPool::ask(const Runner& runner, const Setting& setting, const Request& request,
                        double seconds) {
-    if (runner.lasting_heap) {
+    if (has_lasting_heap(runner)) {
         const std::uint64_t kept = workers_[runner.name].heap_bytes;
         const bool suits =
             request.exact_heap ? kept == request.heap_bytes : kept >= request.heap_bytes;

@@ -38,9 +38,7 @@ WorkloadPlan::WorkloadPlan(BenchReport& report, std::optional<ReplayedTrace> tra
     time_limit = report.run.time_limit;
     budget = report.run.time_limit;
     budget_of = "test";
-    for (const Player& player : report.players) {
-        runners.push_back({.name = player.name, .lasting_heap = has_lasting_heap(player)});
-    }
+    runners = report.runners;
     std::size_t test = 0;
     for (const std::size_t number : turn_order(report)) {
         const BenchCell& cell = report.cells[number];
@@ -49,7 +47,7 @@ WorkloadPlan::WorkloadPlan(BenchReport& report, std::optional<ReplayedTrace> tra
             if (report.series[last].test != report.series[cell.series].test) ++test;
         }
         cells.push_back({.number = number,
-                         .runner = cell.player,
+                         .runner = cell.runner,
                          .block = test,
                          .account = test,
                          .over = cell.result.outcome != Outcome::skipped});
@@ -92,7 +90,7 @@ void WorkloadPlan::adopt(const Json& adopted) {
     trace_->pool_bytes = adopted.at("pool_bytes");
     for (BenchCell& cell : report_.cells) {
         cell.task.pool_bytes = std::max(trace_->pool_bytes,
-                                        report_.players[cell.player].backend->traits.smallest_pool);
+                                        report_.runners[cell.runner].backend->traits.smallest_pool);
     }
 }
 
@@ -142,7 +140,7 @@ void WorkloadPlan::end() {
         if (untold) cell.result.message = "interrupted";
         if (exit_code(cell.result.outcome) == ExitCode::verification_failed ||
             cell.result.outcome == Outcome::failed || cell.result.outcome == Outcome::crashed) {
-            log::error(report_.series[cell.series].id + ", " + report_.players[cell.player].name +
+            log::error(report_.series[cell.series].id + ", " + report_.runners[cell.runner].name +
                        ": " + cell.result.message);
         }
     }

@@ -23,7 +23,7 @@ struct ReplayedTrace {
 /// Runs the tasks of all cells that have no outcome. A block is a test, and so is an account.
 class WorkloadPlan final : public Plan {
 public:
-    /// @param report has players, series and cells.
+    /// @param report has runners, series and cells.
     explicit WorkloadPlan(BenchReport& report, std::optional<ReplayedTrace> trace = std::nullopt);
 
     Json identity() const override;

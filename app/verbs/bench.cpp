@@ -6,10 +6,10 @@
 #include "app/base/text.h"
 #include "app/measure/engine.h"
 #include "app/measure/workload_plan.h"
-#include "app/report/bench_printers.h"
+#include "app/report/bench_document.h"
 #include "app/verbs/choices.h"
 #include "app/verbs/commands.h"
-#include "app/verbs/print.h"
+#include "app/verbs/publish.h"
 
 namespace heapwood::app {
 namespace {
@@ -31,7 +31,7 @@ BenchReport prepared(const BenchOptions& options, const std::vector<const Backen
                   .repeat = options.repeat.value_or(options.quick ? 1 : 3),
                   .threads = options.threads,
                   .time_limit = options.time_limit.value_or(report.machine.gpu ? 2.0F : 5.0F)};
-    report.players = choose_players(available, options.allocators, options.allocator_options,
+    report.runners = choose_runners(available, options.allocators, options.allocator_options,
                                     options.threads, report.machine.gpu);
     for (const std::string& test : tests) {
         for (Series& series : series_of(test, report.run.settings)) {
@@ -42,7 +42,7 @@ BenchReport prepared(const BenchOptions& options, const std::vector<const Backen
     }
     if (std::any_of(report.series.begin(), report.series.end(),
                     [](const Series& series) { return series.baseline; })) {
-        report.players.push_back(prefix_sum_player());
+        report.runners.push_back(prefix_sum_runner());
     }
     if (report.series.empty()) {
         const std::uint64_t pool = default_bench_pool(report.run.settings);
@@ -50,7 +50,7 @@ BenchReport prepared(const BenchOptions& options, const std::vector<const Backen
                          " is too small for any point of " + joined(tests, ", ") +
                          ": use a larger --pool");
     }
-    report.cells = cells_of(report.series, report.players);
+    report.cells = cells_of(report.series, report.runners);
     report.asked_for_published = options.published;
     if (options.published) report.published = published_rows(report.series);
     return report;
@@ -60,14 +60,15 @@ BenchReport prepared(const BenchOptions& options, const std::vector<const Backen
 
 ExitCode bench(const BenchOptions& options, const std::vector<const Backend*>& available) {
     BenchReport report = prepared(options, available);
-    check_files({}, {{"--json", options.output.json}, {"--resume", options.resume}});
-    Output json(options.output.json);
+    check_files({}, {{"--json", options.output.json},
+                     {"--html", options.output.html},
+                     {"--resume", options.resume}});
+    Publisher publisher(options.output);
     WorkloadPlan plan(report);
-    Engine engine(plan, options.arguments,
-                  {.resume = options.resume, .results = options.output.json});
+    Engine engine(plan, options.arguments, {.resume = options.resume, .results = publisher.file()});
     engine.run();
     add_registers(report);
-    const ExitCode code = engine.finish(print(report, options.output, json));
+    const ExitCode code = engine.finish(publisher.publish(document_of(report)));
     return code == ExitCode::done ? verdict(report) : code;
 }
 

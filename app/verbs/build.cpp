@@ -9,11 +9,11 @@
 #include "app/measure/pool_trial.h"
 #include "app/measure/trace_file.h"
 #include "app/measure/turn.h"
-#include "app/report/printers.h"
-#include "app/report/report.h"
+#include "app/report/build_document.h"
+#include "app/measure/report.h"
 #include "app/verbs/choices.h"
 #include "app/verbs/commands.h"
-#include "app/verbs/print.h"
+#include "app/verbs/publish.h"
 
 namespace heapwood::app {
 namespace {
@@ -50,17 +50,6 @@ Result build_with(const Backend& backend, const BuildOptions& options, const sce
     return result;
 }
 
-/// The exit code of the worst that happened: a wrong tree before a build that did not end.
-ExitCode verdict(const Report& report) {
-    if (!trees_agree(report)) {
-        log::error("THE TREES DIFFER: they must be equal bit for bit for every allocator");
-        return ExitCode::verification_failed;
-    }
-    std::vector<Outcome> outcomes;
-    for (const Result& result : report.results) outcomes.push_back(result.outcome);
-    return exit_code(worst(outcomes));
-}
-
 }  // namespace
 
 ExitCode build(const BuildOptions& options, const std::vector<const Backend*>& available) {
@@ -68,9 +57,10 @@ ExitCode build(const BuildOptions& options, const std::vector<const Backend*>& a
     Report report = new_report(options);
     const std::vector<const Backend*> chosen =
         choose_backends(available, options, report.machine.gpu);
-    check_files({{"the scene", options.scene}},
-                {{"--json", options.output.json}, {"--trace", options.trace}});
-    Output json(options.output.json);
+    check_files({{"the scene", options.scene}}, {{"--json", options.output.json},
+                                                 {"--html", options.output.html},
+                                                 {"--trace", options.trace}});
+    Publisher publisher(options.output);
     if (!options.trace.empty()) check_trace(chosen);
     Output trace(options.trace);
     report.run.trace = !options.trace.empty();
@@ -93,9 +83,10 @@ ExitCode build(const BuildOptions& options, const std::vector<const Backend*>& a
     for (const Result& result : report.results) {
         if (result.trace) trace.write(trace_text(report, result, *result.trace));
     }
-    const bool written = print(report, options.output, json);
-    const ExitCode code = verdict(report);
-    return written ? code : ExitCode::internal;
+    if (!trees_agree(report)) {
+        log::error("THE TREES DIFFER: they must be equal bit for bit for every allocator");
+    }
+    return publisher.publish(document_of(report)) ? verdict(report) : ExitCode::internal;
 }
 
 }  // namespace heapwood::app

@@ -73,14 +73,12 @@ Report new_report(const BuildParameters& parameters) {
     report.machine = choose_machine(parameters.device);
     report.configuration = parameters.config;
     report.preset = parameters.preset;
-    report.run = {.pool_bytes = 0,
-                  .repeat = parameters.repeat,
-                  .warm_up = parameters.warm_up,
-                  .threads = parameters.threads,
-                  .choices = parameters.choices,
-                  .statistics = parameters.statistics,
-                  .array_pool = nullptr,
-                  .keep = parameters.array_pool};
+    report.run.threads = parameters.threads;
+    report.run.choices = parameters.choices;
+    report.run.repeat = parameters.repeat;
+    report.run.warm_up = parameters.warm_up;
+    report.run.statistics = parameters.statistics;
+    report.run.keep = parameters.array_pool;
     return report;
 }
 
@@ -105,7 +103,7 @@ std::vector<const Backend*> choose_backends(const std::vector<const Backend*>& a
     return chosen;
 }
 
-std::vector<Player> choose_players(const std::vector<const Backend*>& available,
+std::vector<Runner> choose_runners(const std::vector<const Backend*>& available,
                                    const std::vector<std::string>& names,
                                    const std::vector<std::string>& options, unsigned threads,
                                    bool gpu) {
@@ -113,11 +111,11 @@ std::vector<Player> choose_players(const std::vector<const Backend*>& available,
     parameters.allocators = names;
     parameters.allocator_options = options;
     parameters.threads = threads;
-    std::vector<Player> players;
+    std::vector<Runner> runners;
     for (const Backend* backend : choose_backends(available, parameters, gpu)) {
-        players.push_back(player_of(*backend));
+        runners.push_back(runner_of(*backend));
     }
-    return players;
+    return runners;
 }
 
 std::vector<std::string> choose_tests(const std::vector<std::string>& asked) {

@@ -8,7 +8,7 @@
 #include "app/base/machine.h"
 #include "app/cli/cli.h"
 #include "app/measure/bench_report.h"
-#include "app/report/report.h"
+#include "app/measure/report.h"
 #include "kdtree/config.h"
 
 namespace heapwood::app {
@@ -32,8 +32,8 @@ std::vector<std::string> choose_tests(const std::vector<std::string>& asked);
 std::vector<const Backend*> choose_backends(const std::vector<const Backend*>& available,
                                             const BuildParameters& parameters, bool gpu);
 
-/// The same, of the single kernel's backends, as the players of bench and replay.
-std::vector<Player> choose_players(const std::vector<const Backend*>& available,
+/// The same, of the single kernel's backends, as the runners of bench and replay.
+std::vector<Runner> choose_runners(const std::vector<const Backend*>& available,
                                    const std::vector<std::string>& names,
                                    const std::vector<std::string>& options, unsigned threads,
                                    bool gpu);

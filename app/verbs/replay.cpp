@@ -3,14 +3,13 @@
 #include <chrono>
 
 #include "app/base/console.h"
-#include "app/base/output.h"
 #include "app/measure/engine.h"
 #include "app/measure/trace_file.h"
 #include "app/measure/workload_plan.h"
-#include "app/report/replay_printers.h"
+#include "app/report/replay_document.h"
 #include "app/verbs/choices.h"
 #include "app/verbs/commands.h"
-#include "app/verbs/print.h"
+#include "app/verbs/publish.h"
 
 namespace heapwood::app {
 namespace {
@@ -30,7 +29,7 @@ ReplayReport prepared(const ReplayOptions& options, const std::vector<const Back
                  .repeat = options.repeat,
                  .threads = options.threads,
                  .time_limit = options.time_limit};
-    turns.players = choose_players(available, options.allocators, options.allocator_options,
+    turns.runners = choose_runners(available, options.allocators, options.allocator_options,
                                    options.threads, turns.machine.gpu);
     report.path = options.trace;
     report.header = file.header;
@@ -49,7 +48,7 @@ ReplayReport prepared(const ReplayOptions& options, const std::vector<const Back
     series.id = series.test = "replay";
     series.points.push_back({0, task});
     turns.series.push_back(series);
-    turns.cells = cells_of(turns.series, turns.players);
+    turns.cells = cells_of(turns.series, turns.runners);
     if (options.pool) refuse_small_pools(turns, report.pool_bytes);
     return report;
 }
@@ -57,9 +56,10 @@ ReplayReport prepared(const ReplayOptions& options, const std::vector<const Back
 }  // namespace
 
 ExitCode replay(const ReplayOptions& options, const std::vector<const Backend*>& available) {
-    check_files({{"the trace", options.trace}},
-                {{"--json", options.output.json}, {"--resume", options.resume}});
-    Output json(options.output.json);
+    check_files({{"the trace", options.trace}}, {{"--json", options.output.json},
+                                                 {"--html", options.output.html},
+                                                 {"--resume", options.resume}});
+    Publisher publisher(options.output);
     show_progress("reading " + options.trace);
     const auto start = std::chrono::steady_clock::now();
     const TraceFile file = read_trace(options.trace);
@@ -71,11 +71,10 @@ ExitCode replay(const ReplayOptions& options, const std::vector<const Backend*>&
                                     .seconds = reading.count(),
                                     .pool = options.pool ? options.pool->text() : "default",
                                     .pool_bytes = report.pool_bytes});
-    Engine engine(plan, options.arguments,
-                  {.resume = options.resume, .results = options.output.json});
+    Engine engine(plan, options.arguments, {.resume = options.resume, .results = publisher.file()});
     report.pool_bytes = plan.pool_bytes();
     engine.run();
-    const ExitCode code = engine.finish(print(report, options.output, json));
+    const ExitCode code = engine.finish(publisher.publish(document_of(report)));
     return code == ExitCode::done ? verdict(report.turns) : code;
 }
 

@@ -1,6 +1,6 @@
 /// @file
-/// What decides the tree, beside the search for splits: the rules that hold for a node whoever
-/// divides it.
+/// What decides the tree, beside the search for splits: the rules that hold for a node, whichever
+/// warp divides it.
 #pragma once
 
 #include <cstdint>

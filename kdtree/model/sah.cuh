@@ -1,5 +1,6 @@
 /// @file
-/// The surface area heuristic: what a split costs, which split is best, who goes where.
+/// The surface area heuristic: what a split costs, which split is best, and which references go
+/// where.
 ///
 /// All of it is float arithmetic in a fixed order, without contraction, and all ties are broken by
 /// (cost, axis, side, position): the same split comes out on every machine and schedule.
@@ -39,7 +40,7 @@ struct Split {
     static constexpr std::uint32_t kUndecided = 4;  ///< value of axis: not looked at yet
 };
 
-/// The cheapest split of a node, and its cost, which is NaN if there is none to be had.
+/// The cheapest split of a node, and its cost, which is NaN if there is no split.
 struct Choice {
     Split split;
     float cost;

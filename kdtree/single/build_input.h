@@ -22,7 +22,7 @@ float normalisation(const scenes::Scene& scene);
 /// @throws std::invalid_argument if there are none, or 2^30 or more.
 std::vector<Triangle> gather(const scenes::Scene& scene, float scale);
 
-/// The rules for a scene of so many triangles within `bounds`, normalised.
+/// The rules for a scene of N triangles within `bounds`, normalised.
 TreeRules tree_rules(const BuildConfig& config, const Box& bounds, std::uint64_t triangles);
 
 /// Divides the planes of finished nodes by `scale`.

@@ -36,8 +36,8 @@ struct Piece {
 /// before that, which makes the references from the triangles.
 ///
 /// Everything up to `frames` is written before the job is published and then only read. The
-/// counters count up or down atomically; whoever brings `remaining` to zero has acquired what all
-/// others released with their decrement, and owns the job from then on.
+/// counters count up or down atomically; the warp that brings `remaining` to zero has acquired what
+/// all others released with their decrement, and owns the job from then on.
 struct alignas(128) Job {
     Piece piece;
     Reference* child_references[2];

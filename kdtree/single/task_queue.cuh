@@ -4,10 +4,10 @@
 /// Two counters number the tickets: an idle warp takes the next ticket of `head` and waits at its
 /// slot; a warp with work to give sees that warps wait (head - tail), takes as many tickets of
 /// `tail`, and fills their slots. Nobody scans, and each waiting warp polls an address of its own.
-/// Tasks that wait for a warp are those that several givers, who looked at the same time, meant for
-/// the same idle warps. A giver gives at most kMostGiven tasks before it looks again, and who looks
-/// while tasks wait sees no idle warp: so at most kMostGiven tasks wait for each warp, and with
-/// kMostGiven + 1 slots for each the queue cannot overflow.
+/// Tasks that wait for a warp are those that several givers, which looked at the same time, meant
+/// for the same idle warps. A giver gives at most kMostGiven tasks before it looks again, and a
+/// giver that looks while tasks wait sees no idle warp: so at most kMostGiven tasks wait for each
+/// warp, and with kMostGiven + 1 slots for each the queue cannot overflow.
 ///
 /// Memory order: whatever a giver wrote before `give` happens before what the taker does after
 /// `poll` returned true; the slot's sequence number is released by the one and acquired by the

@@ -2,7 +2,7 @@
 /// The division of a node's references among its children, and of a scene's triangles into the
 /// root's references: one algorithm for the single kernel and for the level method.
 ///
-/// Whoever divides says where references go by a `Places`:
+/// The caller says where references go by a `Places`:
 ///     void put(unsigned side, std::uint32_t i, const Reference&) const;  // the i-th of a side
 /// and, for a warp of width 1, which puts several at a time,
 ///     Reference* from(unsigned side, std::uint32_t i) const;  // where the i-th and more can lie

@@ -162,8 +162,8 @@ HEAPWOOD_FN void store_box(const W& warp, Bins& bins, const GrowingBox& mine) {
     }
 }
 
-/// Collective: adds a warp's bins to those that many warps add to at the same time, relaxed: who
-/// reads the sums has to wait for all of them by other means.
+/// Collective: adds a warp's bins to those that many warps add to at the same time, relaxed: a
+/// warp that reads the sums has to wait for all of them by other means.
 template <class W>
 HEAPWOOD_FN void add_bins(const W& warp, Bins& to, const Bins& from) {
     HEAPWOOD_UNROLL(1)

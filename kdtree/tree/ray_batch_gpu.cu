@@ -14,6 +14,7 @@ namespace heapwood::kdtree::detail {
 namespace {
 
 using platform::check_cuda;
+using platform::resident_blocks;
 
 /// Rays of one launch, so that 32 bits number them.
 constexpr std::uint64_t kLaunch = 1U << 30;

@@ -322,18 +322,17 @@ TEST(OuroborosGeometry, DescribesPools) {
 
 TEST(OuroborosCache, KeepsTheLastPagesOfEachClass) {
     CallerCache words{};
-    const ouroboros::PageCache cache(words);
-    constexpr std::uint32_t kNone = ouroboros::kNone;
-    constexpr std::uint32_t kLast = 0xffffffefU;  // of units
-    EXPECT_EQ(cache.take(0), kNone);
-    for (const std::uint32_t unit : {7U, 0U, kLast, 9U}) EXPECT_EQ(cache.put(0, unit), kNone);
-    EXPECT_EQ(cache.put(6, 64), kNone);
+    const ouroboros::Cache cache(words);
+    constexpr std::uint32_t kLast = 0xfffffff0U;  // unit, and 1
+    EXPECT_EQ(cache.take(0), 0U);
+    for (const std::uint32_t page : {8U, 1U, kLast, 10U}) EXPECT_EQ(cache.put(0, page), 0U);
+    EXPECT_EQ(cache.put(6, 65), 0U);
     // The oldest leaves, the newest is given again first.
-    EXPECT_EQ(cache.put(0, 11), 7U);
-    EXPECT_EQ(cache.put(0, 12), 0U);
-    EXPECT_EQ(cache.take(6), 64U);
-    EXPECT_EQ(cache.take(6), kNone);
-    for (const std::uint32_t unit : {12U, 11U, 9U, kLast, kNone}) EXPECT_EQ(cache.take(0), unit);
+    EXPECT_EQ(cache.put(0, 12), 8U);
+    EXPECT_EQ(cache.put(0, 13), 1U);
+    EXPECT_EQ(cache.take(6), 65U);
+    EXPECT_EQ(cache.take(6), 0U);
+    for (const std::uint32_t page : {13U, 12U, 10U, kLast, 0U}) EXPECT_EQ(cache.take(0), page);
     EXPECT_TRUE(std::ranges::all_of(words.words, [](std::uint64_t w) { return w == 0; }));
 }
 

@@ -158,7 +158,7 @@ class Compare(unittest.TestCase):
         rows = tables["Scenes"]
         for scene, name in zip(SCENES, names):
             cell = self.cell(scene, POOLS[0], "cmalloc")
-            self.assertEqual(rows[name][1], f"{cell['tree']['references_per_triangle']:.2f}")
+            self.assertEqual(rows[name][1], f"{cell['tree']['references_per_triangle']:.3f}")
             self.assertEqual(rows[name][2], f"{cell['allocations']['requests']:,}")
             self.assertEqual(rows[name][3], f"{cell['allocations']['mean_bytes']:.1f}")
             self.assertEqual(rows[name][4], f"{cell['allocations']['deviation_bytes']:.1f}")
@@ -215,7 +215,8 @@ class Compare(unittest.TestCase):
 
     def test_marks_are_explained(self):
         for line in ("\n': over atomicmalloc with another pool",
-                     "\n* no full allocator: ", "\n[ ]: the scene's fastest full allocator."):
+                     "\n* not a full allocator: ",
+                     "\nBrackets or bold: the scene's fastest full allocator."):
             self.assertIn(line, self.result.stdout)
         self.assertIn("gen:city:3000, pool 8x, atomicmalloc: the pool of ", self.result.stdout)
 

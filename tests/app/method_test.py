@@ -59,6 +59,14 @@ class Method(unittest.TestCase):
             result = build(SCENE, "--method", "single,levels", *options)
             self.assertNotIn("no effect", result.stderr)
 
+    def test_an_option_that_no_chosen_allocator_has_is_warned_of(self):
+        result = build(SCENE, "--allocator", "cfmmalloc,xmalloc", "--presplit", "none",
+                       "--superblocks", "off")
+        self.assertEqual(result.returncode, DONE)
+        self.assertIn("--presplit has no effect: it is for cmalloc, cfmalloc, cdmalloc",
+                      result.stderr)
+        self.assertNotIn("--superblocks has no effect", result.stderr)
+
     def test_too_few_nodes(self):
         [result] = report(SCENE, "--method", "levels", "--max-nodes", 100,
                           code=OUT_OF_MEMORY)["results"]

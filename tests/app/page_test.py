@@ -1,4 +1,4 @@
-"""The page of `heapwood compare --html`, opened and clicked in a browser."""
+"""The page of --html, opened and clicked in a browser."""
 
 import json
 import math
@@ -14,9 +14,6 @@ import unittest
 import browser
 import command_line
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "scripts"))
-import sample_results  # noqa: E402
-
 MAKER = os.environ.get("HEAPWOOD_TEST_PAGE_MAKER", "heapwood_page_maker")
 TAB, ENTER, SPACE = "\ue004", "\ue007", " "
 
@@ -27,6 +24,7 @@ COLUMN = """
     const index = [...table.tHead.rows[0].cells].findIndex(c => c.textContent === heading);
     return [...table.tBodies[0].rows].map(row => row.cells[index].textContent);
 """
+DATA = "return JSON.parse(document.getElementById('results').textContent).data"
 CONTRAST = """
     const shown = getComputedStyle(document.querySelector(arguments[0]));
     const paper = getComputedStyle(document.body).backgroundColor;
@@ -43,27 +41,83 @@ def heading(section, number):
     return f"{section} table thead th:nth-child({number}) button"
 
 
+def number(text, value=None, look="", note=""):
+    """A cell as the page holds it."""
+    return {"text": text, "value": value, "look": look, "note": note}
+
+
+def table(title, columns, rows):
+    """A table; columns whose names begin with # have numbers, whose cells are (text, value, ...)."""
+    return {
+        "title": title,
+        "columns": [{"title": c.lstrip("#"), "numbers": c[0] == "#"} for c in columns],
+        "rows": [[number(c) if isinstance(c, str) else number(*c) for c in row] for row in rows],
+    }
+
+
+def line(name, *points, **more):
+    """A line of a plot: points are (x, y, text)."""
+    return {"name": name, "points": [dict(zip(("x", "y", "text"), p)) for p in points],
+            "strong": False, "partial": name.endswith("*"), "word": "", **more}
+
+
+FACTORS = {"atomicmalloc*": 1, "cudamalloc": 20, "cmalloc": 1.9, "hybrid": 2.2, "buddy": 2.5}
+
+
+def document():
+    """A document with a table of words and numbers, bars and lines."""
+    times = [[name, (f"{factor:.2f}x", factor, "best" if name == "hybrid" else "", "0.8 ms")]
+             for name, factor in FACTORS.items()]
+    times.append(["hung", ("hang", None, "failed", "the process </script> & so on")])
+    bars = [line(name, (0, factor, f"{factor:.2f}x, 0.8 ms"), strong=name == "hybrid")
+            for name, factor in FACTORS.items()]
+    lines = [line(name, *((x, factor * x ** 0.5, f"{x}") for x in (20.2 if factor > 2 else 20,
+                                                                   200)))
+             for name, factor in FACTORS.items()]
+    return {
+        "title": "heapwood sample",
+        "tables": [
+            table("Scenes", ["scene", "#N_tris"],
+                  [["bunny", ("69,451", 69451)], ["a & <b>", ("138,902", 138902)]]),
+            table("Times", ["allocator", "#bunny"], times),
+            table("Nothing", ["allocator"], []),
+        ],
+        "plots": [
+            {"table": "Times", "title": "bunny", "x": "", "y": "x", "base": 1,
+             "lines": bars + [line("hung", word="hang")]},
+            {"table": "Times", "title": "bunny: all pools", "x": "pool, logarithmic", "y": "ms",
+             "base": None, "lines": lines + [line("hung")]},
+        ],
+        "remarks": [{"text": "* a <mark>", "warning": False}],
+        "records": table("", ["scene", "#ms"], [["bunny", ("0.8", 0.8)], ["a & <b>", ("1", 1)]]),
+        "data": {"schema": 1, "provenance": {
+            "arguments": ["heapwood", "sample"], "version": "0.1.0", "git": "0123abc",
+            "build_type": "Release", "compiler": "GNU 12.2.0", "device": "Made-up GPU",
+            "cuda": None, "configuration": {"leaf_limit": 2}}},
+    }
+
+
 class PageTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.holder = tempfile.TemporaryDirectory()
         cls.folder = pathlib.Path(cls.holder.name)
-        cls.results = sample_results.compare()
+        cls.document = document()
         cls.addClassCleanup(cls.holder.cleanup)
         cls.browser = browser.Browser().__enter__()
         cls.addClassCleanup(cls.browser.__exit__)
 
     def setUp(self):
         self.browser.media(prefers_color_scheme="light")
-        self.show(self.results)
+        self.show(self.document)
 
     def tearDown(self):
         self.assertEqual(self.browser.complaints(), [])
 
-    def show(self, results):
-        """Makes the page of the results and opens it."""
-        source, page = self.folder / "results.json", self.folder / "page.html"
-        source.write_text(json.dumps(results), encoding="utf-8")
+    def show(self, shown):
+        """Makes the page of the document and opens it."""
+        source, page = self.folder / "document.json", self.folder / "page.html"
+        source.write_text(json.dumps(shown), encoding="utf-8")
         with open(page, "wb") as out:
             subprocess.run([MAKER, source], stdout=out, check=True)
         self.browser.open(page)
@@ -74,65 +128,43 @@ class PageTest(unittest.TestCase):
     def test_tables_have_the_results(self):
         self.assertEqual(self.column("#scenes", "scene"), ["bunny", "a & <b>"])
         self.assertEqual(self.column("#scenes", "N_tris"), ["69,451", "138,902"])
-        self.assertEqual(self.column("#scenes", "N_alloc"), ["128,000", "128,000"])
-        self.assertEqual(self.column("#scenes", "SAH(1, 1.5)"), ["84.61", "84.61"])
-        names = ["atomicmalloc*", "awmalloc*", "cudamalloc", "cmalloc", "hybrid", "buddy"]
-        self.assertEqual(self.column("#pool-200x", "allocator"), names)
-        self.assertEqual(self.column("#pool-200x", "bunny"),
-                         ["0.800 ms", "1.30x", "20.0x", "1.90x", "2.20x", "2.50x"])
-        self.assertEqual(self.column("#pool-200x", "a & <b>")[0], "1.600 ms")
-        best = self.browser.run("return [...document.querySelectorAll('#pool-200x td.best')]"
+        self.assertEqual(self.column("#times", "bunny"),
+                         ["1.00x", "20.00x", "1.90x", "2.20x", "2.50x", "hang"])
+        self.assertEqual(self.column("#all-figures", "ms"), ["0.8", "1"])
+        best = self.browser.run("return [...document.querySelectorAll('#times td.best')]"
                                 ".map(cell => cell.textContent)")
-        self.assertEqual(best, ["2.20x", "2.20x"])
-        # At 20x the reference ran out, and its time is that with 200x.
-        for scene in ("bunny", "a & <b>"):
-            self.assertEqual(self.column("#pool-20x", scene),
-                             ["out of pool", "1.30x'", "20.0x'", "hang", "2.20x'", "2.50x'"])
-        caption = "return document.querySelector(arguments[0] + ' caption').textContent"
-        self.assertIn("with another pool", self.browser.run(caption, "#pool-20x"))
-        self.assertNotIn("with another pool", self.browser.run(caption, "#pool-200x"))
-        why = self.browser.run("return document.querySelector('#pool-20x td.failed').title")
-        self.assertEqual(why, "the pool of atomicmalloc </script> & so on")
-        self.assertEqual(self.column("#registers", "published, uncoalesced"), ["16"] * 6)
-        self.assertEqual(self.column("#registers", "coalesced"), ["–"] * 6)
-        self.assertEqual(len(self.column("#all-cells", "median ms")), 24)
-        self.assertEqual(len(self.column("#fragmentation-and-memory", "internal")), 20)
+        self.assertEqual(best, ["2.20x"])
+        why = self.browser.run("return document.querySelector('#times td.failed').title")
+        self.assertEqual(why, "the process </script> & so on")
+        notes = self.browser.run("return [...document.querySelectorAll('p.note')]"
+                                 ".map(note => note.textContent)")
+        self.assertIn("* a <mark>", notes)
+        self.assertEqual(self.browser.run("return document.title"), "heapwood sample")
 
     def test_nothing_is_fetched(self):
         self.assertEqual(self.browser.run("return performance.getEntriesByType('resource')"), [])
 
     def test_a_click_sorts_and_another_the_other_way(self):
         def sorted_as():
-            return self.browser.run("return [...document.querySelectorAll('#all-cells th')]"
+            return self.browser.run("return [...document.querySelectorAll('#times th')]"
                                     ".map(th => th.getAttribute('aria-sort')).filter(Boolean)")
 
-        before = self.column("#all-cells", "median ms")
-        times = sorted(float(text) for text in before if text != "–")
-        self.assertNotEqual(before[:20], [f"{t:.3f}" for t in times])
-        self.browser.click(heading("#all-cells", 5))
-        after = self.column("#all-cells", "median ms")
-        self.assertEqual([float(text) for text in after[:20]], times)
-        self.assertEqual(after[20:], ["–"] * 4)
+        self.browser.click(heading("#times", 2))
+        self.assertEqual(self.column("#times", "bunny"),
+                         ["1.00x", "1.90x", "2.20x", "2.50x", "20.00x", "hang"])
         self.assertEqual(sorted_as(), ["ascending"])
-        self.browser.click(heading("#all-cells", 5))
-        after = self.column("#all-cells", "median ms")
-        self.assertEqual([float(text) for text in after[:20]], times[::-1])
-        self.assertEqual(after[20:], ["–"] * 4)
+        self.browser.click(heading("#times", 2))
+        self.assertEqual(self.column("#times", "bunny"),
+                         ["20.00x", "2.50x", "2.20x", "1.90x", "1.00x", "hang"])
         self.assertEqual(sorted_as(), ["descending"])
-        # Whole rows move: the samples are still those of the time beside them.
-        for median, samples in zip(after, self.column("#all-cells",
-                                                      "samples, ms, or what went wrong")):
-            if median != "–":
-                self.assertIn(median, samples.split())
+        # Whole rows move.
+        self.assertEqual(self.column("#times", "allocator"),
+                         ["cudamalloc", "buddy", "hybrid", "cmalloc", "atomicmalloc*", "hung"])
         # Another heading, of words; the other tables stay.
-        self.browser.click(heading("#all-cells", 1))
-        self.assertEqual(self.column("#all-cells", "scene"), ["a & <b>"] * 12 + ["bunny"] * 12)
+        self.browser.click(heading("#times", 1))
+        self.assertEqual(self.column("#times", "allocator")[:2], ["atomicmalloc*", "buddy"])
         self.assertEqual(sorted_as(), ["ascending"])
         self.assertEqual(self.column("#scenes", "scene"), ["bunny", "a & <b>"])
-        # The reference is among the slowdowns as what it is, 1x.
-        self.browser.click(heading("#pool-200x", 2))
-        self.assertEqual(self.column("#pool-200x", "bunny"),
-                         ["0.800 ms", "1.30x", "1.90x", "2.20x", "2.50x", "20.0x"])
 
     def test_the_keyboard_sorts(self):
         for _ in range(60):
@@ -152,56 +184,45 @@ class PageTest(unittest.TestCase):
 
     def test_bars_are_as_long_as_their_logarithms(self):
         bars = dict(self.browser.run(
-            "return [...document.querySelector('#pool-200x .panel').querySelectorAll('rect')]"
+            "return [...document.querySelector('#times .panel').querySelectorAll('rect')]"
             ".map(bar => [bar.textContent, bar.getBBox().width])"))
-        one = bars["cudamalloc: 20.0x"] / math.log(20)
+        one = bars["cudamalloc: 20.00x"] / math.log(20)
         for name, factor in (("cmalloc", 1.9), ("hybrid", 2.2), ("buddy", 2.5)):
             width = bars[f"{name}: {factor:.2f}x"]
             self.assertAlmostEqual(width / math.log(factor), one, places=3)
 
-    def test_times_where_there_is_no_reference(self):
-        names = ("cmalloc", "hybrid", "levels")
-        results = sample_results.compare(("a/x.obj", "b/x.obj"), allocators=names)
-        for cell in results["cells"]:
-            if cell["build"]["allocator"] == "levels":  # the reference method has no pool
-                cell["build"]["pool_multiple"] = 0
-        self.show(results)
-        # The short names would be the same.
-        self.assertEqual(self.column("#scenes", "scene"), ["a/x.obj", "b/x.obj"])
-        self.assertEqual(self.column("#pool-20x", "a/x.obj"), ["hang", "1.040", "1.280"])
-        self.assertEqual(self.column("#pool-20x", "b/x.obj"), ["hang", "2.080", "2.560"])
-        points = "return document.querySelectorAll(arguments[0] + ' svg circle').length"
-        self.assertEqual(self.browser.run(points, "#pool-20x"), 4)
-        lines = "return document.querySelectorAll('#time-against-pool-size .line').length"
-        self.assertEqual(self.browser.run(lines), 4)
+    def test_times_without_a_reference_are_points(self):
+        shown = document()
+        shown["plots"][0].update(base=None, y=" ms")
+        self.show(shown)
+        points = "return document.querySelectorAll('#times .panel svg circle').length"
+        self.assertEqual(self.browser.run(points), 5)
 
-    def test_lines_of_pool_size(self):
-        lines = self.browser.run(
-            "return [...document.querySelector('#time-against-pool-size svg')"
-            ".querySelectorAll('.line')].map(line => line.points.length)")
-        self.assertEqual(sorted(lines), [1, 1, 2, 2, 2, 2])  # two ran out of the small pool
-        # One allocator had a little less than it was given: one tick all the same.
-        ticks = self.browser.run("return [...document.querySelector('#time-against-pool-size svg')"
-                                 ".querySelectorAll('text')].map(text => text.textContent)"
-                                 ".filter(text => /^[\\d.]+x$/.test(text))")
-        self.assertEqual(ticks, ["200x", "20x"])
-        big = sample_results.compare(
-            allocators=("atomicmalloc", *(f"allocator-{i}" for i in range(20)), "hybrid"))
-        self.show(big)
+    def test_lines(self):
+        panel = "const panel = document.querySelectorAll('#times .panel')[1]; return "
+        lines = self.browser.run(panel + "[...panel.querySelectorAll('.line')]"
+                                         ".map(line => line.points.length)")
+        self.assertEqual(lines, [2] * 5)
+        # Two points are nearly at one place: one tick all the same.
+        ticks = self.browser.run(panel + "[...panel.querySelectorAll('text.small')]"
+                                         ".filter(t => t.getAttribute('text-anchor') === 'middle')"
+                                         ".map(t => t.textContent)")
+        self.assertEqual(ticks, ["200", "20.2", "pool, logarithmic"])
+        shown = document()
+        shown["plots"][1]["lines"] = [line(f"allocator-{i}", (20, 1 + i / 9, ""), (200, 2 + i / 9, ""))
+                                      for i in range(22)]
+        self.show(shown)
         boxes = self.browser.run(
-            "return [...document.querySelectorAll('#time-against-pool-size svg')].map(svg =>"
-            "[...svg.querySelectorAll('text:not(.small)')].map(t => t.getBBox()).map(b =>"
-            "[b.y, b.y + b.height, b.x + b.width <= svg.viewBox.baseVal.width,"
-            " b.y >= 0 && b.y + b.height <= svg.viewBox.baseVal.height]))")
-        self.assertEqual([len(panel) for panel in boxes], [22, 22])
-        for panel in boxes:
-            self.assertTrue(all(wide and high for _, _, wide, high in panel))
-            panel.sort()
-            for above, below in zip(panel, panel[1:]):
-                self.assertGreaterEqual(below[0], above[1] - 1)
+            panel + "[...panel.querySelectorAll('text:not(.small)')].map(t => t.getBBox()).map(b =>"
+            "[b.y, b.y + b.height, b.x + b.width <= panel.querySelector('svg').viewBox.baseVal.width,"
+            " b.y >= 0 && b.y + b.height <= panel.querySelector('svg').viewBox.baseVal.height])")
+        self.assertEqual(len(boxes), 22)
+        self.assertTrue(all(wide and high for _, _, wide, high in boxes))
+        boxes.sort()
+        for above, below in zip(boxes, boxes[1:]):
+            self.assertGreaterEqual(below[0], above[1] - 1)
         looks = self.browser.run(
-            "return [...document.querySelector('#time-against-pool-size svg')"
-            ".querySelectorAll('.line')].map(line => [line.getAttribute('stroke'),"
+            panel + "[...panel.querySelectorAll('.line')].map(line => [line.getAttribute('stroke'),"
             "line.getAttribute('stroke-dasharray'), line.nextSibling.getAttribute('d')].join())")
         self.assertEqual(len(set(looks)), 22)
 
@@ -209,7 +230,7 @@ class PageTest(unittest.TestCase):
         papers = []
         for scheme in ("light", "dark"):
             self.browser.media(prefers_color_scheme=scheme)
-            for selector in ("h1", "#where", "td", "caption", ".best", ".failed", "nav a", "dt"):
+            for selector in ("h1", "#where", "td", ".note", ".best", ".failed", "nav a", "dt"):
                 contrast, paper = self.browser.run(CONTRAST, selector)
                 self.assertGreater(contrast, 4.5, (scheme, selector))
             papers.append(paper)
@@ -233,7 +254,7 @@ class PageTest(unittest.TestCase):
         where = self.browser.run("return document.getElementById('where').textContent")
         self.assertIn("Made-up GPU · heapwood 0.1.0 (0123abc), Release", where)
         shown = self.browser.run("return document.querySelector('dl').innerText")
-        for text in ("heapwood compare", "GNU 12.2.0", "leaf limit", "0123456789abcdef"):
+        for text in ("heapwood sample", "GNU 12.2.0", "leaf limit"):
             self.assertIn(text, shown)
         self.browser.run("URL.createObjectURL = blob => {"
                          "blob.text().then(text => { window.saved = text; }); return '#'; };")
@@ -243,20 +264,15 @@ class PageTest(unittest.TestCase):
             if saved:
                 break
             time.sleep(0.02)
-        self.assertEqual(json.loads(saved), self.results)
+        self.assertEqual(json.loads(saved), self.document["data"])
 
-    def test_unfinished_results_and_a_single_cell(self):
+    def test_warnings_stand_out(self):
         warning = "return [...document.querySelectorAll('.warning')].map(p => p.textContent)"
         self.assertEqual(self.browser.run(warning), [])
-        results = sample_results.compare(("x.obj",), ("20x",), ("cmalloc",))
-        results["complete"] = False
-        results["cells"] = []
-        self.show(results)
-        self.assertEqual(self.browser.run(warning), ["Incomplete: not every cell was measured."])
-        self.assertEqual(self.column("#pool-20x", "x"), ["unfinished"])
-        self.assertEqual(self.column("#scenes", "N_alloc"), ["–"])
-        self.show(sample_results.compare(("x.obj",), ("20x",), ("atomicmalloc",)))
-        self.assertEqual(self.column("#pool-20x", "x"), ["0.800 ms"])
+        shown = document()
+        shown["remarks"].append({"text": "NOT COMPLETE <", "warning": True})
+        self.show(shown)
+        self.assertEqual(self.browser.run(warning), ["NOT COMPLETE <"])
 
 
 class CommandTest(unittest.TestCase):
@@ -273,19 +289,41 @@ class CommandTest(unittest.TestCase):
             self.assertEqual(sorted(place.iterdir()), [page, results])
             viewer.open(page)
             self.assertEqual(viewer.complaints(), [])
-            shown = viewer.run("return JSON.parse(document.getElementById('results').textContent)")
+            shown = viewer.run(DATA)
             self.assertEqual(shown, json.loads(results.read_text(encoding="utf-8")))
-            self.assertEqual(viewer.run(COLUMN, "#pool-8x", "cottage")[0], "out of pool")
+            sections = {pool: f"#pool-{pool}-t-build-of-atomicmalloc-in-ms-slowdown-of-the-others"
+                        for pool in ("200x", "8x")}
+            self.assertEqual(viewer.run(COLUMN, sections["8x"], "cottage")[0], "out of pool")
             for cell in shown["cells"]:
                 if cell["outcome"] != "done":
                     continue
-                section, scene = f"#pool-{cell['pool']}", pathlib.Path(cell["scene"]).stem
+                section, scene = sections[cell["pool"]], pathlib.Path(cell["scene"]).stem
                 row = ["atomicmalloc", "hybrid"].index(cell["build"]["allocator"])
                 text = viewer.run(COLUMN, section, scene)[row]
                 wanted = (cell["build"]["ms"]["median"] if text.endswith("ms")
                           else cell["build"]["slowdown"])
                 self.assertAlmostEqual(float(re.match(r"[\d.]+", text)[0]), wanted,
                                        delta=0.006 * max(1, wanted))
+
+    def test_every_verb_has_a_page(self):
+        with command_line.folder() as place, browser.Browser() as viewer:
+            trace = place / "x.trace"
+            cpu = ("--device", "cpu", "-a", "hybrid")
+            for number, (verb, section) in enumerate((
+                (("build", "gen:city:300", *cpu, "--trace", trace), "#times"),
+                (("replay", trace, *cpu), "#replay"),
+                (("bench", "init", "alloc", "--quick", *cpu), "#bench"),
+                (("list",), "#allocators"),
+            )):
+                page, results = place / f"{number}.html", place / f"{number}.json"
+                ran = command_line.run(*verb, "--html", page, "--json", results)
+                self.assertEqual(ran.returncode, command_line.DONE, ran.stderr)
+                viewer.open(page)
+                self.assertEqual(viewer.complaints(), [])
+                self.assertEqual(viewer.run(DATA), json.loads(results.read_text(encoding="utf-8")))
+                rows = viewer.run("return document.querySelectorAll(arguments[0] + ' tbody tr')"
+                                  ".length", section)
+                self.assertGreaterEqual(rows, 1, verb)
 
     def test_where_the_page_cannot_be(self):
         with command_line.folder() as place:

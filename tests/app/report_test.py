@@ -223,7 +223,7 @@ class OtherForms(unittest.TestCase):
 
     def test_markdown_is_tables(self):
         text = build(MODELS / "gem.obj", "--markdown").stdout
-        block = [line for line in text.split("### Build")[1].split("###")[0].splitlines() if line]
+        block = [line for line in text.split("### Times")[1].split("###")[0].splitlines() if line]
         self.assertEqual(len({line.count("|") for line in block}), 1)
         self.assertTrue(block[1].startswith("| ---"))
 

@@ -4,7 +4,7 @@
 
 #include <initializer_list>
 
-#include "app/report/comparison.h"
+#include "app/measure/comparison.h"
 
 namespace heapwood::app {
 

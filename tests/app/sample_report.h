@@ -2,7 +2,7 @@
 /// A report with one finished and one failed build, whose figures a test can recognise.
 #pragma once
 
-#include "app/report/report.h"
+#include "app/measure/report.h"
 
 namespace heapwood::app {
 

@@ -1,5 +1,7 @@
 """The command line: help, version, mistakes, the environment, and where output goes."""
 
+import csv
+import io
 import json
 import pathlib
 import unittest
@@ -192,6 +194,44 @@ class Streams(unittest.TestCase):
         self.assertEqual(build(SCENE, "--json", "/dev/full").returncode, INTERNAL)
 
 
+class Formats(unittest.TestCase):
+    """Every verb has every format, and no text is wider than 100 columns."""
+
+    def test_every_verb_in_every_format(self):
+        cpu = ("--device", "cpu", "--repeat", 1, "-a", "atomicmalloc,hybrid")
+        with folder() as place:
+            trace = place / "x.trace"
+            build(SCENE, "-a", "hybrid", "--repeat", 1, "--trace", trace)
+            for verb in (("build", SCENE, *cpu), ("compare", SCENE, "gen:hair:300", *cpu),
+                         ("bench", "all", "--quick", *cpu), ("replay", trace, *cpu), ("list",)):
+                for options in ((), ("--details",) if verb[0] == "build" else ("-q",)):
+                    lines = run(*verb, *options).stdout.splitlines()
+                    self.assertGreater(len(lines), 5, verb)
+                    self.assertLessEqual(max(map(len, lines)), 100, max(lines, key=len))
+                rows = list(csv.reader(io.StringIO(run(*verb, "--csv").stdout)))
+                self.assertGreater(len(rows), 1, verb)
+                self.assertEqual({len(row) for row in rows}, {len(rows[0])}, verb)
+                self.assertEqual(len(set(rows[0])), len(rows[0]), "each heading once")
+                self.assertIn("| --- |", run(*verb, "--markdown").stdout)
+                latex = run(*verb, "--latex").stdout
+                self.assertGreater(latex.count("\\begin{tabular}"), 1, verb)
+                self.assertEqual(latex.count("\\begin{"), latex.count("\\end{"))
+                page = place / "x.html"
+                found = json.loads(run(*verb, "--html", page, "--json", "-").stdout)
+                held = page.read_text().split('<script id="results" type="application/json">')[1]
+                shown = json.loads(held.split("</script")[0])
+                self.assertEqual(shown["data"], found)
+                self.assertEqual(shown["title"], "heapwood " + verb[0])
+                self.assertGreater(len(shown["tables"]), 1)
+
+    def test_a_build_is_a_screenful(self):
+        for allocators in ("hybrid", "atomicmalloc,cmalloc,halloc,hybrid"):
+            lines = build(SCENE, "-a", allocators).stdout.splitlines()
+            self.assertLessEqual(len(lines), 24)
+            self.assertLess(len(lines) + 20, len(
+                build(SCENE, "-a", allocators, "--details").stdout.splitlines()))
+
+
 class List(unittest.TestCase):
     def test_json_and_tables_agree(self):
         listing = json.loads(run("list", "--json", "-").stdout)
@@ -199,7 +239,9 @@ class List(unittest.TestCase):
             table = run("list", *form).stdout
             for allocator in listing["allocators"]:
                 self.assertIn(allocator["name"], table)
-                self.assertIn(allocator["source"], table.replace('"', ""))
+                # Long cells go on on the next line, and Markdown has escapes.
+                self.assertIn("".join(allocator["source"].split()),
+                              "".join(table.split()).replace('"', "").replace("\\", ""))
         names = {entry["name"]: entry for entry in listing["allocators"]}
         self.assertFalse(names["atomicmalloc"]["full"])
         self.assertTrue(names["cmalloc"]["sound"])

@@ -65,8 +65,7 @@ double mrays(std::uint64_t rays, const Choices& choices, const Trace& trace) {
 
 kdtree::Tree build(const scenes::Scene& scene) {
     auto result = kdtree::build_on_cpu<allocators::CMalloc>(
-        scene, {},
-        {.pool_bytes = 200 * kdtree::root_array_bytes(scene.triangles.size())});
+        scene, {}, {.pool_bytes = 200 * kdtree::root_array_bytes(scene.triangles.size())});
     if (result.status != kdtree::Status::done) throw std::runtime_error(result.message);
     return std::move(result.tree);
 }

@@ -213,7 +213,7 @@ TEST(ScatterExplorer, FindsFaults) {
     Places places;
     for (const Scenario& s : scenarios()) {
         add_places(places, run(s, {.preemptions = 1, .stale_reads = 0, .steps = 5000}),
-                   {"fields.cuh"});
+                   {"core.cuh", "fields.cuh"});
     }
     auto found = break_each(places, [](const Mutation& m) {
         const Bounds bounds{

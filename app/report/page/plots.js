@@ -151,5 +151,5 @@ function linePanel(title, lines, xTicks, xTitle, yTitle) {
                    mark(beside, line.name),
                    text(right + 21, places[index], line.name));
     });
-    return panel(title, width, bottom + 36, `${title}: time against pool size`, parts);
+    return panel(title, width, bottom + 36, `${title}: a line for each row of the table`, parts);
 }

@@ -1,28 +1,17 @@
 /* Tables whose rows are sorted by a click on a heading, or Enter on it. */
 
-/* A cell: what it shows, and what it is sorted by; null comes last either way. */
-function cell(text, value, look = '', title = null) {
-    return {text, value, look, title};
-}
-
-function known(value, text) {
-    return value === null || value === undefined ? cell('–', null) : cell(text(value), value);
-}
-
-function words(text) {
-    return cell(text, text);
-}
-
 function compareValues(a, b) {
     return typeof a === 'string' ? a.localeCompare(b, 'en', {numeric: true}) : a - b;
 }
 
-/* columns: {title, number, hint}; rows: arrays of as many cells, the first one names the row. */
-function sortableTable(caption, columns, rows) {
+/* table: {columns: {title, numbers}, rows}; a row has a cell {text, value, look, note} for each
+   column, and the first one names the row. Numbers are sorted by value, null comes last; words by
+   their text. */
+function sortableTable(table) {
     const body = element('tbody');
-    const headings = columns.map((column, index) => {
-        const button = element('button', {type: 'button', title: column.hint}, column.title);
-        const look = column.number ? 'number' : null;
+    const headings = table.columns.map((column, index) => {
+        const button = element('button', {type: 'button'}, column.title);
+        const look = column.numbers ? 'number' : null;
         const heading = element('th', {scope: 'col', class: look}, button);
         button.addEventListener('click', () => {
             const ascending = heading.getAttribute('aria-sort') !== 'ascending';
@@ -32,15 +21,18 @@ function sortableTable(caption, columns, rows) {
         });
         return heading;
     });
-    const made = rows.map(row => {
+    const made = table.rows.map(row => {
         const cells = row.map((entry, index) => {
-            const look = [columns[index].number ? 'number' : '', columns[index].wide ? 'wide' : '',
-                          entry.look].join(' ').trim();
-            const attributes = {class: look || null, title: entry.title};
+            const looks = [table.columns[index].numbers ? 'number' : '', entry.look,
+                           entry.text.length > 60 ? 'wide' : ''];
+            const attributes = {class: looks.filter(Boolean).join(' ') || null,
+                                title: entry.note || null};
             if (index > 0) return element('td', attributes, entry.text);
             return element('th', {scope: 'row', ...attributes}, entry.text);
         });
-        return {values: row.map(entry => entry.value), row: element('tr', {}, ...cells)};
+        const values = row.map((entry, index) => table.columns[index].numbers ? entry.value
+                                                                              : entry.text);
+        return {values, row: element('tr', {}, ...cells)};
     });
     function sort(index, direction) {
         const ordered = made.slice().sort((one, other) => {
@@ -52,6 +44,6 @@ function sortableTable(caption, columns, rows) {
     }
     body.append(...made.map(entry => entry.row));
     return element('div', {class: 'scroll'},
-                   element('table', {}, element('caption', {}, caption),
+                   element('table', {},
                            element('thead', {}, element('tr', {}, ...headings)), body));
 }

@@ -68,13 +68,11 @@ std::vector<unsigned> thread_counts() {
 }
 
 RunOptions run_options(std::uint64_t pool_bytes, unsigned threads, unsigned repeat = 1) {
-    RunOptions run;
-    run.pool_bytes = pool_bytes;
-    run.repeat = repeat;
-    run.warm_up = 0;
-    run.threads = threads;
-    run.statistics = false;
-    return run;
+    return {.pool_bytes = pool_bytes,
+            .repeat = repeat,
+            .warm_up = 0,
+            .threads = threads,
+            .statistics = false};
 }
 
 /// Nodes are large, medium and small even in small scenes.
@@ -257,13 +255,13 @@ const allocators::Trace& sample_trace() {
 TEST_P(BackendTest, ReplaysABuild) {
     const allocators::TraceFacts wanted = allocators::facts(sample_trace());
     for (const unsigned threads : thread_counts()) {
-        const auto stage = kGpu ? gpu_stage() : cpu_stage(threads);
+        const auto machine = kGpu ? gpu_workloads() : cpu_workloads(threads);
         Task task;
         task.procedure = Procedure::replay;
         task.pool_bytes = kPool;
         const bool frees = traits().frees_individually;
         const TaskResult result =
-            replay_trace(*stage, GetParam()->make_pool, frees, task, sample_trace(), threads);
+            replay_trace(*machine, GetParam()->make_pool, frees, task, sample_trace(), threads);
         EXPECT_EQ(result.outcome, Outcome::done) << result.message;
         EXPECT_EQ(result.counts,
                   (allocators::Counts{wanted.requests, frees ? wanted.frees : 0, 0, 0}));

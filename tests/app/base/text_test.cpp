@@ -58,5 +58,10 @@ TEST(Text, Durations) {
     EXPECT_EQ(duration_text(7500), "2 h 5 min");
 }
 
+TEST(Text, JoinsEmptyWordsAsWell) {
+    EXPECT_EQ(joined({"", "a", "", "b"}, ", "), ", a, , b");
+    EXPECT_EQ(joined({}, ", "), "");
+}
+
 }  // namespace
 }  // namespace heapwood::app

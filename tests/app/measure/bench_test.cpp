@@ -31,10 +31,10 @@ std::unique_ptr<WorkloadPool> make(const PoolConfig& config, unsigned threads) {
 
 /// A task for an allocator of the program, or for nobody, by two threads.
 TaskResult run(const std::string& allocator, const Task& task) {
-    const auto stage = cpu_stage(2);
-    if (allocator.empty()) return perform(*stage, nullptr, true, task, 2);
+    const auto machine = cpu_workloads(2);
+    if (allocator.empty()) return perform(*machine, nullptr, true, task, 2);
     const Backend* backend = find_backend(allocator, false);
-    return perform(*stage, backend->make_pool, backend->traits.frees_individually, task, 2);
+    return perform(*machine, backend->make_pool, backend->traits.frees_individually, task, 2);
 }
 
 Task task(Procedure procedure, std::uint32_t callers, std::uint32_t requests) {
@@ -164,7 +164,7 @@ TEST(Task, MeasuresTheRangeOfAddresses) {
     // Each round is given the cells behind those of the last.
     t.pool_bytes = 64 << 10;
     t.min_bytes = t.max_bytes = 60;
-    const TaskResult moving = perform(*cpu_stage(1), &make<Revolving>, true, t, 1);
+    const TaskResult moving = perform(*cpu_workloads(1), &make<Revolving>, true, t, 1);
     ASSERT_EQ(moving.outcome, Outcome::done) << moving.message;
     EXPECT_EQ(moving.metrics.at("range_first").value, std::vector<double>{100 * 64 - 4});
     EXPECT_EQ(moving.metrics.at("range_last").value, std::vector<double>{100 * 64 - 4});
@@ -205,7 +205,7 @@ TEST(Task, SaysWhenThePoolRunsOut) {
 }
 
 TEST(Task, NoticesMemoryThatIsHandedOutTwice) {
-    const auto stage = cpu_stage(1);
+    const auto machine = cpu_workloads(1);
     for (const Procedure procedure :
          {Procedure::allocate, Procedure::cycle, Procedure::work, Procedure::access,
           Procedure::fragmentation, Procedure::fill}) {
@@ -220,7 +220,7 @@ TEST(Task, NoticesMemoryThatIsHandedOutTwice) {
             }
             // A pool that never refuses cannot be filled without handing out blocks twice.
             const bool sound = blocks == 64 && procedure != Procedure::fill;
-            const TaskResult result = perform(*stage, &make<Revolving>, true, t, 1);
+            const TaskResult result = perform(*machine, &make<Revolving>, true, t, 1);
             EXPECT_EQ(result.outcome, sound ? Outcome::done : Outcome::corrupt)
                 << static_cast<int>(procedure) << " " << blocks << " " << result.message;
             EXPECT_EQ(result.metrics.empty(), !sound) << "a corrupt result is no figure";
@@ -229,9 +229,9 @@ TEST(Task, NoticesMemoryThatIsHandedOutTwice) {
 }
 
 TEST(Task, NeverThrows) {
-    const auto stage = cpu_stage(1);
+    const auto machine = cpu_workloads(1);
     const auto outcome = [&](MakePool make_pool) {
-        return perform(*stage, make_pool, true, task(Procedure::allocate, 1, 1), 1);
+        return perform(*machine, make_pool, true, task(Procedure::allocate, 1, 1), 1);
     };
     EXPECT_EQ(outcome([](const PoolConfig&, unsigned) -> std::unique_ptr<WorkloadPool> {
                   throw allocators::BufferError("no memory of that kind");

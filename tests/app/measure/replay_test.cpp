@@ -48,7 +48,7 @@ TaskResult replayed(MakePool make_pool, const Trace& trace, unsigned threads, st
     task.procedure = Procedure::replay;
     task.pool_bytes = pool;
     task.iterations = 3;
-    return replay_trace(*cpu_stage(threads), make_pool, frees, task, trace, threads);
+    return replay_trace(*cpu_workloads(threads), make_pool, frees, task, trace, threads);
 }
 
 void write(const std::string& path, const std::string& text) {
@@ -120,12 +120,12 @@ TEST(Replay, FindsBlocksThatAreGivenTwice) {
 }
 
 TEST(Replay, NeedsAllItsCallersAtOnce) {
-    // A stage that promises more threads than the pool has.
+    // A machine that promises more threads than the pool has.
     Task task;
     task.procedure = Procedure::replay;
     task.pool_bytes = 1 << 20;
     const TaskResult result =
-        replay_trace(*cpu_stage(3), &make<allocators::CMalloc>, true, task, ring(3, 5, 64), 2);
+        replay_trace(*cpu_workloads(3), &make<allocators::CMalloc>, true, task, ring(3, 5, 64), 2);
     EXPECT_EQ(result.outcome, Outcome::failed);
     EXPECT_EQ(result.message, kTooFewThreads);
 }

@@ -15,17 +15,17 @@
 namespace heapwood::app {
 namespace {
 
-/// A report of two tests, of two points each, and three players; the second test begins with its
+/// A report of two tests, of two points each, and three runners; the second test begins with its
 /// last point and is not for the prefix sum.
 BenchReport small_report(unsigned repeat) {
     BenchReport report;
     report.run.repeat = repeat;
     report.run.time_limit = 100;
     for (const char* name : {"a", "b"}) {
-        report.players.push_back(player_of(*find_backend("cmalloc", false)));
-        report.players.back().name = name;
+        report.runners.push_back(runner_of(*find_backend("cmalloc", false)));
+        report.runners.back().name = name;
     }
-    report.players.push_back(prefix_sum_player());
+    report.runners.push_back(prefix_sum_runner());
     Task one;
     one.pool_bytes = 1 << 20;
     Task two = one;
@@ -43,7 +43,7 @@ BenchReport small_report(unsigned repeat) {
     series.baseline = false;
     series.descending = true;
     report.series.push_back(series);
-    report.cells = cells_of(report.series, report.players);
+    report.cells = cells_of(report.series, report.runners);
     return report;
 }
 
@@ -281,15 +281,15 @@ TEST(Cells, GiveEveryAllocatorThePoolItNeedsUnlessThePoolIsVaried) {
     report.series[0].points[0].task.pool_bytes = 1;
     report.series[1].points[0].task.pool_bytes = 1;
     report.series[1].exact_pool = true;
-    const std::vector<BenchCell> cells = cells_of(report.series, report.players);
+    const std::vector<BenchCell> cells = cells_of(report.series, report.runners);
     EXPECT_EQ(cells[0].task.pool_bytes, 4096U);
     EXPECT_EQ(cells[6].task.pool_bytes, 1U);
     EXPECT_EQ(cells.size(), 3U * 2 + 2U * 2) << "the prefix sum has no part in the second";
     // An allocator whose heap has one size for good is not varied.
     Backend cuda = *find_backend("cudamalloc", false);
     cuda.gpu = true;
-    report.players[0] = player_of(cuda);
-    EXPECT_EQ(cells_of(report.series, report.players).size(), 3U * 2 + 2U);
+    report.runners[0] = runner_of(cuda);
+    EXPECT_EQ(cells_of(report.series, report.runners).size(), 3U * 2 + 2U);
 }
 
 TEST(Outcomes, TheWorstDecides) {

@@ -1,14 +1,25 @@
 /// @file
-/// A program that uses the installed allocators from threads.
+/// A program that uses the installed allocators from threads, and builds a tree.
 #include <atomic>
 #include <cstdio>
 #include <thread>
 #include <vector>
 
-#include <heapwood/kdtree/tree/tree.h>
+#include <heapwood/kdtree/builder.h>
 #include <heapwood/scenes/scene.h>
 
 #include "stamp.h"
+
+/// Builds a tree once. @return whether it is done.
+bool build_tree() {
+    using namespace heapwood;
+    const scenes::Scene scene = scenes::load("gen:sphere:1000");
+    const std::uint64_t pool = 20 * kdtree::root_array_bytes(scene.triangles.size());
+    const kdtree::BuildResult built =
+        kdtree::build_on_cpu<allocators::CMalloc>(scene, {}, {.pool_bytes = pool});
+    std::printf("tree: %zu nodes %s\n", built.tree.nodes.size(), built.message.c_str());
+    return built.status == kdtree::Status::done && built.leaked_bytes == 0;
+}
 
 int main() {
     using namespace heapwood::allocators;
@@ -26,5 +37,5 @@ int main() {
     const std::uint64_t left = allocated_bytes(pool);
     std::printf("CPU: %u wrong, %llu bytes left allocated\n", wrong.load(),
                 static_cast<unsigned long long>(left));
-    return wrong == 0 && left == 0 ? 0 : 1;
+    return wrong == 0 && left == 0 && build_tree() ? 0 : 1;
 }

@@ -175,6 +175,7 @@ TYPED_TEST_P(BuilderTest, ArraysBeyondAWarpsOwnMemoryComeFromTheAllocator) {
     config.large_limit = 64;
     config.depth_base = T::kLockstep ? 12 : 16;
     config.depth_factor = 0;
+    config.max_nodes = config.max_references = 1 << 16;
     const Attempt result = T::counted(scene, config);
     ASSERT_EQ(result.status, Status::done) << result.message;
     EXPECT_EQ(digest(result.tree), digest(plain_tree(scene, config)));

@@ -1,5 +1,0 @@
-/// @file
-/// Ouroboros-C-VL: one of six (ouroboros.cuh).
-#pragma once
-
-#include "allocators/ouroboros.cuh"

@@ -1,0 +1,111 @@
+#include "app/measure/report.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <ctime>
+#include <string_view>
+
+namespace heapwood::app {
+namespace {
+
+/// 64-bit FNV-1a that takes 32 bits at a time.
+class Fnv {
+public:
+    void add(std::uint32_t word) { hash_ = (hash_ ^ word) * 0x100000001B3ULL; }
+    std::uint64_t value() const { return hash_; }
+
+private:
+    std::uint64_t hash_ = 0xCBF29CE484222325ULL;
+};
+
+/// Whether there is a time that means something.
+bool finished(const Result& result) {
+    return result.outcome == Outcome::done && !result.samples.empty();
+}
+
+}  // namespace
+
+const char* name(Method method) {
+    return method == Method::single ? "single" : "levels";
+}
+
+Spread spread(std::vector<double> samples) {
+    std::sort(samples.begin(), samples.end());
+    const std::size_t middle = samples.size() / 2;
+    const double median =
+        samples.size() % 2 == 1 ? samples[middle] : (samples[middle - 1] + samples[middle]) / 2;
+    return {.median = median, .min = samples.front(), .max = samples.back()};
+}
+
+void describe(Report& report, const scenes::Scene& scene) {
+    report.scene_path = scene.path;
+    report.triangles = scene.triangles.size();
+    report.vertices = scene.positions.size();
+    report.degenerate = scene.degenerate;
+    report.bounds = scene.bounds;
+    report.scene_digest = digest(scene);
+    report.root_bytes = kdtree::root_array_bytes(scene.triangles.size());
+}
+
+std::uint64_t digest(const scenes::Scene& scene) {
+    Fnv fnv;
+    for (const glm::vec3& p : scene.positions) {
+        fnv.add(std::bit_cast<std::uint32_t>(p.x));
+        fnv.add(std::bit_cast<std::uint32_t>(p.y));
+        fnv.add(std::bit_cast<std::uint32_t>(p.z));
+    }
+    for (const glm::uvec3& t : scene.triangles) {
+        fnv.add(t.x);
+        fnv.add(t.y);
+        fnv.add(t.z);
+    }
+    return fnv.value();
+}
+
+std::string now() {
+    const std::time_t seconds = std::time(nullptr);
+    std::tm utc{};
+    gmtime_r(&seconds, &utc);
+    std::array<char, 32> text{};
+    const std::size_t length = std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &utc);
+    return {text.data(), length};
+}
+
+std::optional<double> reference_ms(const Report& report) {
+    for (const Result& result : report.results) {
+        if (std::string_view(result.allocator.name) != "atomicmalloc") continue;
+        if (finished(result)) return spread(result.samples).median;
+    }
+    return std::nullopt;
+}
+
+std::optional<double> slowdown(const Report& report, const Result& result) {
+    std::optional<double> base = reference_ms(report);
+    if (!base) base = report.baseline_ms;
+    if (!base || *base <= 0 || !finished(result)) return std::nullopt;
+    return spread(result.samples).median / *base;
+}
+
+bool keeps_memory(const Report& report) {
+    return report.run.keep == allocators::ArrayPool::Keep::slabs;
+}
+
+ExitCode verdict(const Report& report) {
+    if (!trees_agree(report)) return ExitCode::verification_failed;
+    std::vector<Outcome> outcomes;
+    for (const Result& result : report.results) outcomes.push_back(result.outcome);
+    return exit_code(worst(outcomes));
+}
+
+bool trees_agree(const Report& report) {
+    const TreeFacts* first = nullptr;
+    for (const Result& result : report.results) {
+        if (!result.tree) continue;
+        if (first == nullptr) first = &*result.tree;
+        if (result.tree->digest != first->digest) return false;
+    }
+    return true;
+}
+
+}  // namespace heapwood::app

@@ -1,0 +1,125 @@
+#include <charconv>
+#include <nlohmann/json.hpp>
+
+#include "app/backends/allocator_options.h"
+#include "app/base/text.h"
+#include "app/base/version.h"
+#include "app/measure/build_figures.h"
+#include "app/measure/result_json.h"
+
+namespace heapwood::app {
+namespace {
+
+/// The double nearest to the float's shortest decimal, so that 0.8F is written as 0.8.
+double neat(float value) {
+    const std::string decimal = shortest(value);
+    double result = 0;
+    std::from_chars(decimal.data(), decimal.data() + decimal.size(), result);
+    return result;
+}
+
+Json vector_json(const glm::vec3& v) {
+    return Json::array({neat(v.x), neat(v.y), neat(v.z)});
+}
+
+/// A figure, or null where it is unknown.
+Json known(bool is_known, const Json& value) {
+    return is_known ? value : Json();
+}
+
+}  // namespace
+
+Json origin_json(const std::vector<std::string>& arguments, const Machine& m) {
+    const Version& v = version();
+    return {{"arguments", arguments},
+            {"version", v.version},
+            {"git", v.git},
+            {"build_type", v.build_type},
+            {"compiler", v.compiler},
+            {"cuda", known(*v.cuda != '\0', v.cuda)},
+            {"device", m.name},
+            {"device_kind", m.gpu ? "gpu" : "cpu"},
+            {"device_units", m.units},
+            {"driver", known(m.gpu, m.driver)},
+            {"runtime", known(m.gpu, m.runtime)}};
+}
+
+Json configuration_json(const Report& report) {
+    const kdtree::BuildConfig& c = report.configuration;
+    return {{"preset", report.preset},
+            {"traversal_cost", neat(c.traversal_cost)},
+            {"intersection_cost", neat(c.intersection_cost)},
+            {"empty_bonus", neat(c.empty_bonus)},
+            {"empty_rule", kdtree::name(c.empty_rule)},
+            {"leaf_limit", c.leaf_limit},
+            {"leaf_area", neat(c.leaf_area)},
+            {"depth_base", neat(c.depth_base)},
+            {"depth_factor", neat(c.depth_factor)},
+            {"bad_split_ratio", neat(c.bad_split_ratio)},
+            {"bad_splits", neat(c.bad_splits)},
+            {"bad_splits_per_level", neat(c.bad_splits_per_level)},
+            {"hopeless_ratio", neat(c.hopeless_ratio)},
+            {"exact_limit", c.exact_limit},
+            {"planes", c.planes},
+            {"tight_cuts", c.tight_cuts},
+            {"snap_limit", c.snap_limit},
+            {"large_limit", c.large_limit},
+            {"chunk", c.chunk},
+            {"clip", c.clip},
+            {"max_nodes", c.max_nodes},
+            {"max_references", c.max_references}};
+}
+
+Json provenance_json(const Report& report) {
+    Json json = origin_json(report.arguments, report.machine);
+    json.erase("device_kind");  // each result has its own
+    json.update({{"scene_digest", hex(report.scene_digest)},
+                 {"configuration", configuration_json(report)},
+                 {"repeat", report.run.repeat},
+                 {"warm_up", report.run.warm_up},
+                 {"forms", choices_json(report.run.choices)},
+                 {"host_pool", keeps_memory(report) ? "on" : "off"},
+                 {"date", report.date}});
+    return json;
+}
+
+Json scene_json(const Report& report) {
+    return {
+        {"path", report.scene_path},
+        {"triangles", report.triangles},
+        {"vertices", report.vertices},
+        {"degenerate", report.degenerate},
+        {"bounds", {{"lo", vector_json(report.bounds.lo)}, {"hi", vector_json(report.bounds.hi)}}}};
+}
+
+Json result_json(const Report& report, const Result& result) {
+    return json_of(build_figures(), {report, result});
+}
+
+Result read_result(const Json& json, const Backend& backend) {
+    const Json& build = json.at("build");
+    if (build.at("allocator") != backend.traits.name ||
+        build.at("method") != name(backend.method)) {
+        throw std::invalid_argument("the result of another allocator");
+    }
+    Result r;
+    r.method = backend.method;
+    r.allocator = backend.traits;
+    read(build_figures(), json, r);
+    if (r.outcome == Outcome::done && (r.samples.empty() || !r.tree)) {
+        throw std::invalid_argument("a finished build without a time or a tree");
+    }
+    return r;
+}
+
+Json spread_json(const std::vector<double>& samples) {
+    if (samples.empty()) return {};
+    const Spread s = spread(samples);
+    return {{"median", s.median}, {"min", s.min}, {"max", s.max}, {"samples", samples}};
+}
+
+std::string json_text(const Json& json) {
+    return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace heapwood::app

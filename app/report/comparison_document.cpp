@@ -1,0 +1,124 @@
+#include "app/report/comparison_document.h"
+
+#include <set>
+
+#include "app/base/text.h"
+#include "app/measure/result_json.h"
+#include "app/report/build_records.h"
+#include "app/report/cells.h"
+
+namespace heapwood::app {
+namespace {
+
+/// The version of app/report/schemas/compare.schema.json; a reader may rely on it.
+constexpr int kSchema = 1;
+
+/// Why cells have no figures, and what marks mean.
+std::vector<Remark> remarks(const Comparison& comparison) {
+    std::vector<Remark> all;
+    std::set<std::string> marks;
+    if (comparison.common.run.statistics) {
+        marks.insert(
+            "N_alloc to peak live: of the first full allocator that is done; others may "
+            "ask for the arrays of both children at once.");
+    }
+    const std::vector<std::string> names = scene_names(comparison);
+    for (const Group& group : comparison.groups) {
+        for (const Result& r : group.report.results) {
+            if (!r.message.empty()) {
+                all.push_back({names[group.scene] + ", pool " + group.pool + ", " +
+                               r.allocator.name + ": " + r.message});
+            }
+            if (!r.allocator.full) marks.insert(kAsteriskRemark);
+            if (group.baseline_pool != group.pool && slowdown(group.report, r)) {
+                marks.insert(
+                    "': over atomicmalloc with another pool of the same run, for with this "
+                    "one it failed.");
+            }
+        }
+        if (fastest_full(group)) {
+            marks.insert("Brackets or bold: the scene's fastest full allocator.");
+        }
+    }
+    if (!complete(comparison)) {
+        all.push_back(
+            {"THE COMPARISON IS NOT COMPLETE: unfinished cells had not all their turns.", true});
+    }
+    for (const std::string& mark : marks) all.push_back({mark});
+    return all;
+}
+
+Json provenance(const Comparison& comparison) {
+    Json json = provenance_json(comparison.common);
+    json.erase("scene_digest");  // each scene has its own
+    json["threads"] = comparison.common.run.threads;
+    json["time_limit_s"] = comparison.time_limit;
+    return json;
+}
+
+Json allocators_json(const Comparison& comparison) {
+    Json all = Json::array();
+    for (const Result& r : comparison.groups.front().report.results) {
+        all.push_back({{"name", r.allocator.name},
+                       {"title", r.allocator.title},
+                       {"source", r.allocator.source},
+                       {"full", r.allocator.full},
+                       {"method", name(r.method)}});
+    }
+    return all;
+}
+
+Json scenes_json(const Comparison& comparison) {
+    Json all = Json::array();
+    for (const Report& report : comparison.scenes) {
+        Json scene = scene_json(report);
+        scene["digest"] = hex(report.scene_digest);
+        scene["root_bytes"] = report.root_bytes;
+        all.push_back(scene);
+    }
+    return all;
+}
+
+/// Adds a cell to what JSON and what CSV have of the groups.
+void add_cell(const Group& group, std::size_t number, Json& cells, Table& records) {
+    const Result& result = group.report.results[number];
+    const bool fastest = fastest_full(group) == number;
+    const Json baseline = group.baseline_pool.empty() ? Json() : Json(group.baseline_pool);
+    Json cell{{"scene", group.report.scene_path}, {"pool", group.pool}};
+    cell.update(result_json(group.report, result));
+    cell["fastest_full"] = fastest;
+    cell["baseline_pool"] = baseline;
+    cells.push_back(cell);
+    Record record = build_record(group.report, result);
+    record.insert(record.begin() + 1, {"pool", group.pool});
+    record.emplace_back("fastest_full", fastest);
+    record.emplace_back("baseline_pool", baseline);
+    add_record(records, record);
+}
+
+}  // namespace
+
+Document document_of(const Comparison& comparison) {
+    Document document{.title = "heapwood compare",
+                      .tables = comparison_tables(comparison),
+                      .plots = comparison_plots(comparison),
+                      .remarks = remarks(comparison)};
+    if (comparison.published) add_published(comparison, document);
+    Json cells = Json::array();
+    for (const Group& group : comparison.groups) {
+        for (std::size_t i = 0; i < group.report.results.size(); ++i) {
+            add_cell(group, i, cells, document.records);
+        }
+    }
+    document.data = {{"schema", kSchema},
+                     {"kind", "compare"},
+                     {"complete", complete(comparison)},
+                     {"provenance", provenance(comparison)},
+                     {"pools", comparison.pools},
+                     {"allocators", allocators_json(comparison)},
+                     {"scenes", scenes_json(comparison)},
+                     {"cells", cells}};
+    return document;
+}
+
+}  // namespace heapwood::app

@@ -1,0 +1,158 @@
+/// @file
+/// Markdown and LaTeX.
+#include <cctype>
+
+#include "app/base/text.h"
+#include "app/report/formats.h"
+
+namespace heapwood::app {
+namespace {
+
+/// What Markdown reads as markup wherever it stands; '|' ends a cell.
+constexpr std::string_view kMarkdownMarks = "\\`*_[]<>|~&$";
+
+/// The words, each without what would end its line.
+std::string one_line(std::string_view text) {
+    std::string line;
+    for (const char c : text) line += static_cast<unsigned char>(c) < ' ' ? ' ' : c;
+    return line;
+}
+
+using Escape = std::string (*)(std::string_view);
+
+/// A row's cells, escaped and the strong ones between two marks.
+std::vector<std::string> cells(const std::vector<Cell>& row, Escape escape, const char* before,
+                               const char* after) {
+    std::vector<std::string> all;
+    for (const Cell& cell : row) {
+        const bool strong = cell.look == Cell::Look::strong;
+        all.push_back((strong ? before : "") + escape(cell.text) + (strong ? after : ""));
+    }
+    return all;
+}
+
+std::string markdown(const Table& table) {
+    std::string text;
+    if (!table.title.empty()) text += "### " + markdown_escaped(table.title) + "\n\n";
+    std::string rule = "|";
+    text += "|";
+    for (const Column& column : table.columns) {
+        text += " " + markdown_escaped(column.title) + " |";
+        rule += column.numbers ? " ---: |" : " --- |";
+    }
+    text += "\n" + rule + "\n";
+    for (const auto& row : table.rows) {
+        text += "| " + joined(cells(row, markdown_escaped, "**", "**"), " | ") + " |\n";
+    }
+    return text + "\n";
+}
+
+std::string latex(const Table& table) {
+    std::string sides;
+    std::vector<std::string> headings;
+    for (const Column& column : table.columns) {
+        sides += column.numbers ? 'r' : 'l';
+        headings.push_back(latex_escaped(column.title));
+    }
+    std::string text = "\\begin{table}\n\\caption{" + latex_escaped(table.title) +
+                       "}\n\\begin{tabular}{" + sides + "}\n\\hline\n";
+    text += joined(headings, " & ") + " \\\\\n\\hline\n";
+    for (const auto& row : table.rows) {
+        text += joined(cells(row, latex_escaped, "\\textbf{", "}"), " & ") + " \\\\\n";
+    }
+    return text + "\\hline\n\\end{tabular}\n\\end{table}\n\n";
+}
+
+std::string rendered(const Document& document, std::string (*table_text)(const Table&),
+                     Escape escape) {
+    std::string text;
+    for (const Table& table : document.tables) {
+        if (table.depth != Depth::brief) text += table_text(table);
+    }
+    for (const Remark& remark : document.remarks) {
+        if (remark.depth != Depth::brief) text += escape(remark.text) + "\n\n";
+    }
+    return text;
+}
+
+}  // namespace
+
+std::string markdown_escaped(std::string_view text) {
+    std::string result;
+    const std::string line = one_line(text);
+    const auto letter = [&line](std::size_t i) {
+        return i < line.size() && std::isalnum(static_cast<unsigned char>(line[i])) != 0;
+    };
+    for (std::size_t i = 0; i < line.size(); ++i) {
+        // Within a word an underscore is one.
+        const bool plain = line[i] == '_' && i > 0 && letter(i - 1) && letter(i + 1);
+        if (!plain && kMarkdownMarks.find(line[i]) != kMarkdownMarks.npos) result += '\\';
+        result += line[i];
+    }
+    // At the beginning of a line these make headings, lists and rules.
+    std::size_t first = result.find_first_not_of(' ');
+    if (first == result.npos) return result;
+    if (result[first] >= '0' && result[first] <= '9') {
+        first = result.find_first_not_of("0123456789", first);
+        const bool item = first != result.npos && (result[first] == '.' || result[first] == ')') &&
+                          (first + 1 == result.size() || result[first + 1] == ' ');
+        if (item) result.insert(first, "\\");
+    } else if (std::string_view("#-+=").find(result[first]) != std::string_view::npos) {
+        result.insert(first, "\\");
+    }
+    return result;
+}
+
+std::string latex_escaped(std::string_view text) {
+    std::string result;
+    for (const char c : one_line(text)) {
+        switch (c) {
+            case '\\':
+                result += "\\textbackslash{}";
+                break;
+            case '~':
+                result += "\\textasciitilde{}";
+                break;
+            case '^':
+                result += "\\textasciicircum{}";
+                break;
+            case '[':  // after the end of a row it would be read as a distance
+                result += "{[}";
+                break;
+            case '<':  // in LaTeX's old fonts these are other characters
+                result += "\\textless{}";
+                break;
+            case '>':
+                result += "\\textgreater{}";
+                break;
+            case '|':
+                result += "\\textbar{}";
+                break;
+            case '-':  // two would become a dash
+                result += result.empty() || result.back() != '-' ? "-" : "{-}";
+                break;
+            case '&':
+            case '%':
+            case '$':
+            case '#':
+            case '_':
+            case '{':
+            case '}':
+                result += '\\';
+                [[fallthrough]];
+            default:
+                result += c;
+        }
+    }
+    return result;
+}
+
+std::string as_markdown(const Document& document) {
+    return rendered(document, markdown, markdown_escaped);
+}
+
+std::string as_latex(const Document& document) {
+    return rendered(document, latex, latex_escaped);
+}
+
+}  // namespace heapwood::app

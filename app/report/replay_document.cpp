@@ -1,0 +1,152 @@
+#include "app/report/replay_document.h"
+
+#include "app/backends/allocator_options.h"
+#include "app/base/text.h"
+#include "app/measure/result_json.h"
+#include "app/report/cells.h"
+
+namespace heapwood::app {
+namespace {
+
+/// The version of app/report/schemas/replay.schema.json; a reader may rely on it.
+constexpr int kSchema = 1;
+
+/// A text of the trace's header, or no value: strangers may write traces, too.
+std::string said(const Json& header, const char* object, const char* field) {
+    const Json inner = *object == '\0' ? header : header.value(object, Json::object());
+    if (!inner.is_object()) return kNoValue;
+    const Json text = inner.value(field, Json());
+    return text.is_string() && text != "" ? text.get<std::string>() : kNoValue;
+}
+
+Table trace_table(const ReplayReport& report) {
+    const Json header = Json::parse(report.header);
+    const allocators::TraceFacts& f = report.facts;
+    std::string callers = grouped(report.callers);
+    for (const BenchCell& cell : report.turns.cells) {
+        const Json replaying = value_of(replay_figures(), "callers", ReplayOf{report, cell});
+        if (replaying.is_number() && replaying.get<double>() < report.callers) {
+            callers += ", replayed by " + shown(replaying, Unit::count).text;
+            break;
+        }
+    }
+    return {.title = "Trace",
+            .columns = {{""}, {""}},
+            .rows = {{"file", report.path},
+                     {"scene", said(header, "scene", "path")},
+                     {"recorded", "with " + said(header, "", "allocator") + " on " +
+                                      said(header, "provenance", "device")},
+                     {"callers", callers},
+                     {"calls", grouped(f.requests) + " requests of " + bytes_text(f.bytes) +
+                                   " in all, " + grouped(f.frees) + " frees"},
+                     {"peak", bytes_text(f.peak_bytes) + " requested and not yet freed"},
+                     {"device", report.turns.machine.text()},
+                     {"pool", bytes_text(report.pool_bytes)}}};
+}
+
+Table result_table(const ReplayReport& report, std::string title,
+                   const std::vector<std::string>& keys) {
+    Table table{.title = std::move(title), .columns = {{"allocator"}}};
+    for (const std::string& key : keys) {
+        const auto& figure = figure_of(replay_figures(), key);
+        table.columns.push_back({figure.title, figure.unit != Unit::word});
+    }
+    for (const BenchCell& cell : report.turns.cells) {
+        const Runner& runner = report.turns.runners[cell.runner];
+        const TaskResult& result = cell.result;
+        table.rows.push_back({starred(runner.name, runner.full)});
+        for (const std::string& key : keys) {
+            const bool failed = key == "outcome" && result.outcome != Outcome::done;
+            table.rows.back().push_back(
+                failed ? failed_cell(result.outcome, result.message)
+                       : shown(value_of(replay_figures(), key, ReplayOf{report, cell}),
+                               figure_of(replay_figures(), key).unit));
+        }
+    }
+    return table;
+}
+
+std::vector<Remark> remarks(const ReplayReport& report) {
+    std::vector<Remark> all;
+    bool asterisk = false;
+    for (const BenchCell& cell : report.turns.cells) {
+        const Runner& runner = report.turns.runners[cell.runner];
+        asterisk = asterisk || !runner.full;
+        if (!cell.result.message.empty()) all.push_back({runner.name + ": " + cell.result.message});
+    }
+    if (asterisk) all.push_back({kAsteriskRemark});
+    return all;
+}
+
+Plot slowdowns(const ReplayReport& report) {
+    Plot plot{.table = "Replay", .title = report.path, .x = "", .y = " ms"};
+    for (const BenchCell& cell : report.turns.cells) {
+        const Runner& runner = report.turns.runners[cell.runner];
+        const Json ms = value_of(replay_figures(), "ms", ReplayOf{report, cell});
+        Plot::Line line{.name = starred(runner.name, runner.full),
+                        .points = {},
+                        .partial = !runner.full,
+                        .word = ms.is_null() ? word(cell.result.outcome) : ""};
+        if (!ms.is_null()) {
+            line.points = {{0, ms.get<double>(), shown(ms, Unit::ms).text + " ms"}};
+        }
+        plot.lines.push_back(std::move(line));
+    }
+    return plot;
+}
+
+Json provenance(const ReplayReport& report) {
+    const BenchRun& run = report.turns.run;
+    Json json = origin_json(report.turns.arguments, report.turns.machine);
+    json.update({{"pool_bytes", report.pool_bytes},
+                 {"forms", choices_json(run.settings.choices)},
+                 {"repeat", run.repeat},
+                 {"time_limit_s", run.time_limit},
+                 {"date", report.turns.date}});
+    return json;
+}
+
+Json trace_json(const ReplayReport& report) {
+    const allocators::TraceFacts& f = report.facts;
+    return {{"path", report.path},
+            {"callers", report.callers},
+            {"requests", f.requests},
+            {"frees", f.frees},
+            {"bytes", f.bytes},
+            {"largest_bytes", f.largest},
+            {"peak_bytes", f.peak_bytes},
+            {"root_bytes", report.root_bytes},
+            {"header", Json::parse(report.header)}};
+}
+
+}  // namespace
+
+Document document_of(const ReplayReport& report) {
+    Document document{
+        .title = "heapwood replay",
+        .tables = {trace_table(report),
+                   result_table(report, "Replay",
+                                {"ms", "ms_min", "ms_max", "slowdown", "calls_per_second", "failed",
+                                 "corrupt", "outcome"}),
+                   result_table(report, "Memory of the pool",
+                                {"peak_allocated_bytes", "peak_external", "end_external"})},
+        .plots = {slowdowns(report)},
+        .remarks = remarks(report)};
+    Json results = Json::array();
+    for (const BenchCell& cell : report.turns.cells) {
+        const ReplayOf one{report, cell};
+        results.push_back(json_of(replay_figures(), one));
+        Record record{{"trace", report.path}};
+        append(record, replay_figures(), one);
+        record.emplace_back("peak_requested_bytes", report.facts.peak_bytes);
+        add_record(document.records, record);
+    }
+    document.data = {{"schema", kSchema},
+                     {"kind", "replay"},
+                     {"provenance", provenance(report)},
+                     {"trace", trace_json(report)},
+                     {"results", results}};
+    return document;
+}
+
+}  // namespace heapwood::app

@@ -1,0 +1,47 @@
+#include "app/verbs/publish.h"
+
+#include <unistd.h>
+
+#include <exception>
+
+#include "app/base/console.h"
+#include "app/base/log.h"
+#include "app/report/formats.h"
+
+namespace heapwood::app {
+
+Publisher::Publisher(const OutputOptions& output)
+    : output_(output), json_(output.json), html_(output.html) {}
+
+std::string Publisher::file() const {
+    return output_.json.empty() || output_.json == "-" ? output_.html : output_.json;
+}
+
+bool Publisher::publish(const Document& document) {
+    bool fine = true;
+    const auto attempt = [&fine](const auto& write) {
+        try {
+            write();
+        } catch (const std::exception& error) {
+            log::error(error.what());
+            fine = false;
+        }
+    };
+    attempt([&] {
+        if (output_.json == "-") return;
+        write_to_stdout(output_.csv        ? as_csv(document)
+                        : output_.markdown ? as_markdown(document)
+                        : output_.latex
+                            ? as_latex(document)
+                            : as_text(document, colour_allowed(STDOUT_FILENO), output_.details));
+    });
+    attempt([&] {
+        if (json_) json_.write(as_json(document));
+    });
+    attempt([&] {
+        if (html_) html_.write(as_html(document));
+    });
+    return fine;
+}
+
+}  // namespace heapwood::app

@@ -1,0 +1,32 @@
+/// @file
+/// What becomes of a verb's document.
+#pragma once
+
+#include <string>
+
+#include "app/base/output.h"
+#include "app/cli/cli.h"
+#include "app/report/document.h"
+
+namespace heapwood::app {
+
+/// Where a verb's document goes; its files are known to be writable before the work begins.
+class Publisher {
+public:
+    /// @throws UsageError if a file cannot be opened for writing.
+    explicit Publisher(const OutputOptions& output);
+
+    /// The first file, for what is kept beside it; empty if there is none.
+    std::string file() const;
+
+    /// Prints and saves; each format is tried though another fails, and failures are told.
+    /// @return whether all is written.
+    bool publish(const Document& document);
+
+private:
+    OutputOptions output_;
+    Output json_;
+    Output html_;
+};
+
+}  // namespace heapwood::app

@@ -68,6 +68,28 @@ TEST(TriangleTest, DecidesAsDoublePrecisionDoes) {
     EXPECT_GT(edges, 300U);
 }
 
+TEST(TriangleTest, DecidesAsDoublePrecisionDoesWhereAreasUnderflow) {
+    // Seen from the ray these triangles are so small that their areas are a few of the smallest
+    // floats, or none; but their corners are far apart along it, on both sides of its end.
+    Dice dice;
+    unsigned hits = 0;
+    for (unsigned i = 0; i < 500000; ++i) {
+        const float unit = std::ldexp(1.0F, dice.integer(-77, -72));
+        const auto point = [&] {
+            return glm::vec3{dice.uniform(-1, 1) * unit, dice.uniform(-1, 1) * unit,
+                             dice.uniform(1, 2)};
+        };
+        const glm::vec3 a = point(), b = point(), c = point();
+        const Ray ray{{0, 0, 0}, {0, 0, 1}, 0, dice.uniform(1, 2)};
+        Hit wanted{};
+        if (tests::DoubleTriangleTest(ray)(a, b, c, wanted)) wanted.triangle = 0;
+        const Hit hit = one(ray, a, b, c);
+        ASSERT_EQ(hit.found(), wanted.found()) << "round " << i << ", unit " << unit;
+        hits += hit.found();
+    }
+    EXPECT_GT(hits, 10000U);
+}
+
 TEST(TriangleTest, ByHand) {
     const glm::vec3 a{0, 0, 2}, b{4, 0, 2}, c{0, 4, 2};
     const Hit hit = one({{1, 2, 0}, {0, 0, 4}, 0, 10}, a, b, c);

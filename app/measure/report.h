@@ -1,5 +1,5 @@
 /// @file
-/// What `build` found out: plain data, for any printer.
+/// The results of `build`: plain data, for any format.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 /// @file
-/// One allocator's turn: a few builds of one scene, and what came of them.
+/// One allocator's turn: a few builds of one scene, and their result.
 #pragma once
 
 #include <functional>
@@ -21,7 +21,7 @@ struct Turn {
     kdtree::Tree* keep = nullptr;  ///< where a sound tree goes; nullptr: nowhere
 };
 
-/// Builds. Whatever goes wrong is in the result; nothing is thrown.
+/// Builds. Throws nothing: the result says what failed.
 Result take_turn(const Backend& backend, const Turn& turn);
 
 /// Does some more work for a result. What it throws becomes the result's outcome and message.

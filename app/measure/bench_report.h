@@ -1,5 +1,5 @@
 /// @file
-/// What `bench` found out: plain data, for any printer.
+/// The results of `bench`: plain data, for any format.
 #pragma once
 
 #include <cstdint>

@@ -57,6 +57,7 @@ struct BuildOptions : BuildParameters {
     /// Unset: default_pool_bytes.
     std::optional<PoolSize> pool;
     std::string trace;  ///< file for the requests and frees of a build; empty: none
+    std::string out;    ///< file for the tree; empty: none
 };
 
 /// `heapwood compare`.

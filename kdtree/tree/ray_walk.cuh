@@ -24,7 +24,11 @@ namespace heapwood::kdtree {
 /// The t of a plane is position * inverse plus a constant for each side of the margin: two fused
 /// multiply-adds. Along an axis (nearly) at right angles to the ray the inverse is 2^64 times the
 /// least of the others: the plane is nowhere near, unless the ray lies in it to within the margin;
-/// then both sides are met all along. What overflows to NaN counts as met.
+/// then both sides are met all along.
+///
+/// Along an axis where the t of a plane might overflow, all t are NaN, and both sides of each plane
+/// count as met all along: also the side where the ray never is, with all that its triangles reach
+/// elsewhere. So then a hit does not end the walk early, and the slack is NaN too.
 class PlaneTimes {
 public:
     /// Also the part of the ray in the root's cell, which is empty if from > to.
@@ -49,11 +53,19 @@ public:
                     size(d.z) > least ? 1 / d.z : most};
         const glm::vec3 aside{margin * size(inverse_.x), margin * size(inverse_.y),
                               margin * size(inverse_.z)};
-        slack_ = 2 * greater_number(aside.x, greater_number(aside.y, aside.z));
-        later_ = {constant(o.x, inverse_.x, aside.x), constant(o.y, inverse_.y, aside.y),
-                  constant(o.z, inverse_.z, aside.z)};
-        earlier_ = {constant(o.x, inverse_.x, -aside.x), constant(o.y, inverse_.y, -aside.y),
-                    constant(o.z, inverse_.z, -aside.z)};
+        // Planes and the origin are within twice the reach, so products with the inverse are finite
+        // where this product is. Zero there, else NaN.
+        const float most_distant = 4 * reach;
+        const glm::vec3 known{0 * (most_distant * inverse_.x), 0 * (most_distant * inverse_.y),
+                              0 * (most_distant * inverse_.z)};
+        slack_ = 2 * greater_number(aside.x, greater_number(aside.y, aside.z)) +
+                 (known.x + known.y + known.z);
+        later_ = {multiply_add(-o.x, inverse_.x, aside.x) + known.x,
+                  multiply_add(-o.y, inverse_.y, aside.y) + known.y,
+                  multiply_add(-o.z, inverse_.z, aside.z) + known.z};
+        earlier_ = {multiply_add(-o.x, inverse_.x, -aside.x) + known.x,
+                    multiply_add(-o.y, inverse_.y, -aside.y) + known.y,
+                    multiply_add(-o.z, inverse_.z, -aside.z) + known.z};
         from = ray.t_min;
         to = ray.t_max;
         cut(bounds.lo.x, bounds.hi.x, inverse_.x, earlier_.x, later_.x, from, to);
@@ -75,15 +87,10 @@ public:
                 inverse < 0 ? 1U : 0U};
     }
 
-    /// No cell that is visited after one that ends at t begins before t - slack().
+    /// No cell that is visited after one that ends at t begins before t - slack(). NaN: any may.
     HEAPWOOD_INLINE float slack() const { return slack_; }
 
 private:
-    /// What to add for a side of the margin. NaN if the origin's own distance overflows: infinity
-    /// would decide all planes alike, for a fused product with a position does not overflow.
-    HEAPWOOD_INLINE static float constant(float origin, float inverse, float aside) {
-        return multiply_add(-origin, inverse, aside) + 0 * (origin * inverse);
-    }
     HEAPWOOD_INLINE static void cut(float lo, float hi, float inverse, float earlier, float later,
                                     float& from, float& to) {
         from = greater_number(from, multiply_add(inverse < 0 ? hi : lo, inverse, earlier));
@@ -93,7 +100,7 @@ private:
     glm::vec3 inverse_;  ///< of the direction's components
     glm::vec3 earlier_;  ///< what to add for the near side of the margin,
     glm::vec3 later_;    ///< and for its far side
-    float slack_;        ///< twice the largest margin in t
+    float slack_;        ///< twice the largest margin in t; NaN where t might overflow
 };
 
 /// Visits the leaves with references that a ray may meet, in the order in which the ray does:

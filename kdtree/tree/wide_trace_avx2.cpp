@@ -76,6 +76,12 @@ float smallest_of_xyz(__m128 v) {
     return _mm_cvtss_f32(_mm_min_ss(_mm_min_ss(v, y), z));
 }
 
+float sum_of_xyz(__m128 v) {
+    const __m128 y = _mm_movehdup_ps(v);
+    const __m128 z = _mm_movehl_ps(v, v);
+    return _mm_cvtss_f32(_mm_add_ss(_mm_add_ss(v, y), z));
+}
+
 Planes planes_of(const Box& box, const Ray& ray) {
     const __m128 sign = _mm_set1_ps(-0.0F);
     const auto size = [&](__m128 v) { return _mm_andnot_ps(sign, v); };
@@ -86,12 +92,14 @@ Planes planes_of(const Box& box, const Ray& ray) {
     const __m128 reach =
         larger(size(origin), larger(size(_mm_sub_ps(lo, origin)), size(_mm_sub_ps(hi, origin))));
     const float longest = largest_of_xyz(size(direction));
+    const float most_distant = 4 * largest_of_xyz(reach);
     const float margin = largest_of_xyz(reach) * 0x1p-19F + 0x1p-140F;
     const __m128 steep = _mm_cmpgt_ps(size(direction), _mm_set1_ps(longest * 0x1p-64F));
     const __m128 inverse =
         _mm_blendv_ps(_mm_set1_ps(0x1p64F / longest), _mm_div_ps(_mm_set1_ps(1), direction), steep);
     const __m128 aside = _mm_mul_ps(_mm_set1_ps(margin), size(inverse));
-    const __m128 known = _mm_mul_ps(_mm_setzero_ps(), _mm_mul_ps(origin, inverse));
+    const __m128 known =
+        _mm_mul_ps(_mm_setzero_ps(), _mm_mul_ps(_mm_set1_ps(most_distant), inverse));
     const __m128 later = _mm_add_ps(_mm_fnmadd_ps(origin, inverse, aside), known);
     const __m128 earlier = _mm_add_ps(_mm_fnmsub_ps(origin, inverse, aside), known);
     const __m128 t_lo = _mm_blendv_ps(lo, hi, inverse);  // by the sign
@@ -101,7 +109,7 @@ Planes planes_of(const Box& box, const Ray& ray) {
     return {_mm256_set_m128(inverse, inverse),
             _mm256_set_m128(earlier, earlier),
             _mm256_set_m128(later, later),
-            2 * largest_of_xyz(aside),
+            2 * largest_of_xyz(aside) + sum_of_xyz(known),
             largest_of_xyz(enter),
             smallest_of_xyz(leave)};
 }

@@ -261,6 +261,44 @@ TYPED_TEST_P(TraversalTest, LosesNoHitWhereDistancesOverflow) {
     }
 }
 
+/// A triangle across the x axis at x, with corners at y = -size, size and z = lo, hi.
+inline void add_across(std::vector<glm::vec3>& corners, float x, float size, float lo, float hi) {
+    corners.insert(corners.end(), {{x, -size, lo}, {x, size, lo}, {x, 0, hi}});
+}
+
+TYPED_TEST_P(TraversalTest, DoesNotStopAtAHitWhereThePlanesDistanceOverflows) {
+    // Both sides of the plane count as met. The side below it, where the ray never is, comes first,
+    // and has a triangle that reaches across; a nearer one is above only.
+    std::vector<glm::vec3> corners;
+    add_across(corners, 0x1p99F, 0x1p100F, -0x1p101F, 0x1p101F);
+    add_across(corners, 0, 0x1p100F, -0x1p100F, 0x1p101F);
+    const auto scene = scene_of(corners, "across a plane");
+    const Tree tree{{Node::inner(2, -0x1p100F, 1), Node::leaf(0, 1), Node::leaf(1, 2)},
+                    {0, 0, 1},
+                    {{0, -0x1p100F, -0x1p101F}, {0x1p101F, 0x1p100F, 0x1p101F}}};
+    const std::vector<Ray> rays{
+        {{-0x1p99F, 0, -0x1p99F}, {0x1p-23F, 0x1p-38F, 0x1p-39F}, 0, kInfinity}};
+    std::vector<Hit> hits;
+    ASSERT_NO_FATAL_FAILURE(hits = compare<TypeParam>(scene, tree, rays, "above the plane"));
+    ASSERT_EQ(hits[0].triangle, 1U);
+}
+
+TYPED_TEST_P(TraversalTest, FindsPlanesWhosePositionOverThePaceOverflows) {
+    // position / pace is no float, but (position - origin) / pace is one.
+    const float plane = 1.15F * 0x1p100F;
+    std::vector<glm::vec3> corners;
+    add_across(corners, 0.95F * 0x1p103F, 0x1p100F, 0x1p99F, 0x1p101F);
+    const auto scene = scene_of(corners, "beyond a plane");
+    const Tree tree{{Node::inner(2, plane, 1), Node::leaf(0, 0), Node::leaf(0, 1)},
+                    {0},
+                    {{-0x1p103F, -0x1p100F, -0x1p100F}, {0x1p103F, 0x1p100F, 0x1p101F}}};
+    const std::vector<Ray> rays{
+        {{-0x1p103F, 0, 1.41F * 0x1p99F}, {0x1p-23F, 0, 0x1p-28F}, 0, kInfinity}};
+    std::vector<Hit> hits;
+    ASSERT_NO_FATAL_FAILURE(hits = compare<TypeParam>(scene, tree, rays, "through the plane"));
+    ASSERT_TRUE(hits[0].found());
+}
+
 TYPED_TEST_P(TraversalTest, InvalidRaysMeetNothing) {
     const auto scene = scene_of({{-9, -9, 1}, {9, -9, 1}, {0, 9, 1}});
     const Tree tree = reference_tree(scene, BuildConfig{});
@@ -312,7 +350,9 @@ REGISTER_TYPED_TEST_SUITE_P(TraversalTest, FindsWhatBruteForceFinds,
                             FindsWhatBruteForceFindsInGeneratedScenes,
                             NoRayEscapesFromAClosedSurface, AskAboutAnyNumberOfRays,
                             ListsMoreHitsThanAWalkGathers, WalksTheDeepestTree,
-                            LosesNoHitWhereDistancesOverflow, InvalidRaysMeetNothing,
+                            LosesNoHitWhereDistancesOverflow,
+                            DoesNotStopAtAHitWhereThePlanesDistanceOverflows,
+                            FindsPlanesWhosePositionOverThePaceOverflows, InvalidRaysMeetNothing,
                             EmptyTreesAreMetByNothing);
 
 }  // namespace heapwood::kdtree::tests

@@ -1,6 +1,6 @@
 /// @file
-/// The CUDA half of Buffer and of CudaMalloc, behind plain functions: heap_device.cu calls the CUDA
-/// runtime, heap_no_device.cpp, linked in its stead where there is no CUDA, refuses.
+/// The CUDA half of Buffer and of CudaMalloc, behind plain functions: buffer_device.cu calls the
+/// CUDA runtime, buffer_no_device.cpp, linked in its stead where there is no CUDA, refuses.
 ///
 /// Internal to this folder.
 #pragma once

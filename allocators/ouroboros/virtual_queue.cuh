@@ -2,7 +2,8 @@
 /// The queues of the virtualised Ouroboros allocators: a ring whose entries lie in chunks of the
 /// pool itself. Each such chunk is a part of the queue, of as many entries as fit; parts follow one
 /// another without end, and exist from when entries come to them until all of them are taken.
-/// What finds the part of a place is a Map: an array of parts, or a list (virtual_maps.cuh).
+/// What finds the part of a place is a Map: an array of parts, or a list (array_map.cuh,
+/// list_map.cuh).
 ///
 /// **Protocol.** As the standard queue's: a semaphore, a ticket, the access, the other semaphore.
 /// But every place is used once. `room` counts the places that parts have been installed for. If

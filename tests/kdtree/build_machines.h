@@ -2,21 +2,20 @@
 /// The machines on which the builder is tested, behind one interface, and builds on them that can
 /// be made to fail.
 ///
-/// A machine M has `name`, `available()`, `kThreads` (host threads or lanes that run at once; 0 on
-/// a GPU), `kTriangles` (how large a scene it builds in a moment), and `make<A>(config)`: a machine
-/// of kdtree/single/single_builder.h.
+/// A machine M has `name()`, `available()`, `kThreads` (host threads or lanes that run at once; 0
+/// on a GPU), `kTriangles` (how large a scene it builds in a moment), and `make<A>(config)`: a
+/// machine of kdtree/single/single_builder.h.
 #pragma once
-
-#include <gtest/gtest.h>
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
-#include "allocators/atomicmalloc.cuh"
 #include "allocators/measure/counting.cuh"
 #include "kdtree/builder.h"
 #include "tests/allocators/limiting.cuh"
 #include "tests/allocators/platform/lockstep_warp.h"
+#include "tests/kdtree/slow.h"
 
 #if defined(__CUDACC__)
 #include "tests/allocators/platform/machines.h"
@@ -24,17 +23,10 @@
 
 namespace heapwood::kdtree::tests {
 
-/// Whether each step takes several times as long as usual.
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-inline constexpr bool kSlow = true;
-#else
-inline constexpr bool kSlow = false;
-#endif
-
 /// N threads, each of them a warp of width 1.
 template <unsigned N>
 struct Threads {
-    static constexpr const char* name = "threads";
+    static std::string name() { return "threads_" + std::to_string(N); }
     static constexpr unsigned kThreads = N;
     static constexpr std::uint64_t kTriangles = kSlow ? 400 : 2000;
     static bool available() { return true; }
@@ -47,7 +39,7 @@ struct Threads {
 /// N warps of 32 threads each.
 template <unsigned N>
 struct LockstepWarps {
-    static constexpr const char* name = "lockstep warps";
+    static std::string name() { return "lockstep_warps_" + std::to_string(N); }
     static constexpr unsigned kThreads = 32 * N;
     static constexpr std::uint64_t kTriangles = kSlow ? 40 : 80;
     static bool available() { return true; }
@@ -79,7 +71,7 @@ struct LockstepWarps {
 #if defined(__CUDACC__)
 /// The GPU, as many warps as are resident.
 struct Gpu {
-    static constexpr const char* name = "GPU";
+    static std::string name() { return "gpu"; }
     static constexpr unsigned kThreads = 0;
     static constexpr std::uint64_t kTriangles = 2000;
     static bool available() { return heapwood::tests::DeviceMachine::available(); }
@@ -90,16 +82,16 @@ struct Gpu {
 };
 #endif
 
-/// What a test is instantiated for: an allocator on a machine.
-template <class AllocatorType, class MachineType>
-struct BuildSubject {
-    using Allocator = AllocatorType;
-    using Machine = MachineType;
-};
-
 /// Bytes of the pools: CUDA's cannot grow within a process, so all are as large as the largest.
 template <class M>
 inline constexpr std::uint64_t kPoolBytes = std::uint64_t{M::kThreads == 0 ? 256 : 64} << 20;
+
+/// Which of a build's requests are refused: all after the first ones, or one in N.
+struct Refusals {
+    std::uint64_t after = ~std::uint64_t{0};
+    std::uint64_t one_in = 0;  ///< 0: not one in N
+    std::uint64_t seed = 0;    ///< of the choice of that one
+};
 
 /// A build that may have failed.
 struct Attempt {
@@ -111,21 +103,25 @@ struct Attempt {
     Tree tree;                       ///< if it is done
 };
 
-/// One build with A, which refuses requests as `limit` (called with the Limiting adaptor) tells it
-/// to.
-template <class A, class M, class Limit>
+/// One build with A on M, of which requests are refused. The machine is that of builds with A
+/// alone: one for each adaptor would compile kernels that nobody runs.
+template <class A, class M>
 Attempt attempt(const scenes::Scene& scene, const BuildConfig& config, std::uint64_t pool_bytes,
-                const Limit& limit) {
+                const Refusals& refusals) {
     using Limited = heapwood::tests::Limiting<A>;
     using Counted = allocators::Counting<Limited>;
-    const auto machine = M::template make<Limited>(config);
+    const auto machine = M::template make<A>(config);
     allocators::ArrayPool array_pool(machine.place());
     BuildMemory memory(array_pool, scene, config, machine.warps());
     Counted allocator({.place = machine.place(),
                        .bytes = pool_bytes,
                        .largest_request = root_array_bytes(scene.triangles.size()),
                        .multiprocessors = machine.multiprocessors()});
-    limit(allocator.inner());
+    if (refusals.one_in != 0) {
+        allocator.inner().fail_one_in(refusals.one_in, refusals.seed);
+    } else {
+        allocator.inner().fail_after(refusals.after);
+    }
     memory.reset();
     machine.template run<Counted>(memory.problem(), allocator.ref());
 
@@ -139,30 +135,6 @@ Attempt attempt(const scenes::Scene& scene, const BuildConfig& config, std::uint
     });
     if (result.status == Status::done) result.tree = memory.tree();
     return result;
-}
-
-/// Every block that an allocator gave has been given back, if it takes blocks back.
-template <class A>
-void expect_pool_is_whole(const Attempt& a, const std::string& what) {
-    if (A::traits().frees_individually && !A::traits().splittable) {
-        EXPECT_EQ(a.statistics.requests - a.statistics.failed, a.statistics.frees) << what;
-    }
-    if (A::traits().full) {
-        EXPECT_EQ(a.leaked_bytes, 0U) << what;
-    }
-}
-
-/// The tree of one thread with AtomicMalloc: what all others are compared with. Found correct by
-/// tree_correctness_test.cpp.
-inline Tree plain_tree(const scenes::Scene& scene, const BuildConfig& config) {
-    BuildOptions options;
-    options.pool_bytes = (std::uint64_t{1} << 30) + 200 * root_array_bytes(scene.triangles.size());
-    options.threads = 1;
-    BuildConfig all = config;
-    all.small_arrays = true;
-    const BuildResult result = build_on_cpu<allocators::AtomicMalloc>(scene, all, options);
-    EXPECT_EQ(result.status, Status::done) << scene.path << ": " << result.message;
-    return result.tree;
 }
 
 }  // namespace heapwood::kdtree::tests

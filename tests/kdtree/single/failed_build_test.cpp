@@ -148,8 +148,7 @@ TEST(FailedBuilds, EndOnManyThreads) {
         config.large_limit = i % 2 == 0 ? 0 : 64;
         const std::uint64_t passes = 1 + dice.below(60);
         const auto a = attempt<allocators::AtomicMalloc, Threads<16>>(
-            scene, config, kPoolBytes<Threads<16>>,
-            [&](auto& limiting) { limiting.fail_after(passes); });
+            scene, config, kPoolBytes<Threads<16>>, {.after = passes});
         if (a.status == Status::pool_exhausted) ++failed;
     }
     EXPECT_GT(failed, 0U);

@@ -8,8 +8,9 @@
 
 #include "kdtree/tree/verify.h"
 #include "scenes/generators.h"
-#include "tests/kdtree/build_machines.h"
 #include "tests/kdtree/dice.h"
+#include "tests/kdtree/plain_tree.h"
+#include "tests/kdtree/slow.h"
 #include "tests/kdtree/small_scenes.h"
 
 namespace heapwood::kdtree::tests {

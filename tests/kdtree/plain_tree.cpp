@@ -1,0 +1,23 @@
+#include "tests/kdtree/plain_tree.h"
+
+#include <cstdint>
+#include <stdexcept>
+#include <utility>
+
+#include "allocators/atomicmalloc.cuh"
+#include "kdtree/builder.h"
+
+namespace heapwood::kdtree::tests {
+
+Tree plain_tree(const scenes::Scene& scene, const BuildConfig& config) {
+    BuildOptions options;
+    options.pool_bytes = (std::uint64_t{1} << 30) + 200 * root_array_bytes(scene.triangles.size());
+    options.threads = 1;
+    BuildConfig all = config;
+    all.small_arrays = true;
+    BuildResult result = build_on_cpu<allocators::AtomicMalloc>(scene, all, options);
+    if (result.status != Status::done) throw std::runtime_error(scene.path + ": " + result.message);
+    return std::move(result.tree);
+}
+
+}  // namespace heapwood::kdtree::tests

@@ -1,0 +1,15 @@
+/// @file
+/// The tree of one thread: what the trees of all machines and allocators are compared with.
+#pragma once
+
+#include "kdtree/config.h"
+#include "kdtree/tree/tree.h"
+#include "scenes/scene.h"
+
+namespace heapwood::kdtree::tests {
+
+/// The tree that one thread builds with AtomicMalloc. tree_correctness_test.cpp finds it correct.
+/// @throws std::runtime_error if the build fails
+Tree plain_tree(const scenes::Scene& scene, const BuildConfig& config);
+
+}  // namespace heapwood::kdtree::tests

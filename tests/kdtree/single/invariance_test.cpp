@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "kdtree/split/split_exact.cuh"
 #include "kdtree/tree/verify.h"
 #include "scenes/generators.h"
 #include "tests/kdtree/dice.h"

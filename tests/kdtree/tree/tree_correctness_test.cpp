@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "kdtree/split/split_exact.cuh"
 #include "kdtree/tree/quality.h"
 #include "kdtree/tree/ray_tree.h"
 #include "kdtree/tree/traversal.cuh"

@@ -7,6 +7,7 @@
 #include "app/backends/backend.h"
 #include "app/measure/report.h"
 #include "kdtree/config.h"
+#include "kdtree/tree/tree.h"
 #include "scenes/scene.h"
 
 namespace heapwood::app {
@@ -16,7 +17,8 @@ struct Turn {
     const scenes::Scene& scene;
     const kdtree::BuildConfig& config;
     RunOptions run;
-    bool verify = false;  ///< check the tree against the scene
+    bool verify = false;           ///< check the tree against the scene
+    kdtree::Tree* tree = nullptr;  ///< where the finished tree goes, if it is wanted
 };
 
 /// Builds. Whatever goes wrong is in the result; nothing is thrown.

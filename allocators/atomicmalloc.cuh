@@ -1,17 +1,17 @@
 /// @file
 /// AtomicMalloc: the speed of light, a counter that only grows.
 ///
-/// One 64-bit counter; a request adds its rounded size and owns what lies between the old and the
-/// new value. Nothing is freed individually, hence the papers' asterisk: memory returns on
-/// reset() only.
+/// A request adds its rounded size to a 64-bit counter, and owns the bytes between the old and the
+/// new value. No block is freed by itself, hence the papers' asterisk: memory returns on reset()
+/// only.
 ///
-/// Against the original (Vinkler & Havran 2014, section 3): the counter has 64 bits, a failure is
-/// nullptr rather than the pool's start, and a request that does not fit leaves later, smaller
-/// ones a chance: it is refused before the addition when the counter shows that it cannot fit,
-/// and only the requests in flight at the boundary can overshoot.
+/// Against the original (Vinkler & Havran 2014, section 3): the counter has 64 bits. A refused
+/// request gets nullptr, not the pool's start. A request that cannot fit is refused before the
+/// addition, so that smaller requests still fit after it. Only requests in flight at the pool's end
+/// can overshoot.
 ///
-/// Concurrency: the counter hands out disjoint ranges, no memory is ever handed out twice between
-/// two resets, so relaxed order suffices.
+/// Concurrency: the counter hands out disjoint ranges. No memory is handed out twice between two
+/// resets, so relaxed order suffices.
 #pragma once
 
 #include <stdexcept>

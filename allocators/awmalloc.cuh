@@ -2,11 +2,11 @@
 /// AWMalloc: AtomicMalloc that wraps around and takes its pool from the start again.
 ///
 /// Structure: one 64-bit counter that only grows, the ring position. A request adds its rounded
-/// size and owns what lies between the old and the new value; the position modulo the pool is the
-/// place, the quotient the lap. What is left at the pool's end and too short for a request is
-/// passed over. Memory is reused in the order in which it was given out, so this is no full
-/// allocator (the papers' asterisk): one block that stays stops all requests once the ring has
-/// come round to it, however much is free behind.
+/// size, and owns the bytes between the old and the new value. The position modulo the pool is the
+/// place, the quotient is the lap. A rest at the pool's end that is too short for a request is
+/// passed over. Memory is reused in the order in which it was given out. So the allocator is not
+/// full (the papers' asterisk): one block that stays stops all requests once the ring has come
+/// round to it, however much is free behind it.
 ///
 /// Against the original (Vinkler & Havran 2014, algorithm 2), which after a wrap hands out memory
 /// whether it is in use or not: the pool is cut into segments, about 256 of them, each with a
@@ -25,15 +25,15 @@
 ///   gate finds it as it was: its own bytes are not finished. Two laps of a segment are never
 ///   in use at once, hence no two blocks overlap.
 /// - Not yet opened. A thread that has drawn bytes of it opens it, or, if it cannot, must give
-///   them up: they will never be finished by anyone, so the whole lap is closed with the same
-///   word, which can then only be opened for a later lap. (A request looks before it draws, so
-///   that this befalls only those that were overtaken between the look and the draw; without it,
+///   them up. No thread will ever finish these bytes, so the whole lap is closed with the same
+///   word, which can then only be opened for a later lap. (A request looks before it draws. So only
+///   a request that was overtaken between the look and the draw comes to this; without the look,
 ///   failing requests would also drive the counter on.)
 /// - Closed, or passed by since a later lap is open: no byte of it is ever handed out or counted.
 /// The gate {lap opened last, lap closed last} only grows, so an equal word means an equal state.
 /// Laps are numbered with 32 bits and positions with 64; after 2^32 - 1 laps the pool refuses until
 /// it is reset. (A pool above 4 GiB comes to the end of the positions before, after 2^64 bytes.)
-/// Nobody waits: opening is one compare-and-swap that fails only if another has moved the gate,
+/// No thread waits: opening is one compare-and-swap that fails only if another has moved the gate,
 /// and a request gives up after a fixed number of tries.
 ///
 /// Memory order: a free adds to `finished` with release; who opens reads it with acquire and

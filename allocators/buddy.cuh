@@ -10,8 +10,8 @@
 /// for 512) plus the upper levels, which are stored in full: at most another 1.7 %.
 /// buddy/core.cuh has the algorithm, and why it is sound.
 ///
-/// **Against the original**: no free lists, for their heads would be where all callers meet;
-/// merging on demand instead of at once; a forest instead of a power of two.
+/// **Against the original**: there are no free lists, because all callers would meet at their
+/// heads. Buddies merge on demand instead of at once. A forest takes the place of a power of two.
 #pragma once
 
 #include <algorithm>

@@ -1,18 +1,18 @@
 /// @file
 /// CudaMalloc: `malloc` and `free` of the CUDA runtime inside kernels, and of the C library on a
-/// CPU. The baseline that everybody compares with.
+/// CPU. The baseline of all papers.
 ///
 /// On a GPU the pool is CUDA's device heap, of which a process has one, and whose size CUDA fixes
 /// when a kernel first uses it. So the first CudaMalloc decides: a later one that asks for no more
 /// shares that heap (pool_bytes() is its real size), one that asks for more throws BufferError.
 /// CUDA takes the memory when it loads the first kernel with a `malloc`; if there is not enough,
-/// that launch fails. The heap cannot be walked, so fragmentation is unknown, and it cannot be
-/// emptied: reset() does nothing, and a block nobody frees stays until the process ends.
+/// that launch fails. The heap cannot be walked, so fragmentation is unknown. It cannot be emptied:
+/// reset() does nothing, and a block that no thread frees stays until the process ends.
 ///
 /// On a CPU the pool exists as a number only: a counter refuses requests that would bring the sum
 /// of live blocks above it.
 ///
-/// Concurrency is CUDA's and the C library's affair. The counter orders nothing, hence relaxed.
+/// CUDA and the C library see to concurrency. The counter orders nothing, so its order is relaxed.
 #pragma once
 
 #include <cstdint>

@@ -2,11 +2,11 @@
 /// FDGMalloc: a heap for every warp, whose memory is freed all at once (Widmer, Wodniok, Weber &
 /// Goesele 2013, "Fast Dynamic Memory Allocator for Massively Parallel Architectures").
 ///
-/// A warp's heap has an open superblock of 8192 bytes, from which requests are cut front to back;
-/// what does not fit goes into a fresh one, and the rest of the old one is lost. Larger requests
-/// are taken from where superblocks come from. The heap is a list of all it has taken, which
-/// tidy_up() gives back. No block is freed by itself, hence the papers' asterisk: a builder that
-/// does not call tidy_up() has its memory back on reset() only.
+/// A warp's heap has an open superblock of 8192 bytes, from which requests are cut front to back. A
+/// request that does not fit goes into a fresh one, and the rest of the old one is lost. Requests
+/// larger than a superblock come from the list that superblocks come from. The heap is a list of
+/// all that it has taken; tidy_up() gives them back. No block is freed by itself, hence the papers'
+/// asterisk: a builder that does not call tidy_up() has its memory back on reset() only.
 ///
 /// **Against the original:**
 /// - Superblocks and large requests came from CUDA's malloc. Here they are runs of a circular list
@@ -15,14 +15,14 @@
 ///   warp's number, its open superblock in the caller's cache if there is one, which on a GPU is
 ///   shared memory. The list has a link for every superblock, beside the pool, instead of arrays of
 ///   126 entries in the pool; so all of a superblock's 8192 bytes are payload, not 8188.
-/// - The lanes of a warp were taken to run in lockstep, and added up their requests in memory where
-///   those of lanes that did not take part were stale. Here each lane's request is one atomic
+/// - The lanes of a warp were taken to run in lockstep, and added up their requests in memory that
+///   held stale requests of the lanes that took no part. Here each lane's request is one atomic
 ///   addition, and `Coalescing` adds up those of a warp.
 /// - Superblocks are smaller, down to 512 bytes, where the pool has fewer than four a warp.
 ///
 /// **Soundness.** An open word is {superblock + 1, units of 16 bytes used}. A request adds its size
 /// to it and owns what lies between the old and the new value, if the superblock has room for it;
-/// it looks first, so that only requests in flight overshoot. Whoever finds no room takes a
+/// it looks first, so that only requests in flight overshoot. A thread that finds no room takes a
 /// superblock for itself, and puts it into the word by compare-and-swap if that has no room still.
 /// No memory is given twice between two calls of tidy_up().
 ///

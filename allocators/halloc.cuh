@@ -6,8 +6,8 @@
 /// (halloc/classes.cuh). A bitmap beside the pool says which pieces are free, a counter how many
 /// are not. Requests go to a head slab of their class: they draw a number from the counter, which
 /// is hashed to the piece at which the search in the bitmap begins. A head that is too full is
-/// replaced by an empty slab, else by one that is roomy, or sparse, or by whatever is left. A slab
-/// all of whose pieces are free returns to the circular list (circular/ring.cuh) from which slabs
+/// replaced by an empty slab, else by one that is roomy, or sparse, or by any other. A slab
+/// whose pieces are all free returns to the circular list (circular/ring.cuh) from which slabs
 /// are taken and which answers larger requests: the whole pool is one pool. halloc/slabs.cuh and
 /// halloc/heads.cuh have the algorithm, and why it is sound.
 ///
@@ -19,10 +19,10 @@
 /// - Every size is rounded up to a multiple of 16 bytes: the class of 24 bytes has none.
 /// - Slabs are smaller in small pools: a pool has 1024 at least, and 16 for each multiprocessor,
 ///   down to slabs of 1 KiB.
-/// - Pieces have up to 64 KiB, but at most an eighth of a slab, instead of 3 KiB: what is larger
-///   goes to the list, and a request there takes several times as long. On an H100 most of what
-///   Halloc adds to a build was that of the nodes of 3 KiB and more. The price: up to a third of
-///   a piece that a request does not fill. With CUDA's malloc as the fallback pieces are those
+/// - Pieces have up to 64 KiB, but at most an eighth of a slab, instead of 3 KiB. Larger requests
+///   go to the list, and take several times as long there. On an H100 most of the time that Halloc
+///   adds to a build was due to nodes of 3 KiB and more. The price: a request leaves up to a third
+///   of its piece unused. With CUDA's malloc as the fallback pieces are those
 ///   published.
 /// - A class has a head slab for every few multiprocessors, at most 64, instead of one. As there,
 ///   the lanes of a warp raise its counter together, if there are more than a few; but which lanes

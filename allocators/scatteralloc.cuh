@@ -3,17 +3,18 @@
 /// Kenzel, Kainz & Schmalstieg 2012, "ScatterAlloc: Massively Parallel Dynamic Memory Allocation
 /// for the GPU"), whose callers spread over the pages instead of meeting at a list.
 ///
-/// The parameters are the published ones: pages of 4096 bytes (PoolConfig::page_bytes; the papers'
-/// tables have 8192 and 16384 as well), regions of 16 pages, chunks of at most twice the size asked
+/// The parameters are the published ones: pages of 4096 bytes (--page; the papers'
+/// tables also have 8192 and 16384), regions of 16 pages, chunks of at most twice the size asked
 /// for, 32 chunks to a bit field and two levels of them. scatteralloc/core.cuh has the algorithm,
 /// and why it is sound.
 ///
 /// **Against the original:**
 /// - A page's chunk size, count and bits were words of their own, taken one after the other, and a
 ///   page's last user reset them one after the other: a chunk could be given twice, and a page be
-///   reset under a newcomer. Here one word has them all; no thread touches a chunk before the same
-///   step that took it has told that the page is what it should be; and one compare-and-swap
-///   closes a page. The idea to count first is FlatterScatter's (mallocMC 3, 2025).
+///   reset under a newcomer. Here one word has them all; the step that takes a chunk also
+///   tells whether the page is the expected one, and no thread touches a chunk before that; and one
+///   compare-and-swap closes a page. The idea to count first is FlatterScatter's (mallocMC 3,
+///   2025).
 /// - Chunks are powers of two, instead of the size of a page's first request and down to a half of
 ///   it: the same bound, but no division, the size is known from the request when a chunk is
 ///   freed, and requests of similar size always share pages.

@@ -5,9 +5,9 @@
 ///
 /// **Structure.** Requests of up to 8 KiB get a basic block of 512 bytes, or 1, 2, 4, 8 KiB. Free
 /// basic blocks wait in lock-free queues, several for each size, from which a request takes the
-/// first one, and to which a free returns it. Whoever finds a queue empty takes a superblock of 16
-/// blocks from the memory below (2010), keeps one and puts the others into the queue; or takes one
-/// block (2013: the queues are buffers in front of another allocator; --superblocks off).
+/// first one, and to which a free returns it. A thread that finds a queue empty takes a superblock
+/// of 16 blocks from the memory below (2010), keeps one and puts the others into the queue; or
+/// takes one block (2013: the queues are buffers in front of another allocator; --superblocks off).
 /// Larger requests go to the memory below. xmalloc/blocks.cuh and xmalloc/fifo.cuh have the
 /// algorithm, and why it is sound.
 ///

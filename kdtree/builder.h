@@ -18,7 +18,7 @@ namespace heapwood::kdtree {
 /// Builds the tree of a scene once, on this machine's CPU, with arrays from allocator A. A pool
 /// that is too small is no error: the result's status says so.
 /// @throws std::invalid_argument for a bad configuration or scene, allocators::BufferError when
-/// memory cannot be had.
+/// the machine refuses memory.
 template <allocators::Allocator A>
 BuildResult build_on_cpu(const scenes::Scene& scene, const BuildConfig& config,
                          const BuildOptions& options) {

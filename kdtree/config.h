@@ -25,8 +25,8 @@ struct BuildConfig {
     float intersection_cost = 1.5F;
     /// Factor on the cost of a split that leaves one child empty (Wald & Havran 2006: 0.8).
     float empty_bonus = 0.8F;
-    /// What it is a factor on. The other rules also cut where nothing is gained: 1 to 3 % more SAH
-    /// and 4 to 18 % more nodes (measured).
+    /// Which cost the factor is on. The other rules also cut where nothing is gained: 1 to 3 % more
+    /// SAH and 4 to 18 % more nodes (measured).
     EmptyRule empty_rule = EmptyRule::pays;
     /// A node of at most this many references is a leaf, if it is small in the sense of leaf_area
     /// (measured for both together: from 8 and 8 to 32 and 32 the SAH of five scenes rises by 1 to

@@ -111,8 +111,14 @@ public:
         HEAPWOOD_FN std::uint64_t granted_bytes(const void* p, std::size_t bytes) const {
             return inner_.granted_bytes(p, bytes);
         }
+        /// Of a frozen pool only the cache is cleared: what it keeps is lost to the pool until the
+        /// next reset().
         HEAPWOOD_FN void flush(const Context& context) const {
-            if (!frozen()) allocators::flush(inner_, context);
+            if (!frozen()) {
+                allocators::flush(inner_, context);
+            } else if (context.cache != nullptr) {
+                *context.cache = {};
+            }
         }
 
     private:

@@ -36,6 +36,7 @@ constexpr const char* kBuildHelp = R"(Examples:
   heapwood build sponza.obj.xz --allocator atomicmalloc --method single,levels
   heapwood build bunny.obj --preset paper --leaf-limit 4
   heapwood build bunny.obj --allocator hybrid --trace bunny.trace
+  heapwood build bunny.obj --out bunny.kdt
   heapwood build gen:city:100000:7 --device cpu --threads 8 --json report.json)";
 
 constexpr const char* kCompareHelp = R"(Examples:
@@ -94,6 +95,15 @@ void add_build(CLI::App& verb, BuildOptions& o) {
                     "'heapwood replay'; with one full allocator")
         ->check([](const std::string& path) {
             return path == "-" ? "a trace needs a file: standard output has the tables" : "";
+        })
+        ->type_name("FILE")
+        ->group("Output");
+    verb.add_option(
+            "-o,--out", o.out,
+            "Write the tree with its triangles to this file (.kdt); it is the same tree for "
+            "all allocators")
+        ->check([](const std::string& path) {
+            return path == "-" ? "a tree needs a file: standard output has the tables" : "";
         })
         ->type_name("FILE")
         ->group("Output");

@@ -61,6 +61,7 @@ struct SceneParameters : BuildParameters {
 /// `heapwood build`.
 struct BuildOptions : SceneParameters {
     std::string trace;  ///< file for the requests and frees of a build; empty: none
+    std::string out;    ///< file for the tree; empty: none
 };
 
 /// `heapwood trace`.

@@ -7,6 +7,18 @@
 #include "app/base/text.h"
 
 namespace heapwood::app {
+namespace {
+
+/// Ends a cell before any turn if its pool is below what its allocator needs.
+void refuse_if_small(BenchCell& cell, const Runner& runner) {
+    const std::uint64_t smallest = runner.backend->traits.smallest_pool;
+    if (cell.task.pool_bytes >= smallest) return;
+    cell.result.outcome = Outcome::out_of_pool;
+    cell.result.message = "a pool of " + bytes_text(cell.task.pool_bytes) + " is below the " +
+                          bytes_text(smallest) + " that this allocator needs";
+}
+
+}  // namespace
 
 void add_turn(BenchCell& cell, TaskResult turn) {
     ++cell.turns;
@@ -38,9 +50,12 @@ std::vector<BenchCell> cells_of(const std::vector<Series>& series,
                 if (series[s].exact_pool && has_lasting_heap(runners[p])) continue;
                 BenchCell cell{.series = s, .runner = p, .x = std::nullopt, .task = point.task};
                 if (series[s].axis) cell.x = point.x;
-                if (!runners[p].baseline() && !series[s].exact_pool) {
-                    cell.task.pool_bytes =
-                        std::max(cell.task.pool_bytes, runners[p].backend->traits.smallest_pool);
+                if (!runners[p].baseline()) {
+                    const std::uint64_t smallest = runners[p].backend->traits.smallest_pool;
+                    if (!series[s].exact_pool && cell.task.pool_bytes < smallest) {
+                        cell.task.pool_bytes = smallest;
+                    }
+                    refuse_if_small(cell, runners[p]);
                 }
                 cells.push_back(std::move(cell));
             }
@@ -51,12 +66,8 @@ std::vector<BenchCell> cells_of(const std::vector<Series>& series,
 
 void refuse_small_pools(BenchReport& report, std::uint64_t pool_bytes) {
     for (BenchCell& cell : report.cells) {
-        const std::uint64_t smallest = report.runners[cell.runner].backend->traits.smallest_pool;
-        if (pool_bytes >= smallest) continue;
         cell.task.pool_bytes = pool_bytes;
-        cell.result.outcome = Outcome::out_of_pool;
-        cell.result.message = "a pool of " + bytes_text(pool_bytes) + " is below the " +
-                              bytes_text(smallest) + " that this allocator needs";
+        refuse_if_small(cell, report.runners[cell.runner]);
     }
 }
 

@@ -1,5 +1,5 @@
 /// @file
-/// What `bench` found out: plain data, for any printer.
+/// The results of `bench`: plain data, for any format.
 #pragma once
 
 #include <cstdint>
@@ -62,9 +62,9 @@ struct BenchReport {
     bool asked_for_published = false;
 };
 
-/// The cells of these tests, all still to be run. The pool of a cell is at least what its allocator
-/// needs, unless the series varies the pool; those of a runner whose heap has one size are left out
-/// of such a series.
+/// The cells of these tests. The pool of a cell is at least what its allocator needs, unless the
+/// series varies the pool: there a cell whose pool is smaller is out of pool before any turn, and a
+/// runner whose heap has one size has no cells. All other cells are still to be run.
 std::vector<BenchCell> cells_of(const std::vector<Series>& series,
                                 const std::vector<Runner>& runners);
 

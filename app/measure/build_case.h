@@ -24,7 +24,7 @@ inline nlohmann::ordered_json case_json(const BuildCase& build) {
             {"verify", build.verify}};
 }
 
-/// What case_json() has written. @throws nlohmann::json::exception if it is no such thing.
+/// Reads the output of case_json(). @throws nlohmann::json::exception for anything else.
 inline BuildCase read_case(const nlohmann::ordered_json& json) {
     return {.pool_bytes = json.at("pool_bytes"),
             .repeat = json.at("repeat"),

@@ -13,7 +13,7 @@
 
 namespace heapwood::app {
 
-/// What is compared beside that which a Comparison says.
+/// The parts of a comparison that a Comparison does not hold.
 struct Compared {
     std::vector<std::string> scenes;  ///< paths and specifications
     std::vector<PoolSize> pools;      ///< none: default_pool_bytes

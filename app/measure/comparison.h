@@ -1,5 +1,5 @@
 /// @file
-/// What `compare` found out: many allocators on many scenes with several pools, as plain data.
+/// The results of `compare`: many allocators on many scenes with several pools, as plain data.
 #pragma once
 
 #include <cstdint>
@@ -11,16 +11,16 @@
 
 namespace heapwood::app {
 
-/// One scene with one pool: a result for every allocator, those that are still to come unfinished.
+/// One scene with one pool: a result for every allocator; a result still to come is unfinished.
 struct Group {
     std::size_t scene = 0;  ///< its number
-    std::string pool;       ///< as asked for, "200x"; "default" where nobody did
+    std::string pool;       ///< as asked for, "200x"; "default" without --pool
     Report report;
     /// The pool with which atomicmalloc took report.baseline_ms.
     std::string baseline_pool;
 };
 
-/// Everything one call of `compare` found out.
+/// All results of one call of `compare`.
 struct Comparison {
     Report common;  ///< arguments, date, machine, configuration and how it ran; no scene, no result
     double time_limit = 0;           ///< seconds that a turn may take

@@ -20,10 +20,10 @@ struct NotesFile {
     std::string results;  ///< else in FILE.partial beside this one; empty, "-" or a device: nowhere
 };
 
-/// A plan that is carried out. From its construction on a first signal is lost on nobody.
+/// A plan that is carried out. From its construction on it notes a first signal.
 class Engine {
 public:
-    /// Takes over what the journal of an earlier run has.
+    /// Takes over the turns in the journal of an earlier run.
     /// @param arguments the program's command line, which workers read as well.
     /// @throws UsageError for a journal that is damaged, in use or of another run.
     Engine(Plan& plan, const std::vector<std::string>& arguments, NotesFile notes);

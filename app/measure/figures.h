@@ -1,6 +1,6 @@
 /// @file
 /// Figures as lists: each once, with its key, its title, its unit and the way to get it. Tables,
-/// CSV, JSON and what is read back from JSON are all made from such a list.
+/// CSV, JSON and the reader of JSON are all made from such a list.
 #pragma once
 
 #include <functional>

@@ -1,5 +1,5 @@
 /// @file
-/// Ctrl-C and its like as something to wait for.
+/// Ctrl-C and similar signals as a descriptor to wait for.
 #pragma once
 
 namespace heapwood::app {

@@ -1,6 +1,6 @@
 /// @file
-/// A file that grows by a line for everything that is done, so that nothing is lost when the
-/// program ends early, and from which another run of it goes on.
+/// A file that grows by a line for every turn that is done. A program that ends early loses no such
+/// turn, and another run goes on from the file.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -27,7 +27,7 @@ public:
     const std::string& path() const { return path_; }
     /// The header: that of the file, if it had one.
     const Json& header() const { return header_; }
-    /// What was in the file when it was opened.
+    /// The entries in the file when it was opened.
     const std::vector<Json>& entries() const { return entries_; }
 
     /// Adds an entry. After the first that cannot be written in full, no more are written.

@@ -8,12 +8,12 @@
 
 namespace heapwood::app {
 
-/// What came of waiting for a line.
+/// The outcome of waiting for a line.
 enum class Arrival {
     line,
     closed,       ///< the other side is gone
     late,         ///< the time is over
-    interrupted,  ///< the descriptor that one shall look at meanwhile became readable
+    interrupted,  ///< the descriptor that ends a wait became readable
     flood,        ///< more than Lines::kLongest bytes without an end of line
 };
 

@@ -10,13 +10,13 @@
 
 namespace heapwood::app {
 
-/// How a pool is tried in the search: three builds in a row. With many warps it depends on the
-/// schedule how much is live at once: a pool that has passed will mostly do, and one a little
-/// smaller sometimes.
+/// How a pool is tried in the search: three builds in a row. With many warps the
+/// schedule decides how much is live at once: a pool that has passed is mostly large enough, and a
+/// slightly smaller pool sometimes is.
 RunOptions trial_run(RunOptions run);
 
 /// Finds by bisection, to 2 %, the smallest pool between `low` and `high` bytes that is enough.
-/// @return nothing if `high` is not.
+/// @return nothing if `high` is not enough.
 /// @throws what `enough` throws.
 std::optional<std::uint64_t> smallest_enough(std::uint64_t low, std::uint64_t high,
                                              const std::function<bool(std::uint64_t)>& enough);

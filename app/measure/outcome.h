@@ -1,5 +1,5 @@
 /// @file
-/// How a turn, and in the end a cell, of any verb came out.
+/// The outcome of a turn, and in the end of a cell, of any verb.
 #pragma once
 
 #include <string_view>
@@ -17,7 +17,7 @@ enum class Outcome {
     references_exhausted,
     out_of_pool,          ///< requests of a workload were refused
     out_of_memory,        ///< the machine's memory, or more than the allocator can manage
-    overwritten,          ///< or would have been: the allocator ran into memory in use
+    overwritten,          ///< the allocator ran, or would have run, over memory in use
     corrupt,              ///< blocks of a workload overlapped, or were written to by another caller
     verification_failed,  ///< of the tree, or of the pool that should be empty again
     wrong_tree,           ///< the tree differs from that of the other allocators

@@ -1,5 +1,5 @@
 /// @file
-/// What is measured: runners, the cells that they take turns in, and what a turn is.
+/// A plan of measurements: runners, the cells that they take turns in, and the turns.
 #pragma once
 
 #include <cstdint>
@@ -24,8 +24,8 @@ struct CellState {
     std::size_t block = 0;    ///< the cells of a block take turns with each other
     std::size_t account = 0;  ///< the cells of a runner with the same account share a budget
     double work = 1;          ///< what a turn is expected to cost, in any unit
-    unsigned turns = 0;       ///< that were taken
-    double seconds = 0;       ///< that these took
+    unsigned turns = 0;       ///< number of turns taken
+    double seconds = 0;       ///< that these turns took
     bool over = false;        ///< no turn is left
     bool hung = false;        ///< the last turn did not end
     bool searched = true;     ///< the search after the turns is over, or there is none

@@ -1,5 +1,5 @@
 /// @file
-/// The tables of scripts/published, compiled in: the program may be carried about without them.
+/// The tables of scripts/published, compiled in, so that the program alone can be copied.
 #pragma once
 
 #include <optional>

@@ -13,9 +13,9 @@ namespace heapwood::app {
 /// "peak_allocated_bytes", "peak_external" and "end_external".
 ///
 /// Callers are those of the trace, or as many as are certain to run at the same time (script_of()).
-/// Whoever gets a block stamps its ends, in what is not timed all of it, and whoever frees it
-/// checks them; what the trace does not free, or the allocator cannot, is checked after the launch.
-/// Never throws: what goes wrong is in the result.
+/// The caller that gets a block stamps its ends, in untimed launches all of it. The caller that
+/// frees the block checks them. Blocks that the trace or the allocator does not free are checked
+/// after the launch. Never throws: the result says what failed.
 /// @param frees whether the allocator frees individually; else the trace's frees are left out.
 /// @param trace with at least one request.
 TaskResult replay_trace(WorkloadMachine& machine, MakePool make, bool frees, const Task& task,

@@ -1,5 +1,5 @@
 /// @file
-/// What `replay` found out: plain data, for any printer.
+/// The results of `replay`: plain data, for any format.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace heapwood::app {
 
-/// Everything one call of `replay` found out.
+/// All results of one call of `replay`.
 struct ReplayReport {
     std::string path;    ///< of the trace
     std::string header;  ///< its first line, a JSON object

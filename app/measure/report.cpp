@@ -2,22 +2,13 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <ctime>
 #include <string_view>
 
+#include "scenes/digest.h"
+
 namespace heapwood::app {
 namespace {
-
-/// 64-bit FNV-1a that takes 32 bits at a time.
-class Fnv {
-public:
-    void add(std::uint32_t word) { hash_ = (hash_ ^ word) * 0x100000001B3ULL; }
-    std::uint64_t value() const { return hash_; }
-
-private:
-    std::uint64_t hash_ = 0xCBF29CE484222325ULL;
-};
 
 /// Whether there is a time that means something.
 bool finished(const Result& result) {
@@ -46,21 +37,6 @@ void describe(Report& report, const scenes::Scene& scene) {
     report.bounds = scene.bounds;
     report.scene_digest = digest(scene);
     report.root_bytes = kdtree::root_array_bytes(scene.triangles.size());
-}
-
-std::uint64_t digest(const scenes::Scene& scene) {
-    Fnv fnv;
-    for (const glm::vec3& p : scene.positions) {
-        fnv.add(std::bit_cast<std::uint32_t>(p.x));
-        fnv.add(std::bit_cast<std::uint32_t>(p.y));
-        fnv.add(std::bit_cast<std::uint32_t>(p.z));
-    }
-    for (const glm::uvec3& t : scene.triangles) {
-        fnv.add(t.x);
-        fnv.add(t.y);
-        fnv.add(t.z);
-    }
-    return fnv.value();
 }
 
 std::string now() {

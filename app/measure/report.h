@@ -1,5 +1,5 @@
 /// @file
-/// What `build` found out: plain data, for any printer.
+/// The results of `build`: plain data, for any format.
 #pragma once
 
 #include <cstdint>
@@ -97,9 +97,6 @@ const char* name(Method method);
 
 /// Fills in what is known of the scene.
 void describe(Report& report, const scenes::Scene& scene);
-
-/// 64-bit FNV-1a over the bits of positions and indices, 32 at a time.
-std::uint64_t digest(const scenes::Scene& scene);
 
 /// The present time, UTC, ISO 8601.
 std::string now();

@@ -12,7 +12,7 @@
 
 namespace heapwood::app {
 
-/// Where figures come from, whatever they are of: arguments, program, machine.
+/// Where figures of any verb come from: arguments, program, machine.
 nlohmann::ordered_json origin_json(const std::vector<std::string>& arguments,
                                    const Machine& machine);
 
@@ -25,7 +25,7 @@ nlohmann::ordered_json configuration_json(const Report& report);
 /// The scene: path, counts, bounds.
 nlohmann::ordered_json scene_json(const Report& report);
 
-/// All that is known of one build.
+/// All figures of one build.
 nlohmann::ordered_json result_json(const Report& report, const Result& result);
 
 /// What result_json has written of a build with that backend; not what the backend and the compiler

@@ -1,5 +1,5 @@
 /// @file
-/// What is measured with, each in a process of its own.
+/// Runners: what turns are taken with, each in a process of its own.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace heapwood::app {
 
-/// An allocator, a builder without one, or the way without one.
+/// An allocator, a builder without an allocator, or the prefix sum.
 struct Runner {
     std::string name;
     std::string title;

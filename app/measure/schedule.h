@@ -20,10 +20,10 @@ public:
 
     /// Lets the runner's process begin to load, if it has another setting, and does not wait.
     virtual void prepare(const Runner& runner, const Setting& setting) = 0;
-    /// Waits until the runner's process has loaded. What goes wrong is told by ask().
+    /// Waits until the runner's process has loaded. ask() tells of failures.
     /// @throws Interrupted.
     virtual void await(const Runner& runner) = 0;
-    /// Whatever goes wrong is in the answer. @throws Interrupted.
+    /// The answer tells of failures. @throws Interrupted.
     virtual Answer ask(const Runner& runner, const Setting& setting, const Request& request,
                        double seconds) = 0;
     /// Ends the runner's process; the next request starts another.

@@ -25,11 +25,6 @@ std::uint64_t heap(const SweepSettings& settings) {
     return settings.quick ? kQuickPool : settings.gpu ? kHeap : kPoolOnCpu;
 }
 
-/// With --quick every allocator can manage it.
-std::uint64_t smallest_heap(const SweepSettings& settings) {
-    return settings.quick ? kMiB : kSmallestHeap;
-}
-
 std::uint64_t largest_payload(const SweepSettings& settings) {
     if (settings.quick || !settings.gpu) return settings.largest_bytes;
     return std::max<std::uint64_t>(settings.largest_bytes, kLargestPayload);
@@ -73,7 +68,7 @@ std::vector<Series> acd(const Task& common, const std::vector<std::uint64_t>& pa
                         const SweepSettings& settings) {
     Task cycle = common;
     cycle.requests = settings.quick ? 4 : kIterations;
-    const auto heaps = chosen(powers(smallest_heap(settings), heap(settings), 2), settings);
+    const auto heaps = chosen(powers(kSmallestHeap, heap(settings), 2), settings);
     std::vector<std::uint64_t> cycles = chosen(steps(kIterations, kMostIterations), settings);
     std::vector<Series> all{
         series("acd", "payload", "ACD: alloc, cycle, dealloc, against the size of a request",

@@ -321,7 +321,7 @@ private:
             const double asked = static_cast<double>(slots_) * task_.min_bytes;
             add_value("internal", 1 - asked / static_cast<double>(use.allocated_bytes));
         }
-        if (frees_) deallocate();
+        deallocate();
         judge(true);
     }
 

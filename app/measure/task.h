@@ -1,5 +1,5 @@
 /// @file
-/// One turn of one allocator at one point of a sweep: what is measured, and what came of it.
+/// One turn of one allocator at one point of a sweep: what is measured, and the result.
 #pragma once
 
 #include <cstdint>
@@ -14,14 +14,14 @@
 
 namespace heapwood::app {
 
-/// How a turn goes. An iteration is what is repeated and timed.
+/// The kinds of turns. An iteration is the part that is repeated and timed.
 enum class Procedure {
     pairs,          ///< AD: one launch, in which every caller allocates and frees, one by one
     cycle,          ///< ACD: one launch, in which every caller allocates all, then frees all
     probability,    ///< P: `rounds` launches, timed together; then, untimed, all is freed
     allocate,       ///< a launch that allocates; the blocks are touched; a launch that frees
     fragmentation,  ///< the same, `rounds` times: over which addresses blocks are spread
-    fill,           ///< allocates until the first refusal, then until everybody was refused
+    fill,           ///< allocates until the first refusal, then until all callers were refused
     work,           ///< a launch that allocates and one that frees, timed together
     access,         ///< writes and reads what a launch has allocated
     make,           ///< makes the pool, and resets it

@@ -1,5 +1,5 @@
 /// @file
-/// Tasks and what came of them as JSON: what a worker process is told and answers.
+/// Tasks and their results as JSON: the requests to a worker process and its answers.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -11,7 +11,7 @@ namespace heapwood::app {
 nlohmann::ordered_json task_json(const Task& task);
 nlohmann::ordered_json task_result_json(const TaskResult& result);
 
-/// What those have written. @throws nlohmann::json::exception if it is no such thing.
+/// Read their output. @throws nlohmann::json::exception for anything else.
 Task read_task(const nlohmann::ordered_json& json);
 TaskResult read_task_result(const nlohmann::ordered_json& json);
 

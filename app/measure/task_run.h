@@ -25,7 +25,7 @@ public:
     virtual TaskResult take() = 0;
     /// After a Stop: frees what is still there, for CUDA's heap outlives its pool.
     virtual void clean_up() = 0;
-    /// What callers have seen until then.
+    /// The counts of all callers until then.
     virtual allocators::Counts counts() const = 0;
 };
 

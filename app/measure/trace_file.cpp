@@ -10,6 +10,7 @@
 #include "app/base/text.h"
 #include "app/measure/result_json.h"
 #include "scenes/byte_source.h"
+#include "scenes/digest.h"
 
 namespace heapwood::app {
 namespace {
@@ -195,13 +196,12 @@ private:
 
 /// 64-bit FNV-1a over the header's characters and the numbers of the events.
 std::string digest(const TraceFile& file) {
-    std::uint64_t hash = 0xCBF29CE484222325ULL;
-    const auto add = [&hash](std::uint32_t word) { hash = (hash ^ word) * 0x100000001B3ULL; };
-    for (const char c : file.header) add(static_cast<unsigned char>(c));
+    scenes::Fnv hash;
+    for (const char c : file.header) hash.add(static_cast<unsigned char>(c));
     for (const allocators::TraceEvent& event : file.trace.events) {
-        for (const std::uint32_t word : {event.caller, event.block, event.bytes}) add(word);
+        for (const std::uint32_t word : {event.caller, event.block, event.bytes}) hash.add(word);
     }
-    return hex(hash);
+    return hex(hash.value());
 }
 
 }  // namespace

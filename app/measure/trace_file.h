@@ -7,7 +7,7 @@
 ///     a,0,4096
 ///     f,1,0
 ///
-/// `a`: the caller asks for so many bytes; `f`: it frees the block of that request, requests being
+/// `a`: the caller asks for `value` bytes; `f`: it frees the block of that request, requests being
 /// counted from 0 in the order of the file. That order is one in which the calls could have been
 /// made one after the other (allocators::Trace).
 #pragma once

@@ -113,8 +113,11 @@ Result take_turn(const Backend& backend, const Turn& turn) {
         }
         record(turn, built, result);
         const std::string wrong = fault(turn, built, result);
-        if (!wrong.empty()) result.fail(Outcome::verification_failed, wrong);
-        if (turn.tree != nullptr) *turn.tree = std::move(built.tree);
+        if (!wrong.empty()) {
+            result.fail(Outcome::verification_failed, wrong);
+        } else if (turn.keep != nullptr) {
+            *turn.keep = std::move(built.tree);
+        }
     });
     result.pool_multiple =
         static_cast<double>(result.pool_bytes) /

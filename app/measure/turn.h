@@ -1,5 +1,5 @@
 /// @file
-/// One allocator's turn: a few builds of one scene, and what came of them.
+/// One allocator's turn: a few builds of one scene, and their result.
 #pragma once
 
 #include <functional>
@@ -18,10 +18,10 @@ struct Turn {
     const kdtree::BuildConfig& config;
     RunOptions run;
     bool verify = false;           ///< check the tree against the scene
-    kdtree::Tree* tree = nullptr;  ///< where the finished tree goes, if it is wanted
+    kdtree::Tree* keep = nullptr;  ///< where a sound tree goes; nullptr: nowhere
 };
 
-/// Builds. Whatever goes wrong is in the result; nothing is thrown.
+/// Builds. Throws nothing: the result says what failed.
 Result take_turn(const Backend& backend, const Turn& turn);
 
 /// Does some more work for a result. What it throws becomes the result's outcome and message.

@@ -13,6 +13,7 @@
 #include "app/measure/task_json.h"
 #include "app/measure/trace_file.h"
 #include "app/measure/turn.h"
+#include "scenes/digest.h"
 #include "scenes/scene.h"
 
 namespace heapwood::app {

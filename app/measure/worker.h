@@ -1,12 +1,12 @@
 /// @file
-/// What a worker process does, and what is said to it: a JSON object a line, each answered by one.
+/// A worker process and its protocol: a JSON object a line, each answered by one.
 ///
 ///     {"load": "bunny.obj"}    -> {"digest": "..."}      what turns are taken with from now on
 ///     {"pool_bytes": ...}      -> a sample               a turn: a BuildCase or task_json()
 ///
-/// Samples are results as in the report's JSON, or of workloads task_result_json(). What goes wrong
-/// is answered by {"failure": why}. All else, as device, threads and the tree's configuration, a
-/// worker has from its command line. It keeps what it has loaded and nothing else from one turn to
+/// Samples are results as in the report's JSON, or of workloads task_result_json(). A failure is
+/// answered by {"failure": why}. A worker has device, threads and the tree's configuration from its
+/// command line. It keeps what it has loaded and nothing else from one turn to
 /// the next: pool and arrays are freed before it answers. It ends when the socket is closed.
 #pragma once
 

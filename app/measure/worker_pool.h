@@ -1,5 +1,5 @@
 /// @file
-/// A process for every runner, so that whatever goes wrong there costs no more than a turn: a
+/// A process for every runner, so that a failure there costs no more than a turn: a
 /// kernel that hangs cannot be stopped from within, and CUDA's heap has one size in a process.
 #pragma once
 

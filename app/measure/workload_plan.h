@@ -11,13 +11,13 @@
 
 namespace heapwood::app {
 
-/// What is replayed.
+/// The trace that is replayed.
 struct ReplayedTrace {
     std::string path;
     std::string digest;            ///< of TraceFile
-    double seconds = 0;            ///< that reading it took
+    double seconds = 0;            ///< that reading the trace took
     std::string pool;              ///< as asked for, or "default"
-    std::uint64_t pool_bytes = 0;  ///< which that is for this trace
+    std::uint64_t pool_bytes = 0;  ///< of that pool with this trace
 };
 
 /// Runs the tasks of all cells that have no outcome. A block is a test, and so is an account.

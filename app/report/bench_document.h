@@ -1,5 +1,5 @@
 /// @file
-/// What `bench` found out as a document.
+/// The results of `bench` as a document.
 #pragma once
 
 #include <vector>
@@ -27,7 +27,7 @@ struct BenchOf {
     const BenchCell& cell;
 };
 
-/// What a cell has beside its metrics, in the order of JSON and CSV.
+/// The figures of a cell beside its metrics, in the order of JSON and CSV.
 const FigureList<BenchOf>& bench_figures();
 
 }  // namespace heapwood::app

@@ -1,5 +1,5 @@
 /// @file
-/// What `build` found out as a document.
+/// The results of `build` as a document.
 #pragma once
 
 #include <string>

@@ -13,14 +13,14 @@
 
 namespace heapwood::app {
 
-/// What the asterisk behind an allocator's name means.
+/// The meaning of the asterisk behind an allocator's name.
 inline constexpr const char* kAsteriskRemark =
     "* not a full allocator: memory returns with the whole pool, or in ring order, only.";
 
 /// An allocator's name, with the papers' asterisk where memory does not return block by block.
 std::string starred(std::string_view name, bool full);
 
-/// What stands where a figure is not there; `message` says why.
+/// The text of a cell without a figure; `message` says why.
 Cell failed_cell(Outcome outcome, const std::string& message);
 
 /// A figure as its unit wants it; `otherwise` where it is null.

@@ -1,5 +1,5 @@
 /// @file
-/// What `compare` found out as a document.
+/// The results of `compare` as a document.
 #pragma once
 
 #include "app/measure/comparison.h"

@@ -1,5 +1,5 @@
 /// @file
-/// What a verb has found out as a document: plain data, which every format renders in one place.
+/// The results of a verb as a document: plain data, which every format renders in one place.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -12,7 +12,7 @@ namespace heapwood::app {
 
 using Json = nlohmann::ordered_json;
 
-/// What stands where a figure is unknown or has no meaning.
+/// The text of a cell whose figure is unknown or has no meaning.
 inline constexpr const char* kNoValue = "–";
 
 /// One cell of a table.
@@ -24,10 +24,10 @@ struct Cell {
     };
 
     std::string text;
-    /// What a column of numbers is sorted by; none: the cell comes last.
+    /// The key that a column of numbers is sorted by; none: the cell comes last.
     std::optional<double> value = std::nullopt;
     Look look = Look::plain;
-    std::string note = {};  ///< what a pointer that rests on the cell brings up
+    std::string note = {};  ///< the hint that a pointer over the cell shows
 
     Cell(std::string shown, std::optional<double> by = std::nullopt)
         : text(std::move(shown)), value(by) {}

@@ -1,5 +1,5 @@
 /// @file
-/// What `list` found out: plain data, and as a document.
+/// The results of `list`: plain data, and as a document.
 #pragma once
 
 #include <optional>
@@ -23,7 +23,7 @@ struct ListedAllocator {
     std::optional<Registers> registers;
 };
 
-/// Everything one can choose from.
+/// All that a user can choose from.
 struct Listing {
     std::vector<ListedAllocator> allocators;
     std::vector<allocators::Option> options;  ///< of all allocators, each once

@@ -15,7 +15,7 @@ namespace heapwood::app {
 /// The table, still without rows.
 Table registers_table();
 
-/// An allocator's row in it; `label` is its name, with whatever mark.
+/// An allocator's row in it; `label` is its name with its mark.
 std::vector<Cell> registers_row(const std::string& label, const allocators::Traits& traits,
                                 const std::optional<Registers>& registers);
 

@@ -1,5 +1,5 @@
 /// @file
-/// What `replay` found out as a document.
+/// The results of `replay` as a document.
 #pragma once
 
 #include "app/measure/figures.h"

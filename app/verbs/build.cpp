@@ -14,22 +14,22 @@
 #include "app/verbs/choices.h"
 #include "app/verbs/commands.h"
 #include "app/verbs/publish.h"
+#include "kdtree/tree/tree_file.h"
 
 namespace heapwood::app {
 namespace {
 
 /// One allocator's turn, then perhaps a trial of larger pools or a search for the smallest.
 Result build_with(const Backend& backend, const BuildOptions& options, const scenes::Scene& scene,
-                  const Report& report) {
+                  const Report& report, kdtree::Tree* keep) {
+    const std::string name = backend.traits.name;
     const bool single = backend.method == Method::single;
     auto run = report.run;
     const PoolSize pool = options.pool.value_or(PoolSize());
     if (single) run.pool_bytes = pool_bytes(options.pool, report, backend);
-    Result result = take_turn(
-        backend, {.scene = scene, .config = options.config, .run = run, .verify = options.verify});
+    Result result = take_turn(backend, {scene, options.config, run, options.verify, keep});
     if (backend.gpu && single) {
-        result.kernels =
-            find_registers(kernel_table(), backend.traits.name, report.machine.architecture);
+        result.kernels = find_registers(kernel_table(), name, report.machine.architecture);
     }
     guarded(result, [&] {
         if (result.outcome == Outcome::pool_exhausted || result.outcome == Outcome::overwritten) {
@@ -39,9 +39,7 @@ Result build_with(const Backend& backend, const BuildOptions& options, const sce
             result.minimal_pool_bytes = minimal_pool(backend, scene, options.config, run);
         }
     });
-    if (result.outcome != Outcome::done) {
-        log::error(std::string(backend.traits.name) + ": " + result.message);
-    }
+    if (result.outcome != Outcome::done) log::error(name + ": " + result.message);
     return result;
 }
 
@@ -50,14 +48,14 @@ Result build_with(const Backend& backend, const BuildOptions& options, const sce
 ExitCode build(const BuildOptions& options, const std::vector<const Backend*>& available) {
     check(options.config);
     Report report = new_report(options);
-    const std::vector<const Backend*> chosen =
-        choose_backends(available, options, report.machine.gpu);
+    const auto chosen = choose_backends(available, options, report.machine.gpu);
     check_files({{"the scene", options.scene}}, {{"--json", options.output.json},
                                                  {"--html", options.output.html},
-                                                 {"--trace", options.trace}});
+                                                 {"--trace", options.trace},
+                                                 {"--out", options.out}});
     Publisher publisher(options.output);
     if (!options.trace.empty()) check_trace(chosen);
-    Output trace(options.trace);
+    Output trace(options.trace), out(options.out);
     report.run.trace = !options.trace.empty();
     show_progress("loading " + options.scene);
     const scenes::Scene scene = scenes::load(options.scene);
@@ -68,18 +66,20 @@ ExitCode build(const BuildOptions& options, const std::vector<const Backend*>& a
         report.machine.gpu ? allocators::Place::device : allocators::Place::host,
         options.array_pool);
     report.run.array_pool = &array_pool;
+    kdtree::Tree tree;
     for (std::size_t i = 0; i < chosen.size(); ++i) {
         show_progress("building with " + std::string(chosen[i]->traits.name) + " (" +
                       std::to_string(i + 1) + " of " + std::to_string(chosen.size()) + ")");
-        report.results.push_back(build_with(*chosen[i], options, scene, report));
+        report.results.push_back(
+            build_with(*chosen[i], options, scene, report, out ? &tree : nullptr));
     }
     report.run.array_pool = nullptr;
     for (const Result& result : report.results) {
         if (result.trace) trace.write(trace_text(report, result, *result.trace));
     }
-    if (!trees_agree(report)) {
-        log::error("THE TREES DIFFER: they must be equal bit for bit for every allocator");
-    }
+    const bool agree = trees_agree(report);
+    if (!agree) log::error("THE TREES DIFFER: they must be equal bit for bit for every allocator");
+    if (agree && !tree.nodes.empty()) out.write(tree_file(tree, scene, options.config));
     return publisher.publish(document_of(report)) ? verdict(report) : ExitCode::internal;
 }
 

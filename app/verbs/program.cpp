@@ -10,6 +10,7 @@
 #include "app/cli/cli.h"
 #include "app/measure/trace_file.h"
 #include "app/verbs/commands.h"
+#include "kdtree/tree/tree_file.h"
 #include "scenes/scene.h"
 
 namespace heapwood::app {
@@ -49,6 +50,8 @@ ExitCode run(int argc, const char* const* argv, const std::vector<const Backend*
     } catch (const scenes::SceneTooLarge& error) {
         return fail(ExitCode::out_of_memory, error.what());
     } catch (const scenes::SceneError& error) {
+        return fail(ExitCode::bad_input, error.what());
+    } catch (const kdtree::TreeFileError& error) {
         return fail(ExitCode::bad_input, error.what());
     } catch (const TraceError& error) {
         return fail(ExitCode::bad_input, error.what());

@@ -6,6 +6,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "scenes/digest.h"
+
 namespace heapwood::kdtree {
 namespace {
 
@@ -74,16 +76,15 @@ Tree canonical(const std::vector<Node>& nodes, const std::vector<std::uint32_t>&
 }
 
 std::uint64_t digest(const Tree& tree) {
-    std::uint64_t hash = 0xCBF29CE484222325U;
-    const auto add = [&hash](std::uint32_t word) { hash = (hash ^ word) * 0x100000001B3U; };
+    scenes::Fnv hash;
     // The number of nodes keeps a node from passing for two references.
-    add(static_cast<std::uint32_t>(tree.nodes.size()));
+    hash.add(static_cast<std::uint32_t>(tree.nodes.size()));
     for (const Node& node : tree.nodes) {
-        add(node.payload);
-        add(node.tagged);
+        hash.add(node.payload);
+        hash.add(node.tagged);
     }
-    for (const std::uint32_t reference : tree.references) add(reference);
-    return hash;
+    for (const std::uint32_t reference : tree.references) hash.add(reference);
+    return hash.value();
 }
 
 }  // namespace heapwood::kdtree

@@ -244,13 +244,19 @@ std::optional<std::string> check_triangles(const scenes::Scene& scene, const Tre
 
 }  // namespace
 
-std::optional<std::string> verify(const scenes::Scene& scene, const Tree& tree,
-                                  std::uint32_t depth_limit) {
+std::optional<std::string> verify_structure(const scenes::Scene& scene, const Tree& tree,
+                                            std::uint32_t depth_limit) {
     try {
         check_structure(scene, tree, std::min(depth_limit, kMaxDepth));
     } catch (const std::runtime_error& error) {
         return error.what();
     }
+    return {};
+}
+
+std::optional<std::string> verify(const scenes::Scene& scene, const Tree& tree,
+                                  std::uint32_t depth_limit) {
+    if (auto wrong = verify_structure(scene, tree, depth_limit)) return wrong;
 
     // Each thread takes a stretch of triangles; the first stretch with a violation has the first.
     const auto count = static_cast<std::uint32_t>(scene.triangles.size());

@@ -12,6 +12,7 @@
 #include "allocators/fdgmalloc.cuh"
 #include "allocators/halloc.cuh"
 #include "allocators/hybrid.cuh"
+#include "allocators/measure/counting.cuh"
 #include "allocators/xmalloc.cuh"
 
 namespace heapwood::tests {
@@ -59,6 +60,25 @@ TYPED_TEST(ContractTest, AnyWarpOfTheBlockFlushes) {
     if (TypeParam::traits().frees_individually) {
         EXPECT_EQ(allocated(pool), 0U);
     }
+}
+
+// The words of a cache are 0 after flush(), and the pool stays as it was when it froze.
+TYPED_TEST(ContractTest, AFrozenPoolClearsTheCacheAndNothingElse) {
+    allocators::Counting<TypeParam> pool(PoolConfig{.bytes = 1 << 20, .callers = 8});
+    pool.freeze_at(2 * 16);
+    const auto ref = pool.ref();
+    CallerCache cache{};
+    const Context context{0, 0, &cache};
+    void* p = ref.allocate(context, 16);
+    ASSERT_NE(p, nullptr);
+    ref.deallocate(context, p, 16);
+    ASSERT_NE(ref.allocate(context, 16), nullptr);
+    ASSERT_NE(ref.allocate(context, 16), nullptr);
+    ASSERT_TRUE(pool.frozen());
+    const std::uint64_t before = allocated(pool);
+    allocators::flush(ref, context);
+    EXPECT_TRUE(std::ranges::all_of(cache.words, [](std::uint64_t w) { return w == 0; }));
+    EXPECT_EQ(allocated(pool), before);
 }
 
 TYPED_TEST(ContractTest, ACacheThatWasFlushedServesAnotherPool) {

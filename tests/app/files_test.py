@@ -34,6 +34,7 @@ class SameFiles(unittest.TestCase):
             for other in (scene, link, hard, place / "." / "x.obj"):
                 self.refused(scene, "build", scene, "--json", other)
                 self.refused(scene, "build", scene, "--trace", other)
+                self.refused(scene, "build", scene, "--out", other)
                 self.refused(scene, "compare", scene, "--json", other)
                 self.refused(scene, "compare", GEM, scene, "--html", other)
                 self.refused(scene, "compare", GEM, scene, "--resume", other)
@@ -53,6 +54,7 @@ class SameFiles(unittest.TestCase):
         with folder() as place:
             a = place / "a"
             self.refused(a, "build", GEM, "--json", a, "--trace", place / "." / "a")
+            self.refused(a, "build", GEM, "--json", a, "--out", place / "." / "a")
             self.refused(a, "compare", GEM, "--json", a, "--html", a)
             self.refused(a, "compare", GEM, "--json", a, "--resume", a)
             self.refused(a, "bench", "ad", "--json", a, "--resume", a)
@@ -69,6 +71,46 @@ class SameFiles(unittest.TestCase):
             self.assertEqual(result.stderr,
                              "heapwood: error: '/dev/full' could not be written in full\n")
         self.assertFalse(pathlib.Path("/dev/full.partial").exists())
+
+
+class TreeFiles(unittest.TestCase):
+    def test_one_file_for_all_builders(self):
+        with folder() as place:
+            one, all_of_them = place / "one.kdt", place / "all.kdt"
+            one.write_text("a former file")
+            result = build(GEM, "-a", "hybrid", "--repeat", 1, "--threads", 1, "--out", one)
+            self.assertEqual(result.returncode, DONE, result.stderr)
+            result = build(GEM, "-a", "all", "--method", "single,levels", "--repeat", 1, "--json",
+                           place / "x.json", "-o", all_of_them)
+            self.assertEqual(result.returncode, DONE, result.stderr)
+            data = one.read_bytes()
+            self.assertEqual(data, all_of_them.read_bytes())
+            self.assertEqual(data[:12], b"\x89KDT\r\n\x1a\n\1\0\0\0")
+            self.assertEqual(len(data), int.from_bytes(data[16:24], "little"))
+            tree = json.loads((place / "x.json").read_text())["results"][0]["tree"]
+            self.assertEqual(tree["digest"], f"{int.from_bytes(data[32:40], 'little'):016x}")
+            self.assertEqual(sorted(path.name for path in place.iterdir()),
+                             ["all.kdt", "one.kdt", "x.json"])
+
+    def test_no_file_without_a_tree(self):
+        with folder() as place:
+            result = build(GEM, "-a", "cmalloc", "--pool", "1KiB", "--out", place / "x.kdt")
+            self.assertEqual(result.returncode, OUT_OF_MEMORY, result.stderr)
+            self.assertFalse((place / "x.kdt").exists())
+
+    def test_wrong_arguments(self):
+        with folder() as place:
+            for path, why in (("-", "a tree needs a file"), (place, "Is a directory"),
+                              (place / "none" / "x.kdt", "No such file or directory")):
+                result = build(GEM, "--out", path)
+                self.assertEqual(result.returncode, USAGE, result.stderr)
+                self.assertIn(why, result.stderr)
+
+    @unittest.skipUnless(pathlib.Path("/dev/full").exists(), "needs a full device")
+    def test_on_a_full_device(self):
+        result = build(GEM, "--repeat", 1, "--out", "/dev/full")
+        self.assertEqual(result.returncode, INTERNAL)
+        self.assertIn("'/dev/full' could not be written in full", result.stderr)
 
 
 class Pipes(unittest.TestCase):
@@ -127,16 +169,19 @@ class Pipes(unittest.TestCase):
 
     def test_with_a_reader_that_goes_away(self):
         with folder() as place:
-            pipe = place / "pipe"
+            pipe, scene = place / "pipe", place / "scene.obj"
             os.mkfifo(pipe)
+            os.mkfifo(scene)
             reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
-            with subprocess.Popen([EXECUTABLE, "build", "gen:city:20000", "--device", "cpu",
-                                   "--json", pipe], stdout=subprocess.DEVNULL,
-                                  stderr=subprocess.PIPE, env=environment()) as process:
-                time.sleep(0.3)
-                os.close(reader)
+            with subprocess.Popen([EXECUTABLE, "build", scene, "--device", "cpu", "--json", pipe],
+                                  stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                                  env=environment()) as process:
+                # The program has opened its output before it opens the scene, which it waits for.
+                with open(scene, "wb") as writer:
+                    os.close(reader)
+                    writer.write(GEM.read_bytes())
                 _, errors = process.communicate(timeout=60)
-            self.assertIn(process.returncode, (INTERNAL, USAGE))
+            self.assertEqual(process.returncode, INTERNAL, errors)
             self.assertIn(b"pipe", errors)
 
 

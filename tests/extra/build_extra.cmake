@@ -79,7 +79,7 @@ endif()
 
 run(0 ${program} build gen:sphere:1000 --device cpu --allocator all --repeat 1 --verify --json -)
 string(JSON digest GET "${output}" results 0 tree digest)
-string(JSON name GET "${output}" results 1 allocator name)
+string(JSON name GET "${output}" results 1 build allocator)
 string(JSON other GET "${output}" results 1 tree digest)
 if(NOT name STREQUAL "stripes" OR NOT other STREQUAL digest)
     message(FATAL_ERROR "${name}'s tree is ${other}, not ${digest}")

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "scenes/digest.h"
 #include "tests/app/sample_report.h"
 
 namespace heapwood::app {

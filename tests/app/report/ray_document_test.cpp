@@ -83,7 +83,7 @@ TEST(RayDocument, DataAndRecordsHaveAllTrees) {
     const Document document = document_of(sample());
     const Json& results = document.data["results"];
     ASSERT_EQ(results.size(), 3U);
-    EXPECT_EQ(results[1]["pays"]["from_rays"], 1e6);
+    EXPECT_DOUBLE_EQ(results[1]["pays"]["from_rays"].get<double>(), 1e6);
     EXPECT_TRUE(results[0]["pays"].is_null());
     EXPECT_EQ(results[0]["rays"][1]["hits"], 6);
     EXPECT_EQ(results[2]["outcome"], "pool_exhausted");

@@ -1,0 +1,400 @@
+/// @file
+/// Writes and reads tree files.
+#include "kdtree/tree/tree_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cerrno>
+#include <cmath>
+#include <cstddef>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "kdtree/tree/verify.h"
+#include "scenes/digest.h"
+#include "scenes/limits.h"
+
+namespace heapwood::kdtree {
+namespace {
+
+// Numbers are copied between memory and file as they are.
+static_assert(std::endian::native == std::endian::little,
+              "tree files are little-endian: a big-endian machine needs a conversion here");
+
+/// A byte that is not ASCII, and both forms of a line's end: a transfer as text is noticed.
+constexpr std::array<char, 8> kMagic{'\x89', 'K', 'D', 'T', '\r', '\n', '\x1a', '\n'};
+constexpr std::uint32_t kVersion = 1;
+constexpr std::uint32_t kByteOrder = 0x01020304;
+constexpr const char* kRemedy = "write it anew with 'heapwood build SCENE --out FILE'";
+constexpr const char* kNameOne = "; name one that 'heapwood build SCENE --out FILE' wrote";
+/// Where sections begin: multiples of a cache line.
+constexpr std::uint64_t kAlignment = 64;
+constexpr std::size_t kConfigWords = 17;
+
+/// The first bytes of a file.
+struct Header {
+    std::array<char, 8> magic = kMagic;
+    std::uint32_t version = kVersion;
+    std::uint32_t byte_order = kByteOrder;
+    std::uint64_t bytes = 0;     ///< of the file
+    std::uint64_t checksum = 0;  ///< FNV-1a over all words of the file but this field's
+    std::uint64_t tree_digest = 0;
+    std::uint64_t scene_digest = 0;
+    std::uint64_t nodes = 0;
+    std::uint64_t references = 0;
+    std::uint64_t triangles = 0;
+    std::uint64_t positions = 0;
+    Box bounds{};
+    std::array<std::uint32_t, kConfigWords> config{};
+    std::array<std::uint32_t, 5> reserved{};
+};
+static_assert(sizeof(Header) == 192 && sizeof(Header) % kAlignment == 0);
+static_assert(offsetof(Header, checksum) == 24 && offsetof(Header, config) == 104);
+static_assert(std::is_trivially_copyable_v<Header>);
+static_assert(sizeof(glm::vec3) == 12 && sizeof(glm::uvec3) == 12);
+
+/// Where the sections behind the header begin, and where the file ends.
+struct Layout {
+    std::uint64_t nodes, references, triangles, positions, end;
+
+    explicit Layout(const Header& header) {
+        std::uint64_t at = sizeof(Header);
+        const auto section = [&at](std::uint64_t count, std::uint64_t size) {
+            const std::uint64_t begin = at;
+            at += (count * size + kAlignment - 1) / kAlignment * kAlignment;
+            return begin;
+        };
+        nodes = section(header.nodes, sizeof(Node));
+        references = section(header.references, sizeof(std::uint32_t));
+        triangles = section(header.triangles, sizeof(glm::uvec3));
+        positions = section(header.positions, sizeof(glm::vec3));
+        end = at;
+    }
+};
+
+/// Visits the fields of a configuration that a tree depends on, in the order of the file.
+template <class Config, class Visit>
+void each_field(Config& c, const Visit& visit) {
+    visit(c.traversal_cost);
+    visit(c.intersection_cost);
+    visit(c.empty_bonus);
+    visit(c.empty_rule);
+    visit(c.leaf_limit);
+    visit(c.leaf_area);
+    visit(c.depth_base);
+    visit(c.depth_factor);
+    visit(c.bad_split_ratio);
+    visit(c.bad_splits);
+    visit(c.bad_splits_per_level);
+    visit(c.hopeless_ratio);
+    visit(c.exact_limit);
+    visit(c.planes);
+    visit(c.tight_cuts);
+    visit(c.snap_limit);
+    visit(c.clip);
+}
+
+std::array<std::uint32_t, kConfigWords> packed(const BuildConfig& config) {
+    std::array<std::uint32_t, kConfigWords> words;
+    std::size_t i = 0;
+    each_field(config, [&](const auto& field) {
+        if constexpr (std::is_same_v<decltype(field), const float&>) {
+            words.at(i++) = std::bit_cast<std::uint32_t>(field);
+        } else {
+            words.at(i++) = static_cast<std::uint32_t>(field);
+        }
+    });
+    return words;
+}
+
+/// Hashes the words of a file, which come in pieces, but for those of the checksum.
+class Checksum {
+public:
+    void add(const char* bytes, std::size_t size) {
+        for (std::size_t i = 0; i < size;
+             i += sizeof(std::uint32_t), at_ += sizeof(std::uint32_t)) {
+            if (at_ / 8 == offsetof(Header, checksum) / 8) continue;
+            std::uint32_t word;
+            std::memcpy(&word, bytes + i, sizeof(word));
+            hash_.add(word);
+        }
+    }
+    std::uint64_t value() const { return hash_.value(); }
+
+private:
+    scenes::Fnv hash_;
+    std::uint64_t at_ = 0;
+};
+
+/// A file that is read, with the errors of reading it.
+class File {
+public:
+    explicit File(const std::string& path) : path_(path) {
+        // A named pipe is refused below, not waited for.
+        descriptor_ = open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+        if (descriptor_ < 0)
+            refuse(std::string("cannot be opened: ") + std::strerror(errno) + kNameOne);
+        struct stat facts {};
+        const bool known = fstat(descriptor_, &facts) == 0;
+        if (!known || !S_ISREG(facts.st_mode)) {
+            close(descriptor_);
+            refuse(std::string("is not a regular file") + kNameOne);
+        }
+        size_ = static_cast<std::uint64_t>(facts.st_size);
+    }
+    File(const File&) = delete;
+    File& operator=(const File&) = delete;
+    ~File() { close(descriptor_); }
+
+    std::uint64_t size() const { return size_; }
+
+    void read(std::uint64_t offset, void* to, std::uint64_t bytes) const {
+        auto* at = static_cast<char*>(to);
+        while (bytes != 0) {
+            const ssize_t n = pread(descriptor_, at, bytes, static_cast<off_t>(offset));
+            if (n < 0 && errno == EINTR) continue;
+            if (n < 0) fail(offset, std::string("cannot be read: ") + std::strerror(errno));
+            if (n == 0) fail(offset, "the file ends here: it is being changed, or was cut off");
+            at += n;
+            offset += static_cast<std::uint64_t>(n);
+            bytes -= static_cast<std::uint64_t>(n);
+        }
+    }
+
+    /// The `count` items of a section.
+    template <class T>
+    std::vector<T> section(std::uint64_t offset, std::uint64_t count) const {
+        std::vector<T> items(count);
+        read(offset, items.data(), count * sizeof(T));
+        return items;
+    }
+
+    [[noreturn]] void fail(std::uint64_t offset, const std::string& what) const {
+        refuse("byte " + std::to_string(offset) + ": " + what + "; " + kRemedy);
+    }
+
+private:
+    [[noreturn]] void refuse(const std::string& what) const {
+        throw TreeFileError(path_ + ": " + what);
+    }
+
+    std::string path_;
+    int descriptor_ = -1;
+    std::uint64_t size_ = 0;
+};
+
+void check_kind(const File& file, const Header& header) {
+    if (header.magic != kMagic) file.fail(0, "this is not a tree file");
+    if (header.byte_order != kByteOrder) {
+        file.fail(offsetof(Header, byte_order),
+                  header.byte_order == 0x04030201
+                      ? "the file is big-endian, and tree files are little-endian"
+                      : "this is not the mark of the order of bytes");
+    }
+    if (header.version != kVersion) {
+        file.fail(offsetof(Header, version),
+                  "the file has version " + std::to_string(header.version) +
+                      ", and this program reads version " + std::to_string(kVersion));
+    }
+}
+
+/// The header of a file that is of the right kind and as long as the header says.
+Header read_header(const File& file) {
+    if (file.size() < sizeof(Header)) {
+        file.fail(file.size(), "the file ends within its header of " +
+                                   std::to_string(sizeof(Header)) + " bytes");
+    }
+    Header header;
+    file.read(0, &header, sizeof(header));
+    check_kind(file, header);
+    const auto check = [&](const char* what, std::size_t offset, std::uint64_t count,
+                           std::uint64_t most) {
+        if (count == 0 || count > most) {
+            file.fail(offset, "the file has " + std::to_string(count) + " " + what +
+                                  "; there are 1 to " + std::to_string(most));
+        }
+    };
+    constexpr std::uint64_t kWords = std::numeric_limits<std::uint32_t>::max();
+    check("nodes", offsetof(Header, nodes), header.nodes, Node::kLimit);
+    check("references", offsetof(Header, references), header.references, kWords);
+    check("triangles", offsetof(Header, triangles), header.triangles, scenes::kMaxTriangles);
+    check("positions", offsetof(Header, positions), header.positions, kWords + 1);
+    const std::uint64_t end = Layout(header).end;
+    if (header.bytes != end) {
+        file.fail(offsetof(Header, bytes),
+                  "the file is said to have " + std::to_string(header.bytes) +
+                      " bytes, but its counts add up to " + std::to_string(end));
+    }
+    if (file.size() != end) {
+        file.fail(std::min(file.size(), end),
+                  "the file has " + std::to_string(file.size()) + " bytes, but its header says " +
+                      std::to_string(end) + ": it was cut off or changed");
+    }
+    return header;
+}
+
+void check_checksum(const File& file, const Header& header) {
+    std::array<char, 1 << 16> piece;
+    Checksum checksum;
+    for (std::uint64_t at = 0; at != file.size();) {
+        const std::uint64_t bytes = std::min<std::uint64_t>(piece.size(), file.size() - at);
+        file.read(at, piece.data(), bytes);
+        checksum.add(piece.data(), bytes);
+        at += bytes;
+    }
+    if (checksum.value() != header.checksum) {
+        file.fail(offsetof(Header, checksum),
+                  "the checksum is not that of the contents: the file was changed");
+    }
+}
+
+BuildConfig read_config(const File& file, const Header& header) {
+    BuildConfig config;
+    std::size_t i = 0;
+    each_field(config, [&]<class Field>(Field& field) {
+        const std::uint32_t word = header.config.at(i);
+        if constexpr (std::is_same_v<Field, float>) {
+            field = std::bit_cast<float>(word);
+        } else {
+            const bool fits = !std::is_same_v<Field, bool> || word <= 1;
+            if (!fits || (std::is_same_v<Field, EmptyRule> &&
+                          word > static_cast<std::uint32_t>(EmptyRule::tests))) {
+                file.fail(offsetof(Header, config) + 4 * i,
+                          std::to_string(word) + " is no value of this parameter");
+            }
+            field = static_cast<Field>(word);
+        }
+        ++i;
+    });
+    try {
+        validate(config);
+    } catch (const std::invalid_argument& error) {
+        file.fail(offsetof(Header, config), error.what());
+    }
+    return config;
+}
+
+scenes::Scene read_scene(const File& file, const Header& header, const Layout& at) {
+    scenes::Scene scene;
+    scene.triangles = file.section<glm::uvec3>(at.triangles, header.triangles);
+    scene.positions = file.section<glm::vec3>(at.positions, header.positions);
+    for (std::size_t i = 0; i < scene.triangles.size(); ++i) {
+        const glm::uvec3& t = scene.triangles[i];
+        const std::uint64_t largest = std::max({t.x, t.y, t.z});
+        if (largest >= header.positions) {
+            file.fail(at.triangles + sizeof(t) * i, "triangle " + std::to_string(i) +
+                                                        " has position " + std::to_string(largest) +
+                                                        " of " + std::to_string(header.positions));
+        }
+    }
+    for (std::size_t i = 0; i < scene.positions.size(); ++i) {
+        const glm::vec3& p = scene.positions[i];
+        for (const float x : {p.x, p.y, p.z}) {
+            if (!std::isfinite(x) || (x == 0 && std::signbit(x))) {
+                file.fail(at.positions + sizeof(p) * i,
+                          "position " + std::to_string(i) + " is not finite, or -0");
+            }
+        }
+    }
+    if (scenes::digest(scene) != header.scene_digest) {
+        file.fail(offsetof(Header, scene_digest), "the digest is not that of the triangles");
+    }
+    scenes::finish(scene);
+    return scene;
+}
+
+Tree read_tree(const File& file, const Header& header, const Layout& at) {
+    Tree tree{.nodes = file.section<Node>(at.nodes, header.nodes),
+              .references = file.section<std::uint32_t>(at.references, header.references),
+              .bounds = header.bounds};
+    if (digest(tree) != header.tree_digest) {
+        file.fail(offsetof(Header, tree_digest), "the digest is not that of the tree");
+    }
+    return tree;
+}
+
+}  // namespace
+
+std::string tree_file(const Tree& tree, const scenes::Scene& scene, const BuildConfig& config) {
+    Header header{.tree_digest = digest(tree),
+                  .scene_digest = scenes::digest(scene),
+                  .nodes = tree.nodes.size(),
+                  .references = tree.references.size(),
+                  .triangles = scene.triangles.size(),
+                  .positions = scene.positions.size(),
+                  .bounds = tree.bounds,
+                  .config = packed(config)};
+    const Layout at(header);
+    header.bytes = at.end;
+    std::string bytes(at.end, '\0');
+    const auto put = [&bytes](std::uint64_t offset, const auto& items) {
+        if (!items.empty()) {
+            std::memcpy(bytes.data() + offset, items.data(), items.size() * sizeof(items[0]));
+        }
+    };
+    put(at.nodes, tree.nodes);
+    put(at.references, tree.references);
+    put(at.triangles, scene.triangles);
+    put(at.positions, scene.positions);
+    std::memcpy(bytes.data(), &header, sizeof(header));
+    Checksum checksum;
+    checksum.add(bytes.data(), bytes.size());
+    header.checksum = checksum.value();
+    std::memcpy(bytes.data(), &header, sizeof(header));
+    return bytes;
+}
+
+void save_tree(const std::string& path, const Tree& tree, const scenes::Scene& scene,
+               const BuildConfig& config) {
+    const auto fail = [&path](const std::string& why) {
+        throw TreeFileError(path + ": cannot be written: " + why + "; name another file");
+    };
+    std::error_code error;
+    const std::filesystem::path target = std::filesystem::weakly_canonical(path, error);
+    if (error) fail(error.message());
+    if (std::filesystem::exists(target, error) &&
+        !std::filesystem::is_regular_file(target, error)) {
+        fail("it is not a regular file");
+    }
+    const std::string bytes = tree_file(tree, scene, config);
+    const std::filesystem::path fresh = target.string() + ".new";
+    errno = 0;
+    std::ofstream file(fresh, std::ios::trunc | std::ios::binary);
+    if (!file) fail(std::strerror(errno));
+    file << bytes << std::flush;
+    file.close();
+    const std::string why = std::strerror(errno);
+    if (file) std::filesystem::rename(fresh, target, error);
+    if (file && !error) return;
+    const std::string reason = file ? error.message() : why;
+    std::filesystem::remove(fresh, error);
+    fail(reason);
+}
+
+StoredTree load_tree(const std::string& path) {
+    const File file(path);
+    const Header header = read_header(file);
+    check_checksum(file, header);
+    const Layout at(header);
+    StoredTree stored{.tree = {}, .scene = {}, .config = read_config(file, header)};
+    stored.scene = read_scene(file, header, at);
+    stored.scene.path = path;
+    stored.tree = read_tree(file, header, at);
+    const auto depth = max_depth(stored.config, header.triangles);
+    if (const auto wrong = verify_structure(stored.scene, stored.tree, depth)) {
+        file.fail(at.nodes, *wrong);
+    }
+    return stored;
+}
+
+}  // namespace heapwood::kdtree

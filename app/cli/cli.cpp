@@ -23,6 +23,7 @@ constexpr const char* kProgramHelp = R"(Examples:
   heapwood bench alloc --quick
   heapwood build scenes/models/trefoil.obj --trace trefoil.trace
   heapwood replay trefoil.trace
+  heapwood trace scenes/models/trefoil.obj
   heapwood list
 
 Options marked (Env:...) can be given by that environment variable; the command line wins.
@@ -60,11 +61,21 @@ constexpr const char* kReplayHelp = R"(Examples:
 
 Traces are recorded by 'heapwood build SCENE --trace FILE'.)";
 
+constexpr const char* kTraceHelp = R"(Examples:
+  heapwood trace sponza.obj.xz
+  heapwood trace bunny.obj --device cpu --threads 1 --rays 100000
+  heapwood trace bunny.obj --beside paper,pbrt --json rays.json
+  heapwood trace bunny.obj --allocator halloc,cmalloc --method single,levels
+
+Rays: random ones; primary ones of a camera; bounce, shadow and ambient-occlusion rays from where
+these end. The trees of all allocators and methods are the same, and are traced once.)";
+
 constexpr const char* kListHelp = R"(Examples:
   heapwood list
   heapwood list --json -)";
 
-void add_build(CLI::App& verb, BuildOptions& o) {
+/// SCENE and --pool of a verb with one scene.
+void add_scene(CLI::App& verb, SceneParameters& o) {
     verb.add_option("SCENE", o.scene,
                     "An OBJ file (.obj, .obj.xz, .obj.gz) or gen:NAME:TRIANGLES[:SEED]")
         ->required()
@@ -75,6 +86,10 @@ void add_build(CLI::App& verb, BuildOptions& o) {
             "at least what the allocator needs and at most a third of the machine's memory")
         ->default_str(PoolSize().text())
         ->type_name("SIZE");
+}
+
+void add_build(CLI::App& verb, BuildOptions& o) {
+    add_scene(verb, o);
     verb.add_option("--trace", o.trace,
                     "Record the requests and frees of one more, untimed build to this file, for "
                     "'heapwood replay'; with one full allocator")
@@ -97,6 +112,36 @@ void add_build(CLI::App& verb, BuildOptions& o) {
     verb.add_flag("--details", o.output.details,
                   "Print all that is known: times, memory by array, fragmentation, the whole tree")
         ->group("Output");
+}
+
+void add_trace(CLI::App& verb, TraceOptions& o) {
+    add_scene(verb, o);
+    verb.add_option("--rays", o.rays,
+                    "Rays of each kind, rounded up to a square picture in tiles of 32 * 32")
+        ->check(whole(1, 1U << 28))
+        ->capture_default_str()
+        ->type_name("N");
+    verb.add_option("--seed", o.seed, "Of the random rays")
+        ->check(whole(0, kAny32))
+        ->capture_default_str()
+        ->type_name("N");
+    verb.add_flag("--fast", o.fast,
+                  "With a faster test of triangles that is wrong for a few rays in a million");
+    verb.add_option_function<std::vector<std::string>>(
+            "--beside",
+            [&o](const std::vector<std::string>& lists) {
+                o.beside = items("--beside", lists);
+                for (const auto& preset : o.beside) named(kdtree::presets(), "--beside", preset);
+            },
+            "Presets whose trees are built and traced, too, separated by commas: does a slower "
+            "build with faster rays pay?")
+        ->allow_extra_args(false)
+        ->type_name("NAME");
+    add_build_parameters(verb, o);
+    for (const char* other : {"--minimal-pool", "--statistics"}) {
+        verb.remove_option(verb.get_option(other));
+    }
+    add_output(verb, o.output);
 }
 
 void add_compare(CLI::App& verb, CompareOptions& o) {
@@ -214,12 +259,20 @@ CommandLine parse(int argc, const char* const* argv) {
     replay_verb.footer(kReplayHelp);
     add_replay(replay_verb, replay);
 
+    TraceOptions trace;
+    trace.arguments = build.arguments;
+    CLI::App& trace_verb =
+        *app.add_subcommand("trace", "Measure how many rays a second pass through a scene's tree");
+    trace_verb.footer(kTraceHelp);
+    add_trace(trace_verb, trace);
+
     ListOptions list;
     CLI::App& list_verb = *app.add_subcommand("list", "List allocators, generators and devices");
     list_verb.footer(kListHelp);
     add_output(list_verb, list.output);
 
-    for (CLI::App* verb : {&build_verb, &compare_verb, &bench_verb, &replay_verb, &list_verb}) {
+    for (CLI::App* verb :
+         {&build_verb, &compare_verb, &bench_verb, &replay_verb, &trace_verb, &list_verb}) {
         volume.add_to(*verb);
         name_environment(*verb);
     }
@@ -252,6 +305,10 @@ CommandLine parse(int argc, const char* const* argv) {
     if (replay_verb.parsed()) {
         replay.allocator_options = allocator_options(replay_verb);
         line.verb = std::move(replay);
+    }
+    if (trace_verb.parsed()) {
+        trace.allocator_options = allocator_options(trace_verb);
+        line.verb = std::move(trace);
     }
     if (list_verb.parsed()) line.verb = std::move(list);
     return line;

@@ -51,13 +51,27 @@ struct BuildParameters {
     OutputOptions output;
 };
 
-/// `heapwood build`.
-struct BuildOptions : BuildParameters {
+/// Those of one scene.
+struct SceneParameters : BuildParameters {
     std::string scene;
     /// Unset: default_pool_bytes.
     std::optional<PoolSize> pool;
+};
+
+/// `heapwood build`.
+struct BuildOptions : SceneParameters {
     std::string trace;  ///< file for the requests and frees of a build; empty: none
     std::string out;    ///< file for the tree; empty: none
+};
+
+/// `heapwood trace`.
+struct TraceOptions : SceneParameters {
+    TraceOptions() { statistics = false; }
+
+    std::vector<std::string> beside;  ///< presets whose trees are traced, too
+    std::uint64_t rays = 1 << 20;     ///< of each kind, at least
+    std::uint32_t seed = 1;
+    bool fast = false;  ///< with FastTriangleTest
 };
 
 /// `heapwood compare`.
@@ -130,7 +144,7 @@ struct Exit {
 /// A command line that was understood.
 struct CommandLine {
     std::variant<Exit, BuildOptions, CompareOptions, BenchOptions, ReplayOptions, WorkerOptions,
-                 ListOptions>
+                 TraceOptions, ListOptions>
         verb;
     int verbosity = 0;  ///< -1 quiet, 0 normal, 1 and more verbose
 };

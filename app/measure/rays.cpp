@@ -113,9 +113,9 @@ Camera camera_of(const scenes::Scene& scene) {
     return {middle + unit({-0.3F, 0.4F, 1}) * (size * 1.1F), middle, 50};
 }
 
-RaySet random_rays(const scenes::Scene& scene, std::uint64_t count) {
+RaySet random_rays(const scenes::Scene& scene, std::uint64_t count, std::uint64_t seed) {
     RaySet set{"random", false, false, {}};
-    Random random(12345);
+    Random random(seed);
     const vec3 extent = scene.bounds.hi - scene.bounds.lo;
     const auto point = [&] {
         const float x = random.unit();
@@ -149,7 +149,8 @@ RaySet primary_rays(const Camera& camera, unsigned width) {
 }
 
 std::vector<RaySet> secondary_rays(const scenes::Scene& scene, const Camera& camera,
-                                   std::span<const Ray> primary, std::span<const Hit> hits) {
+                                   std::span<const Ray> primary, std::span<const Hit> hits,
+                                   std::uint64_t seed) {
     std::vector<std::uint64_t> met;
     for (std::uint64_t i = 0; i < hits.size(); ++i) {
         if (hits[i].found()) met.push_back(i);
@@ -159,7 +160,7 @@ std::vector<RaySet> secondary_rays(const scenes::Scene& scene, const Camera& cam
     RaySet occlusion{"ambient-occlusion", true, false, {}};
     const float size = glm::length(scene.bounds.hi - scene.bounds.lo);
     const vec3 light = light_of(scene, camera);
-    Random random(777);
+    Random random(~seed);
     for (std::uint64_t i = 0; !met.empty() && i < hits.size(); ++i) {
         const std::uint64_t k = met[i * met.size() / hits.size()];
         const Surface surface = surface_at(scene, primary[k], hits[k], size * 1e-5F);

@@ -36,7 +36,7 @@ struct RaySet {
 };
 
 /// Rays through two random points of the scene's box, from the first one on, without an end.
-RaySet random_rays(const scenes::Scene& scene, std::uint64_t count);
+RaySet random_rays(const scenes::Scene& scene, std::uint64_t count, std::uint64_t seed);
 
 /// A ray for the middle of each pixel of a square picture of `width` * `width` pixels, a multiple
 /// of 32: in tiles of 32 * 32 pixels, these in tiles of 8 * 4, one for each warp.
@@ -48,6 +48,6 @@ RaySet primary_rays(const Camera& camera, unsigned width);
 /// a tenth of the box's diagonal. shadow: to a point light inside or above the scene.
 std::vector<RaySet> secondary_rays(const scenes::Scene& scene, const Camera& camera,
                                    std::span<const kdtree::Ray> primary,
-                                   std::span<const kdtree::Hit> hits);
+                                   std::span<const kdtree::Hit> hits, std::uint64_t seed);
 
 }  // namespace heapwood::app

@@ -26,11 +26,7 @@ Result build_with(const Backend& backend, const BuildOptions& options, const sce
     const bool single = backend.method == Method::single;
     auto run = report.run;
     const PoolSize pool = options.pool.value_or(PoolSize());
-    if (single) {
-        run.pool_bytes = options.pool ? pool.bytes_for(report.root_bytes)
-                                      : default_pool_bytes(report.root_bytes, report.machine.memory,
-                                                           backend.traits.smallest_pool);
-    }
+    if (single) run.pool_bytes = pool_bytes(options.pool, report, backend);
     Result result = take_turn(backend, {scene, options.config, run, options.verify, keep});
     if (backend.gpu && single) {
         result.kernels = find_registers(kernel_table(), name, report.machine.architecture);

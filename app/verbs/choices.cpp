@@ -82,6 +82,13 @@ Report new_report(const BuildParameters& parameters) {
     return report;
 }
 
+std::uint64_t pool_bytes(const std::optional<PoolSize>& chosen, const Report& report,
+                         const Backend& backend) {
+    return chosen ? chosen->bytes_for(report.root_bytes)
+                  : default_pool_bytes(report.root_bytes, report.machine.memory,
+                                       backend.traits.smallest_pool);
+}
+
 std::vector<const Backend*> choose_backends(const std::vector<const Backend*>& available,
                                             const BuildParameters& parameters, bool gpu) {
     const auto has = [&](Method method) {

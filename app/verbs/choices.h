@@ -2,6 +2,8 @@
 /// What users leave open, decided: the machine, and which builders run on it.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "app/backends/backend.h"
@@ -21,6 +23,11 @@ Machine choose_machine(DeviceChoice choice);
 
 /// A report of nothing as yet: what was asked for, of which machine, and when. @throws NoDevice.
 Report new_report(const BuildParameters& parameters);
+
+/// The pool that a scene's build gets, of the size chosen or of the default.
+/// @throws UsageError if no machine has one as large.
+std::uint64_t pool_bytes(const std::optional<PoolSize>& chosen, const Report& report,
+                         const Backend& backend);
 
 /// The tests that were asked for, each once, in the order of test_names(). @throws UsageError for
 /// an unknown name.

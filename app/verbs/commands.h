@@ -43,6 +43,12 @@ ExitCode replay(const ReplayOptions& options,
 ExitCode worker(const WorkerOptions& options,
                 const std::vector<const Backend*>& available = backends());
 
+/// Builds a scene's trees, times rays of every kind through them, and reports.
+/// @param available the backends to choose among.
+/// @throws UsageError, NoDevice, scenes::SceneError, std::bad_alloc.
+ExitCode trace(const TraceOptions& options,
+               const std::vector<const Backend*>& available = backends());
+
 /// Lists allocators, generators and devices. @throws UsageError.
 ExitCode list(const ListOptions& options);
 

@@ -26,6 +26,7 @@ struct Run {
     ExitCode operator()(const BenchOptions& options) const { return bench(options, available); }
     ExitCode operator()(const ReplayOptions& options) const { return replay(options, available); }
     ExitCode operator()(const WorkerOptions& options) const { return worker(options, available); }
+    ExitCode operator()(const TraceOptions& options) const { return trace(options, available); }
     ExitCode operator()(const ListOptions& options) const { return list(options); }
 };
 

@@ -35,10 +35,13 @@ def violations(value, schema, root=None, where="$"):
     unknown = set(schema) - KNOWN
     assert not unknown, f"the checker does not know {unknown}"
     if "$ref" in schema:
-        file, name = schema["$ref"].split("#/$defs/")
+        file, pointer = schema["$ref"].split("#/")
         if file:
             root = json.loads((SCHEMAS / file).read_text())
-        return violations(value, root["$defs"][name], root, where)
+        target = root
+        for name in pointer.split("/"):
+            target = target[name]
+        return violations(value, target, root, where)
     if "anyOf" in schema:
         tries = [violations(value, option, root, where) for option in schema["anyOf"]]
         return [] if [] in tries else min(tries, key=len)

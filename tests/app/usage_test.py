@@ -53,7 +53,7 @@ class Mistakes(unittest.TestCase):
 
     def test_verbs(self):
         self.check(["required"])
-        self.check(["'bild'", "build, compare, bench, replay, list", "did you mean 'build'?"],
+        self.check(["'bild'", "build, compare, bench, replay, trace, list", "did you mean 'build'?"],
                    "bild", SCENE)
         self.check(["SCENE is required"], "build")
         self.check(["not expected", "other"], "build", SCENE, "other")

@@ -2,7 +2,9 @@
 /// Embree beside our own traversal, where it is installed.
 #pragma once
 
-#include <limits>
+#include <atomic>
+#include <cstdint>
+#include <string>
 #include <vector>
 
 #include "kdtree/model/triangle.cuh"
@@ -13,15 +15,17 @@
 #include <embree3/rtcore.h>
 #endif
 
-namespace heapwood::tests {
+namespace heapwood::app {
 
 #if defined(HEAPWOOD_HAS_EMBREE)
 
-/// A scene in Embree: its best tree, and its robust mode, which is the one without gaps.
+/// A scene in Embree: its best tree, and its robust mode, which is the one without gaps. Built by
+/// as many threads as trace it (0: one a core).
 class Embree {
 public:
-    explicit Embree(const scenes::Scene& scene)
-        : device_(rtcNewDevice(nullptr)), scene_(rtcNewScene(device_)) {
+    Embree(const scenes::Scene& scene, unsigned threads)
+        : device_(rtcNewDevice(("threads=" + std::to_string(threads)).c_str())),
+          scene_(rtcNewScene(device_)) {
         rtcSetSceneFlags(scene_, RTC_SCENE_FLAG_ROBUST);
         rtcSetSceneBuildQuality(scene_, RTC_BUILD_QUALITY_HIGH);
         const RTCGeometry mesh = rtcNewGeometry(device_, RTC_GEOMETRY_TYPE_TRIANGLE);
@@ -96,11 +100,11 @@ private:
 
 class Embree {
 public:
-    explicit Embree(const scenes::Scene&) {}
+    Embree(const scenes::Scene&, unsigned) {}
     static bool exists() { return false; }
-    void trace(const std::vector<kdtree::Ray>&, bool, unsigned) const {}
+    std::uint64_t trace(const std::vector<kdtree::Ray>&, bool, unsigned) const { return 0; }
 };
 
 #endif
 
-}  // namespace heapwood::tests
+}  // namespace heapwood::app

@@ -1,0 +1,45 @@
+#include "app/measure/ray_report.h"
+
+namespace heapwood::app {
+
+const char* name(Asked asked) {
+    switch (asked) {
+        case Asked::closest:
+            return "closest";
+        case Asked::any:
+            return "any";
+        case Asked::all:
+            return "all";
+    }
+    return "";
+}
+
+double RayTimes::rays_per_second() const {
+    return 1000 * static_cast<double>(rays) / spread(samples).median;
+}
+
+double TracedTree::cost_ms() const {
+    return spread(build.samples).median + layout_ms;
+}
+
+double TracedTree::ms_per_ray() const {
+    double ms = 0;
+    double kinds = 0;
+    for (const RayTimes& t : times) {
+        if (t.asked == Asked::all) continue;
+        ms += 1000 / t.rays_per_second();
+        ++kinds;
+    }
+    return ms / kinds;
+}
+
+std::optional<Payoff> payoff(const TracedTree& tree, const TracedTree& other) {
+    const double dearer = tree.cost_ms() - other.cost_ms();
+    const double faster = other.ms_per_ray() - tree.ms_per_ray();
+    if (dearer >= 0 && faster <= 0) return std::nullopt;
+    if (dearer <= 0 && faster >= 0) return Payoff{};
+    if (faster > 0) return Payoff{.from = dearer / faster, .to = std::nullopt};
+    return Payoff{.from = 0, .to = dearer / faster};
+}
+
+}  // namespace heapwood::app

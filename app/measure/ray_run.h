@@ -1,0 +1,55 @@
+/// @file
+/// Rays of every kind through the trees of one scene, timed.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "app/measure/ray_report.h"
+#include "app/measure/rays.h"
+#include "kdtree/tree/ray_tree.h"
+#include "kdtree/tree/tree.h"
+#include "scenes/scene.h"
+
+namespace heapwood::app {
+
+/// What is traced, and how.
+struct RayRun {
+    std::uint64_t rays = 1 << 20;  ///< of each kind, at least
+    std::uint64_t seed = 1;
+    unsigned repeat = 5;
+    unsigned warm_up = 1;
+    unsigned threads = 0;  ///< CPU only; 0: one a core
+    bool fast = false;     ///< with FastTriangleTest
+    bool gpu = false;      ///< rather than the CPU
+};
+
+/// Traces the same rays through one tree after another. The scene must live as long.
+class RayBench {
+public:
+    RayBench(const scenes::Scene& scene, const RayRun& run) : scene_(scene), run_(run) {}
+
+    /// Lays a tree out and times all rays; the first hits of the first tree are where secondary
+    /// rays begin. Times are by a steady clock, until all results are there.
+    /// @throws std::runtime_error, allocators::BufferError.
+    void trace(const kdtree::Tree& tree, TracedTree& to);
+
+    /// The same with Embree's own tree, after a first trace(); nothing if it is not
+    /// installed, or on a GPU.
+    std::optional<TracedTree> trace_with_embree() const;
+
+    /// Rays of each kind: a square picture's.
+    std::uint64_t rays() const { return std::uint64_t{width()} * width(); }
+
+private:
+    unsigned width() const;
+    void make_sets(const kdtree::RayTree& tree);
+    RayTimes time(const kdtree::RayTree& tree, const RaySet& set, Asked asked) const;
+
+    const scenes::Scene& scene_;
+    RayRun run_;
+    std::vector<RaySet> sets_;  ///< random rays first
+};
+
+}  // namespace heapwood::app

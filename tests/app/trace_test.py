@@ -1,0 +1,105 @@
+"""`heapwood trace`: its JSON, its tables, and mistakes."""
+
+import csv
+import io
+import json
+import unittest
+
+import schema_check
+from command_line import BAD_INPUT, DONE, MODELS, OUT_OF_MEMORY, USAGE, report, run
+
+SCHEMA = json.loads((schema_check.SCHEMAS / "trace.schema.json").read_text())
+SCENE = "gen:city:500"
+KINDS = ["random", "primary", "bounce", "shadow", "ambient-occlusion", "random"]
+ASKED = ["closest", "closest", "closest", "any", "any", "all"]
+
+
+def trace(*arguments, **options):
+    return run("trace", "--device", "cpu", "--rays", 1000, "--repeat", 2, *arguments, **options)
+
+
+def traced(*arguments, code=DONE):
+    result = trace(*arguments, "--json", "-")
+    assert result.returncode == code, result.stderr
+    found = json.loads(result.stdout)
+    assert schema_check.violations(found, SCHEMA) == [], schema_check.violations(found, SCHEMA)
+    return found
+
+
+def hits(tree):
+    return [rays["hits"] for rays in tree["rays"]]
+
+
+def ours(found):
+    return [tree for tree in found["results"] if tree["preset"] is not None]
+
+
+class Trace(unittest.TestCase):
+    def test_every_kind_of_ray_in_every_scene(self):
+        for scene in (SCENE, *sorted(MODELS.glob("*.obj"))):
+            found = traced(scene)
+            self.assertEqual(found["rays"], 1024)
+            [tree] = ours(found)
+            self.assertEqual([rays["kind"] for rays in tree["rays"]], KINDS)
+            self.assertEqual([rays["asked"] for rays in tree["rays"]], ASKED)
+            for rays in tree["rays"]:
+                self.assertEqual(rays["rays"], 1024)
+                self.assertEqual(len(rays["ms"]["samples"]), 2)
+                self.assertAlmostEqual(rays["rays_per_second"] * rays["ms"]["median"] / 1024e3, 1)
+            self.assertGreater(hits(tree)[1], 0)
+            self.assertIsNone(tree["pays"])
+            for other in found["results"]:
+                self.assertEqual(len(other["build_ms"]["samples"]), 2 if other is tree else 1)
+
+    def test_the_tree_is_that_of_build(self):
+        [tree] = ours(traced(SCENE))
+        self.assertEqual(tree["digest"], report(SCENE)["results"][0]["tree"]["digest"])
+
+    def test_other_trees_beside_it_have_the_same_hits(self):
+        found = ours(traced(SCENE, "--beside", "paper,pbrt", "--allocator", "halloc,cmalloc",
+                            "--method", "single,levels"))
+        self.assertEqual([(tree["tree"], tree["preset"]) for tree in found],
+                         [(name, preset) for preset in ("default", "paper", "pbrt")
+                          for name in ("halloc", "cmalloc", "levels")])
+        self.assertEqual(len({tree["digest"] for tree in found}), 3)
+        for tree in found:
+            self.assertEqual(hits(tree), hits(found[0]))
+
+    def test_one_seed_makes_the_same_rays(self):
+        counts = [hits(ours(traced(SCENE, "--seed", seed, "--threads", threads))[0])
+                  for seed, threads in ((1, 1), (1, 3), (2, 1))]
+        self.assertEqual(counts[0], counts[1])
+        self.assertNotEqual(counts[0], counts[2])
+
+    def test_the_fast_test_finds_almost_the_same(self):
+        exact, fast = (hits(ours(traced(SCENE, *options))[0]) for options in ([], ["--fast"]))
+        for a, b in zip(exact, fast):
+            self.assertLess(abs(a - b), 10)
+
+    def test_other_formats(self):
+        text = trace(SCENE, "--beside", "pbrt").stdout
+        for words in ("Millions of rays a second", "shadow (any)", "halloc, pbrt", "N = 10 M"):
+            self.assertIn(words, text)
+        rows = list(csv.DictReader(io.StringIO(trace(SCENE, "--csv").stdout)))
+        self.assertEqual([row["kind"] for row in rows[:6]], KINDS)
+        self.assertEqual(float(rows[0]["rays"]), 1024)
+        self.assertIn("| tree |", trace(SCENE, "--markdown").stdout)
+
+    def test_a_build_that_fails_has_no_rays(self):
+        [tree] = traced(SCENE, "--max-nodes", 100, code=OUT_OF_MEMORY)["results"]
+        self.assertEqual(tree["outcome"], "nodes_exhausted")
+        self.assertEqual((tree["rays"], tree["layout_ms"], tree["ms_per_ray"]), ([], None, None))
+        self.assertIn("holds 100 nodes", tree["message"])
+
+    def test_mistakes(self):
+        for options in (["--rays", 0], ["--rays", -1], ["--rays", "many"], ["--beside", "cheap"],
+                        ["--seed", "x"], ["--minimal-pool"], ["--statistics"], ["--width", 32]):
+            result = trace(SCENE, *options)
+            self.assertEqual(result.returncode, USAGE, options)
+            self.assertIn(str(options[-1]), result.stderr)
+        self.assertEqual(trace().returncode, USAGE)
+        self.assertEqual(trace("missing.obj").returncode, BAD_INPUT)
+
+
+if __name__ == "__main__":
+    unittest.main()

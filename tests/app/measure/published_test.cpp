@@ -46,10 +46,18 @@ TEST(PublishedBuilds, AreFoundByRowAndScene) {
 
 TEST(PublishedBuilds, NameAllocatorsAsTheProgramDoes) {
     for (const PublishedBuildRow& row : table(1).rows) {
-        if (row.name == "ScatterAlloc_4096") EXPECT_EQ(row.allocator, "scatteralloc");
-        if (row.name == "AWMalloc*") EXPECT_EQ(row.allocator, "awmalloc");
-        if (row.name == "CMMalloc") EXPECT_EQ(row.allocator, "cmmalloc");
-        if (row.name == "deviation_B" || row.name == "N_ref") EXPECT_EQ(row.allocator, "");
+        if (row.name == "ScatterAlloc_4096") {
+            EXPECT_EQ(row.allocator, "scatteralloc");
+        }
+        if (row.name == "AWMalloc*") {
+            EXPECT_EQ(row.allocator, "awmalloc");
+        }
+        if (row.name == "CMMalloc") {
+            EXPECT_EQ(row.allocator, "cmmalloc");
+        }
+        if (row.name == "deviation_B" || row.name == "N_ref") {
+            EXPECT_EQ(row.allocator, "");
+        }
     }
 }
 

@@ -18,6 +18,7 @@
 #include "scenes/generators.h"
 #include "tests/kdtree/build_machines.h"
 #include "tests/kdtree/dice.h"
+#include "tests/kdtree/plain_tree.h"
 #include "tests/kdtree/small_scenes.h"
 
 namespace heapwood::kdtree::tests {

@@ -70,8 +70,6 @@ struct BuildResult {
     /// use, noticed that, and refused.
     bool overwritten = false;
     Tree tree;
-    /// Whether BuildConfig::max_duplication was reached, so that nodes became leaves for it.
-    bool budget_reached = false;
     double build_ms = 0;   ///< the build: CUDA events around the kernel, or the threads' time
     double upload_ms = 0;  ///< making the build's arrays, and the scene into them
     double pool_ms = 0;    ///< making the pool

@@ -24,13 +24,6 @@ std::uint32_t max_bad_splits(const BuildConfig& config, std::uint32_t depth) {
     return static_cast<std::uint32_t>(std::min(splits, static_cast<float>(kMaxDepth)));
 }
 
-namespace {
-
-/// What the rules of others have no bound for: above what they make of any of our scenes (136).
-constexpr std::uint32_t kFaithfulDuplication = 256;
-
-}  // namespace
-
 BuildConfig paper_preset() {
     BuildConfig c;
     c.traversal_cost = 1;
@@ -49,7 +42,6 @@ BuildConfig paper_preset() {
     c.tight_cuts = false;
     c.snap_limit = 0;
     c.clip = false;
-    c.max_duplication = kFaithfulDuplication;
     return c;
 }
 
@@ -66,7 +58,6 @@ BuildConfig pbrt_preset() {
     c.bad_splits = 2;
     c.hopeless_ratio = 4;
     c.clip = false;
-    c.max_duplication = kFaithfulDuplication;
     return c;
 }
 
@@ -109,7 +100,6 @@ void validate(const BuildConfig& config) {
             "the ratio of hopeless splits must be a finite number, not below 0");
     require(config.planes >= 3 && config.planes <= 3 * (kBins - 1), "there must be 3 to 93 planes");
     require(config.snap_limit <= 0xffff, "the snap limit must be at most 65535");
-    require(config.max_duplication <= 0xffff, "the duplication must be at most 65535");
     require(config.exact_limit <= kExactMax, "the exact limit must be at most 64");
     require(config.chunk == 0 || config.chunk >= 32, "the chunk must be at least 32 references");
     require(config.large_limit == 0 || config.large_limit >= config.exact_limit,

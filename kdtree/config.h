@@ -73,12 +73,6 @@ struct BuildConfig {
     std::uint32_t chunk = 0;
     /// Clip triangles at split planes, rather than cut their boxes only.
     bool clip = true;
-    /// The leaves have at most this many times the scene's triangles as references, at most 65535;
-    /// 0: any number. Where the rules above would make more, the tree is another one: there a node
-    /// becomes a leaf where its best split would multiply the references on the way from the root
-    /// by more than this. Ours (32 is above what any of our scenes has but 100,000 needles; 1000
-    /// large triangles in one plane would have 19,000).
-    std::uint32_t max_duplication = 32;
 
     /// Whether every child's array comes from the allocator, as in Vinkler & Havran 2014. If not,
     /// a warp keeps the arrays of nodes of at most exact_limit references in memory of its own,

@@ -83,10 +83,6 @@ void add_config(CLI::App& verb, BuildParameters& o) {
         "Most references of such a node that a warp takes at a time, fewer while others idle; 0: "
         "what suits the machine",
         whole(0, kAny32));
-    add("--max-duplication", c.max_duplication,
-        "References are at most this many times the triangles: where splits would make more, nodes "
-        "become leaves; 0: no limit",
-        whole(0, 65535));
     add("--max-nodes", c.max_nodes, "Capacity of the node array; 0: estimated, grows if needed",
         whole(0, kdtree::Node::kLimit));
     add("--max-references", c.max_references,

@@ -217,7 +217,6 @@ BuildGroup tree_group() {
          figure(kQuality, &Quality::P, "P", "P", Unit::cost),
          figure(kTree, &TreeFacts::sah, "sah", "SAH(Ct, Ci)", Unit::cost),
          figure(kTree, &TreeFacts::sah_1_1_5, "sah_1_1_5", "SAH(1, 1.5)", Unit::cost),
-         figure(kTree, &TreeFacts::budget_reached, "budget_reached", "budget reached", Unit::word),
          digest_figure(), figure(kTree, &TreeFacts::verified, "verified", "verified", Unit::word)},
         [](Result& r) { r.tree.emplace(); }};
 }

@@ -36,8 +36,7 @@ struct TreeFacts {
     double sah = 0;        ///< by the build's own Ct and Ci
     double sah_1_1_5 = 0;  ///< by Ct = 1, Ci = 1.5
     std::uint64_t digest = 0;
-    bool budget_reached = false;  ///< kdtree::BuildResult::budget_reached
-    bool verified = false;        ///< `verify` was asked for and found nothing wrong
+    bool verified = false;  ///< `verify` was asked for and found nothing wrong
 };
 
 /// One allocator's build, or the reference method's.

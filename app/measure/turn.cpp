@@ -71,7 +71,6 @@ void record(const Turn& turn, MeasuredBuild& built, Result& result) {
                                 static_cast<double>(turn.config.intersection_cost));
     tree.sah_1_1_5 = tree.quality.sah(1, 1.5);
     tree.digest = kdtree::digest(built.tree);
-    tree.budget_reached = built.budget_reached;
     result.tree = tree;
 }
 

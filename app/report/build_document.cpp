@@ -116,7 +116,6 @@ Table tree_table(const Report& report, const Result& result) {
         {"P", "triangles that it tests"},
         {"sah_1_1_5", "I + 1.5 P"},
         {"sah", "Ct I + Ci P, by the build's own costs"},
-        {"budget_reached", "nodes became leaves for --max-duplication"},
         {"digest", ""},
         {"verified", "against the scene"}};
     Table table{.title = trees_agree(report) ? std::string("Tree")
@@ -217,12 +216,6 @@ std::vector<Remark> remarks(const Report& report) {
             {"THE TREES DIFFER. They must be equal bit for bit for every allocator: "
              "one of them handed out memory twice or lost it.",
              true});
-    }
-    const Result* tree = first_tree(report);
-    if (tree != nullptr && tree->tree->budget_reached) {
-        all.push_back({"The budget of references was reached: the tree would have had more than " +
-                       grouped(report.configuration.max_duplication) +
-                       " a triangle, so some nodes became leaves (--max-duplication)."});
     }
     if (asterisk) all.push_back({kAsteriskRemark});
     all.push_back({compared

@@ -58,13 +58,6 @@ public:
         Arrays level = root();
         while (level.level.count > 0) {
             const Needs needs = decide(level);
-            if (over_budget(needs)) {
-                problem_.least_room = least_room(config_);
-                level = {};
-                begin();
-                level = root();
-                continue;
-            }
             if (!fits(needs)) return status_;
             Arrays next = make_level(needs.pieces, needs.references, needs.binned);
             level.items = pool_.request(needs.items * sizeof(LevelItem), "items of work");
@@ -78,9 +71,6 @@ public:
         }
         return Status::done;
     }
-
-    /// Whether the tree has a budget of references (TreeRules::least_room).
-    bool has_budget() const { return problem_.least_room != 0; }
 
     /// A sentence on why the last build ended early.
     const std::string& message() const { return message_; }
@@ -176,13 +166,6 @@ private:
         return needs;
     }
 
-    /// Whether the tree has more references than max_duplication allows, and no budget yet.
-    bool over_budget(const Needs& needs) const {
-        const std::uint64_t references =
-            tree_.next_reference + needs.leaf_references + needs.references;
-        return !has_budget() && references - problem_.count > most_copies(config_, problem_.count);
-    }
-
     /// Makes room in the tree for a level's nodes and leaves; false, and the status set, if that is
     /// more than the configuration allows.
     bool fits(const Needs& needs) {
@@ -268,7 +251,6 @@ BuildResult drive_levels(Machine& machine, const scenes::Scene& scene, const Bui
     result.memory = driver->use();
     result.pool_bytes = pool.statistics().peak_slab_bytes;
     result.tree = driver->tree();
-    result.budget_reached = driver->has_budget();
     return result;
 }
 

@@ -51,7 +51,6 @@ struct LevelPiece {
     std::uint32_t node;  ///< its place in the tree's node array
     std::uint32_t depth;
     std::uint32_t bad_splits;  ///< on the way from the root, that of this node included
-    std::uint32_t room;        ///< see TreeRules::kFullRoom
     std::uint32_t bins;        ///< the number of its bins, above the exact limit
     Cuts cuts;
 };

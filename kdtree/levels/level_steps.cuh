@@ -53,7 +53,6 @@ struct MakeRoot {
         root.cell = problem.bounds;
         root.tight = problem.bounds;
         root.count = problem.count;
-        root.room = TreeRules::kFullRoom;
         level.pieces[0] = root;
     }
 };
@@ -209,7 +208,6 @@ private:
         }
         child.tight = part_of(parent.tight, split, side);
         child.bad_splits = parent.bad_splits;
-        child.room = parent.room;
         child.first = static_cast<std::uint32_t>(start.references);
         child.count = count;
         child.node = node;

@@ -7,7 +7,6 @@
 #include <stdexcept>
 #include <string>
 
-#include "allocators/platform/bits.cuh"
 #include "kdtree/tree/tree.h"
 
 namespace heapwood::kdtree {
@@ -82,17 +81,7 @@ TreeRules tree_rules(const BuildConfig& config, const Box& bounds, std::uint64_t
             .hopeless_ratio = config.hopeless_ratio > 0 ? config.hopeless_ratio : kInfinity,
             .bad_limit = max_bad_splits(config, depth),
             .tight_cuts = config.tight_cuts,
-            .clip = config.clip,
-            .least_room = 0};
-}
-
-std::uint64_t most_copies(const BuildConfig& config, std::uint64_t triangles) {
-    if (config.max_duplication == 0) return UINT64_MAX;
-    return (config.max_duplication - std::uint64_t{1}) * triangles;
-}
-
-std::uint32_t least_room(const BuildConfig& config) {
-    return platform::ceil_div<std::uint32_t>(TreeRules::kFullRoom, config.max_duplication);
+            .clip = config.clip};
 }
 
 void denormalise(std::vector<Node>& nodes, float scale) {

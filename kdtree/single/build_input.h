@@ -25,12 +25,6 @@ std::vector<Triangle> gather(const scenes::Scene& scene, float scale);
 /// The rules for a scene of N triangles within `bounds`, normalised.
 TreeRules tree_rules(const BuildConfig& config, const Box& bounds, std::uint64_t triangles);
 
-/// How many references splits may add to those of the triangles: BuildConfig::max_duplication.
-std::uint64_t most_copies(const BuildConfig& config, std::uint64_t triangles);
-
-/// TreeRules::least_room of a tree that would have more. max_duplication must not be 0.
-std::uint32_t least_room(const BuildConfig& config);
-
 /// Divides the planes of finished nodes by `scale`.
 void denormalise(std::vector<Node>& nodes, float scale);
 

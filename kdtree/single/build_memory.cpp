@@ -42,12 +42,10 @@ BuildMemory::BuildMemory(allocators::ArrayPool& pool, const scenes::Scene& scene
     slack_warps_ = std::min<std::uint64_t>(warps, n);
     max_nodes_ = config.max_nodes;
     max_references_ = config.max_references;
-    least_room_ = config.max_duplication != 0 ? least_room(config) : 0;
 
     problem_.count = static_cast<std::uint32_t>(n);
     problem_.bounds = {scene_bounds_.lo * normalisation_, scene_bounds_.hi * normalisation_};
     static_cast<TreeRules&>(problem_) = tree_rules(config, problem_.bounds, n);
-    problem_.most_copies = most_copies(config, n);
     const bool gpu = pool.place() != allocators::Place::host;
     problem_.large_limit = config.large_limit != 0 ? config.large_limit : gpu ? 512 : 4096;
     problem_.chunk = config.chunk != 0 ? config.chunk : gpu ? 256 : 4096;
@@ -175,15 +173,6 @@ void BuildMemory::enlarge(const BuildState& s) {
         max_references_ != 0
             ? problem_.reference_capacity
             : std::max(problem_.reference_capacity, s.references + kLostReferences * slack_warps_));
-}
-
-bool BuildMemory::over_budget(const BuildState& s) const {
-    return s.copies > problem_.most_copies;
-}
-
-void BuildMemory::set_budget() {
-    problem_.least_room = least_room_;
-    problem_.most_copies = UINT64_MAX;
 }
 
 void BuildMemory::enlarge_jobs(const BuildState& s) {

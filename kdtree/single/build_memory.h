@@ -36,12 +36,6 @@ public:
     /// After a build that ran short of nodes or references: replaces the arrays by ones that are
     /// large enough, but for those whose size the configuration sets.
     void enlarge(const BuildState& state);
-    /// Whether the last build's splits have made more references than max_duplication allows. That
-    /// depends on the scene and the configuration alone, unless the pool was exhausted before.
-    bool over_budget(const BuildState& state) const;
-    /// After such a build: from now on nodes have a budget (TreeRules::least_room).
-    void set_budget();
-    bool has_budget() const { return problem_.least_room != 0; }
     /// After a build that had more large nodes than the job array holds, which it divided by one
     /// warp each: a larger array for the next one, if there is memory for it.
     void enlarge_jobs(const BuildState& state);
@@ -58,7 +52,6 @@ private:
     std::uint64_t slack_warps_;
     std::uint64_t max_nodes_;
     std::uint64_t max_references_;
-    std::uint32_t least_room_;
     Block triangles_;
     Block nodes_;
     Block references_;

@@ -54,18 +54,6 @@ public:
         return first;
     }
 
-    /// Collective: counts references that a split adds.
-    HEAPWOOD_INLINE void count_copies(std::uint32_t count) {
-        copies_ += count;
-        if (copies_ >= kCopyBlock) report_copies();
-    }
-
-    /// Collective: adds what has been counted to what all warps have.
-    HEAPWOOD_INLINE void report_copies() {
-        if (leader()) add_copies(state(), copies_, problem_.most_copies);
-        copies_ = 0;
-    }
-
     /// Any lane may call it.
     HEAPWOOD_INLINE void write_node(std::uint32_t index, Node node) const {
         if (index < problem_.node_capacity) {
@@ -121,8 +109,6 @@ private:
     /// Node pairs, and leaf references, that are reserved at a time.
     static constexpr std::uint32_t kPairBlock = 32;
     static constexpr std::uint32_t kReferenceBlock = 256;
-    /// Copies that a warp counts before it tells the others.
-    static constexpr std::uint32_t kCopyBlock = 256;
 
     HEAPWOOD_INLINE bool leader() const { return warp_.lane() == 0; }
     HEAPWOOD_INLINE BuildState& state() const { return *problem_.state; }
@@ -142,16 +128,8 @@ private:
         }
     }
 
-    /// Adds copies to the build's, and ends it if there are more than `most`.
-    HEAPWOOD_NOINLINE static void add_copies(BuildState& state, std::uint32_t count,
-                                             std::uint64_t most) {
-        const std::uint64_t before = platform::AtomicRef(state.copies).add_relaxed(count);
-        if (before + count > most) state.status.ref().exchange_acq_rel(kOverBudget);
-    }
-
     const W warp_;
     const Problem& problem_;
-    std::uint32_t copies_ = 0;
     std::uint32_t pair_ = 0;
     std::uint32_t pair_end_ = 0;
     std::uint64_t reference_ = 0;

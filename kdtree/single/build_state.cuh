@@ -6,7 +6,6 @@
 #include <type_traits>
 
 #include "allocators/platform/atomic.cuh"
-#include "kdtree/build_result.h"
 #include "kdtree/config.h"
 #include "kdtree/model/node_rules.cuh"
 #include "kdtree/model/reference.cuh"
@@ -28,9 +27,8 @@ struct Piece {
     std::uint32_t node;  ///< its place in the node array
     Box cell;
     Box tight;  ///< around the references; only for nodes above the exact limit
-    std::uint8_t depth;
-    std::uint8_t bad_splits;  ///< on the way from the root, that of this node included
-    std::uint16_t room;       ///< see TreeRules::kFullRoom
+    std::uint16_t depth;
+    std::uint16_t bad_splits;  ///< on the way from the root, that of this node included
     Split split;
 };
 
@@ -72,21 +70,11 @@ struct BuildState {
     Counter done;
     Counter root_ready;
     Counter jobs;
-    Counter status;                    ///< the failure, as a Status, or kOverBudget
+    Counter status;                    ///< the failure, as a Status
     alignas(128) std::uint64_t nodes;  ///< pairs of nodes reserved
     alignas(128) std::uint64_t references;
     alignas(128) std::uint64_t failed_bytes;  ///< size of the request that ended the build
-    alignas(128) std::uint64_t copies;        ///< references that splits have added
 };
-
-/// Value of BuildState::status: the tree has more references than BuildConfig::max_duplication
-/// allows, and has to be built anew with a budget.
-inline constexpr std::uint32_t kOverBudget = 0xffffffffU;
-
-/// Whether a status makes all warps stop, but for freeing what they meet.
-HEAPWOOD_INLINE bool ends_build(std::uint32_t status) {
-    return status == static_cast<std::uint32_t>(Status::pool_exhausted) || status == kOverBudget;
-}
 
 /// A build's input, rules, limits and memory, given to every warp by value.
 struct Problem : TreeRules {
@@ -96,7 +84,6 @@ struct Problem : TreeRules {
     std::uint32_t large_limit;
     std::uint32_t chunk;  ///< most references of a large node that a warp takes at a time
     std::uint32_t warps;
-    std::uint64_t most_copies;  ///< more end the build: see BuildMemory::over_budget
 
     Node* nodes;
     std::uint64_t node_capacity;

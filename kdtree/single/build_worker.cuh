@@ -18,8 +18,7 @@
 /// Failure: when the allocator has no memory the first warp to see it records that; from then on
 /// every warp only frees what it meets, so that the build ends soon and the pool is whole. When
 /// the node or reference array is full nothing more is written to it, but the build goes on
-/// counting, so that the caller learns how much would have been enough. When splits have multiplied
-/// references beyond what is allowed, the build ends as for lack of memory, and begins anew.
+/// counting, so that the caller learns how much would have been enough.
 #pragma once
 
 #include <cstdint>
@@ -97,7 +96,6 @@ public:
             more = next(task);
         }
         clock_.enter(Phase::other);
-        output_.report_copies();
         if (leader()) arrays_.flush();
     }
 
@@ -170,7 +168,6 @@ private:
             output_.write_leaf(piece);
             return;
         }
-        output_.count_copies(split.left + split.right - piece.count);
         if (!arrays_.place_near(piece, division.arrays)) {
             clock_.enter(Phase::allocate);
             if (!arrays_.allocate_children(split, output_, division.arrays)) {
@@ -248,9 +245,8 @@ private:
         child.count = side == 0 ? split.left : split.right;
         child.node = node + side;
         child.cell = part_of(parent.cell, split, side);
-        child.depth = static_cast<std::uint8_t>(parent.depth + 1);
+        child.depth = static_cast<std::uint16_t>(parent.depth + 1);
         child.bad_splits = parent.bad_splits;
-        child.room = parent.room;
         child.split = Split{};
         return child;
     }

@@ -30,7 +30,6 @@ public:
             job.piece.cell = problem_.bounds;
             job.piece.depth = 0;
             job.piece.bad_splits = 0;
-            job.piece.room = TreeRules::kFullRoom;
             job.piece.split = Split{};
             job.makes_root = true;
             job.frames[0] = BinFrame::of(problem_.bounds, problem_.grid);

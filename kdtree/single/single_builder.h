@@ -81,8 +81,7 @@ public:
     }
 
     /// One build. Arrays that were only estimated are enlarged and the build is begun anew, so that
-    /// an estimate is never a limit; so is a build that makes too many references, with a budget
-    /// for them. @return whether it is done; the result says why it is not.
+    /// an estimate is never a limit. @return whether it is done; the result says why it is not.
     template <allocators::Allocator A>
     bool build(A& allocator, BuildResult& result) {
         for (;;) {
@@ -90,10 +89,6 @@ public:
             allocator.reset();
             result.build_ms = machine_.template run<A>(memory_->problem(), allocator.ref());
             const BuildState state = memory_->state();
-            if (memory_->over_budget(state)) {
-                memory_->set_budget();
-                continue;
-            }
             result.status = static_cast<Status>(state.status.value);
             if (result.status == Status::done) {
                 memory_->enlarge_jobs(state);
@@ -127,7 +122,6 @@ public:
         result.memory.side_tables = result.overhead_bytes;
         if (result.status != Status::done) return;
         result.tree = memory_->tree();
-        result.budget_reached = memory_->has_budget();
         result.profile = memory_->profile();
     }
 

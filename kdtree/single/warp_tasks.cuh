@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "allocators/platform/warp.cuh"
+#include "kdtree/build_result.h"
 #include "kdtree/single/build_state.cuh"
 
 namespace heapwood::kdtree {
@@ -108,7 +109,8 @@ public:
         bool failed = false;
         if (leader()) {
             idle_ = queue_.waiting();
-            failed = ends_build(state_.status.ref().load_relaxed());
+            failed = state_.status.ref().load_relaxed() ==
+                     static_cast<std::uint32_t>(Status::pool_exhausted);
         }
         failed_ = warp_.any(failed);
         idle_ = warp_.shuffle(idle_, 0);

@@ -19,21 +19,6 @@ if(HEAPWOOD_CCACHE AND PROJECT_IS_TOP_LEVEL AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
     endif()
 endif()
 
-# A header of a library takes the compiler longer than most of our files. A compiler cache does without:
-# a precompiled header differs from clone to clone, so no clone would find another's objects.
-set(HEAPWOOD_PCH_DEFAULT ON)
-if(CMAKE_CXX_COMPILER_LAUNCHER)
-    set(HEAPWOOD_PCH_DEFAULT OFF)
-endif()
-option(HEAPWOOD_PCH "Precompile the headers of libraries" ${HEAPWOOD_PCH_DEFAULT})
-
-# heapwood_precompile(TARGET header...): of libraries and the standard library, never our own.
-function(heapwood_precompile target)
-    if(HEAPWOOD_PCH)
-        target_precompile_headers(${target} PRIVATE ${ARGN})
-    endif()
-endfunction()
-
 # For our own targets, never for a consumer's: link it as $<BUILD_INTERFACE:heapwood_flags>.
 # Clang's -Wconversion takes in -Wsign-conversion, g++'s does not.
 add_library(heapwood_flags INTERFACE)

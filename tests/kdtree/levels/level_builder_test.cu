@@ -1,5 +1,6 @@
 /// @file
 /// The level method on a GPU.
+#include "tests/allocators/platform/machines.h"
 #include "tests/kdtree/levels/level_tests.h"
 
 namespace heapwood::kdtree::tests {

@@ -10,6 +10,7 @@ result and the series.
 Exit codes: 0 done, 2 wrong usage, a file that is no result, or one that cannot be written.
 """
 
+import contextlib
 import pathlib
 import sys
 from typing import List
@@ -92,7 +93,8 @@ def main(
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         fail(f"{out}: cannot be written: {error.strerror or error}")
-    with progress:
+    # Some versions of rich end even a disabled display with an empty line.
+    with progress if ERRORS.is_terminal else contextlib.nullcontext():
         task = progress.add_task("drawing", total=None)
         for name, figure in draw(loaded):
             progress.update(task, description=name)

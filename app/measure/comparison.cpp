@@ -135,7 +135,7 @@ std::optional<std::size_t> fastest_full(const Group& group) {
     double least = 0;
     for (std::size_t i = 0; i < results.size(); ++i) {
         const Result& r = results[i];
-        // The reference method is no allocator.
+        // The level method is no allocator.
         if (r.outcome != Outcome::done || !r.allocator.full || r.method != Method::single) continue;
         const double ms = spread(r.samples).median;
         if (fastest && ms >= least) continue;

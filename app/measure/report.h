@@ -39,7 +39,7 @@ struct TreeFacts {
     bool verified = false;  ///< `verify` was asked for and found nothing wrong
 };
 
-/// One allocator's build, or the reference method's.
+/// One allocator's build, or the level method's.
 struct Result {
     Method method = Method::single;
     allocators::Traits allocator{};  ///< named after the method where there is none

@@ -34,7 +34,7 @@ std::uint64_t pool_bytes(const std::optional<PoolSize>& chosen, const Report& re
 std::vector<std::string> choose_tests(const std::vector<std::string>& asked);
 
 /// Those of the available backends on that machine that were asked for, each once, "all" being
-/// every one but the specimens; then the reference method, if it was. Warns of options without
+/// every one but the specimens; then the level method, if it was. Warns of options without
 /// effect. @throws UsageError for an unknown name.
 std::vector<const Backend*> choose_backends(const std::vector<const Backend*>& available,
                                             const BuildParameters& parameters, bool gpu);

@@ -58,6 +58,9 @@ void Engine::open_journal() {
     }
     if (path.empty()) return;
     journal_.emplace(path, header(plan_));
+    if (!notes_.resume.empty() && journal_->is_new()) {
+        log::warning("there is no '" + path + "' to go on from: it is made, and the run begins");
+    }
     try {
         plan_.adopt(journal_->header().at("adopted"));
         for (const Json& entry : journal_->entries()) schedule_.replay(entry);

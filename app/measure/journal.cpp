@@ -28,34 +28,28 @@ std::string contents(int descriptor) {
     }
 }
 
-std::string dumped(const Journal::Json& json) {
-    return json.dump(-1, ' ', false, Journal::Json::error_handler_t::replace) + "\n";
+std::string dumped(const Json& json) {
+    return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace
 
 Journal::Journal(std::string path, const Json& header) : path_(std::move(path)), header_(header) {
     const auto refuse = [this](const std::string& why) {
-        if (descriptor_ >= 0) close(descriptor_);
         throw UsageError("'" + path_ + "' " + why);
     };
     created_ = access(path_.c_str(), F_OK) != 0;
     descriptor_ = open(path_.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
     if (descriptor_ < 0) refuse(std::string("cannot be written: ") + std::strerror(errno));
-    struct stat about {};
-    if (fstat(descriptor_, &about) == 0 && S_ISFIFO(about.st_mode)) {
-        refuse("is a named pipe, and a journal is a file");
-    }
-    // A device has nothing to go on from, and perhaps no end.
-    if (fstat(descriptor_, &about) != 0 || !S_ISREG(about.st_mode)) return;
-    if (flock(descriptor_, LOCK_EX | LOCK_NB) != 0) refuse("is in use by another heapwood");
     try {
+        struct stat about {};
+        if (fstat(descriptor_, &about) != 0 || !S_ISREG(about.st_mode)) {
+            refuse("keeps no turns to go on from, and a journal is a file: name a regular one");
+        }
+        if (flock(descriptor_, LOCK_EX | LOCK_NB) != 0) refuse("is in use by another heapwood");
         read();
         if (headed_) compare(header);
-    } catch (const Json::exception&) {
-        close(descriptor_);
-        throw UsageError(not_a_journal());
-    } catch (const UsageError&) {
+    } catch (const std::exception&) {
         close(descriptor_);
         throw;
     }
@@ -66,17 +60,18 @@ Journal::~Journal() {
     if (descriptor_ >= 0) close(descriptor_);
 }
 
-std::string Journal::not_a_journal() const {
-    return "'" + path_ + "' is no journal of heapwood: delete it, or name another file";
-}
-
 void Journal::read() {
     const std::string text = contents(descriptor_);
+    const auto refuse = [this] {
+        throw UsageError("'" + path_ +
+                         "' is no journal of heapwood: delete it, or name another file");
+    };
     std::size_t begin = 0;
     for (;;) {
         const std::size_t end = text.find('\n', begin);
         if (end == text.npos) break;
-        const Json line = Json::parse(text.substr(begin, end - begin));
+        const Json line = Json::parse(text.substr(begin, end - begin), nullptr, false);
+        if (line.is_discarded()) refuse();
         if (begin == 0) {
             header_ = line;
             headed_ = true;
@@ -86,7 +81,7 @@ void Journal::read() {
         begin = end + 1;
     }
     // A header that was cut short is none, but other text without an end of line is somebody's.
-    if (begin == 0 && !text.empty() && text.front() != '{') throw UsageError(not_a_journal());
+    if (begin == 0 && !text.empty() && text.front() != '{') refuse();
     if (begin < text.size() && ftruncate(descriptor_, static_cast<off_t>(begin)) != 0) {
         throw UsageError("'" + path_ + "' cannot be written: " + std::strerror(errno));
     }

@@ -3,9 +3,10 @@
 /// turn, and another run goes on from the file.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
+
+#include "app/base/json.h"
 
 namespace heapwood::app {
 
@@ -13,11 +14,10 @@ namespace heapwood::app {
 /// second program.
 class Journal {
 public:
-    using Json = nlohmann::ordered_json;
-
     /// Opens the file, or makes it. Of one that has entries, all keys of the header but "date" and
     /// those below "adopted" must be as in `header`; a last line that is not whole is cut off.
-    /// @throws UsageError if that is not so, or the file cannot be written, or is in use.
+    /// @throws UsageError if that is not so, or the file cannot be written, keeps nothing, or is in
+    /// use.
     Journal(std::string path, const Json& header);
     Journal(const Journal&) = delete;
     Journal& operator=(const Journal&) = delete;
@@ -25,6 +25,8 @@ public:
     ~Journal();
 
     const std::string& path() const { return path_; }
+    /// Whether the file was not there before.
+    bool is_new() const { return created_; }
     /// The header: that of the file, if it had one.
     const Json& header() const { return header_; }
     /// The entries in the file when it was opened.
@@ -39,7 +41,6 @@ public:
 
 private:
     void read();
-    std::string not_a_journal() const;
     void compare(const Json& header) const;
     bool write(const std::string& text);
 

@@ -269,6 +269,18 @@ class Resume(unittest.TestCase):
                 with self.subTest(keys=keys):
                     self.refused(journal, ["is damaged"], *self.ARGUMENTS)
 
+    def test_that_is_no_file_is_refused(self):
+        self.refused(pathlib.Path("/dev/null"), ["a journal is a file"], *self.ARGUMENTS)
+
+    def test_that_is_made_is_told(self):
+        with folder() as place:
+            journal = place / "journal"
+            made = f"heapwood: warning: there is no '{journal}' to go on from: it is made"
+            first = compare(*self.ARGUMENTS, "--resume", journal)
+            self.assertEqual(first.stderr.count("\n"), 1, first.stderr)
+            self.assertIn(made, first.stderr)
+            self.assertEqual(compare(*self.ARGUMENTS, "--resume", journal).stderr, "")
+
     def test_in_use(self):
         with folder() as place:
             journal = place / "journal"
@@ -295,12 +307,6 @@ class FullDisks(unittest.TestCase):
             again = compare(*self.ARGUMENTS, "--json", place / "out.json", "--resume", place / "j")
             self.assertEqual(again.returncode, DONE)
             self.assertTrue(json.loads((place / "out.json").read_text())["complete"])
-
-            journal_full = compare(*self.ARGUMENTS, "--resume", "/dev/full", "--json",
-                                   place / "other.json")
-            self.check(journal_full, "cannot be resumed")
-            self.assertIn("slowdown of the others", journal_full.stdout)
-            self.assertTrue(json.loads((place / "other.json").read_text())["complete"])
 
             with open("/dev/full", "w", encoding="utf-8") as full:
                 stdout_full = compare(*self.ARGUMENTS, "--json", place / "third.json", stdout=full)

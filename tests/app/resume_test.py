@@ -116,6 +116,13 @@ class Resume(unittest.TestCase):
             self.assertEqual(journal.read_bytes(), before)
 
 
+    def test_a_device_is_refused_for_it_keeps_nothing(self):
+        result = run("bench", "ad", "--device", "cpu", "--quick", "-a", "cmalloc", "--resume",
+                     "/dev/null")
+        self.assertEqual(result.returncode, USAGE)
+        self.assertIn("'/dev/null' keeps no turns to go on from", result.stderr)
+
+
 class Budget(unittest.TestCase):
     def test_an_allocator_that_takes_too_long_is_skipped(self):
         scenes = ("gen:soup:300", "gen:soup:200")

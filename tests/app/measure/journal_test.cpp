@@ -3,7 +3,9 @@
 #include "app/measure/journal.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -13,8 +15,6 @@
 
 namespace heapwood::app {
 namespace {
-
-using Json = Journal::Json;
 
 const Json kHeader{{"journal", "test"}, {"date", "now"}, {"a", 1}, {"adopted", {{"b", 2}}}};
 
@@ -110,11 +110,25 @@ TEST_F(JournalTest, FolderThatIsNotThere) {
     EXPECT_THROW(Journal(folder_.path(""), kHeader), UsageError);
 }
 
-TEST(Journal, FullDisk) {
-    if (!std::filesystem::exists("/dev/full")) GTEST_SKIP() << "needs a full device";
-    Journal journal("/dev/full", kHeader);
-    EXPECT_FALSE(journal.append({{"n", 1}}));
+TEST_F(JournalTest, FullDisk) {
+    Journal journal(path(), kHeader);
+    // As on a full disk: there is room for the header and one entry.
+    const auto before = std::signal(SIGXFSZ, SIG_IGN);
+    rlimit all{};
+    getrlimit(RLIMIT_FSIZE, &all);
+    const rlimit few{.rlim_cur = kHeader.dump().size() + 12, .rlim_max = all.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &few);
+    EXPECT_TRUE(journal.append({{"n", 1}}));
     EXPECT_FALSE(journal.append({{"n", 2}}));
+    EXPECT_FALSE(journal.append({{"n", 3}}));
+    setrlimit(RLIMIT_FSIZE, &all);
+    std::signal(SIGXFSZ, before);
+}
+
+TEST(Journal, ADeviceIsRefusedForItKeepsNothing) {
+    for (const char* device : {"/dev/null", "/dev/full"}) {
+        EXPECT_THROW(Journal(device, kHeader), UsageError) << device;
+    }
 }
 
 }  // namespace

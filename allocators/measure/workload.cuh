@@ -43,20 +43,19 @@ struct ReplayStep {
 /// A workload: what a launch is made from. Pointers point to where it runs.
 struct Workload {
     Work work;
-    Stamps stamps;
-    bool by_warp;  ///< a caller is the first lane of a warp
-    /// Unless by_warp: callers are the first `lanes` lanes of each warp. A CPU's warp has one lane.
+    Stamps stamps = Stamps::none;
+    /// Callers are the first `lanes` lanes of each warp. A CPU's warp has one lane.
     std::uint32_t lanes = 32;
-    bool count;            ///< adds requests and frees to `counts`; else failed and corrupt only
-    bool stop_at_refusal;  ///< fill: all end when one is refused; else each at its own refusal
-    std::uint32_t callers;
-    std::uint32_t requests;  ///< of each caller; pairs and steps likewise
-    std::uint32_t round;     ///< probability: number of the launch, for other dice in each
-    float threshold;         ///< probability: a step does nothing unless its die, below 1, is above
-    Blocks blocks;
-    Counts* counts;
-    std::uint64_t* next_slot;                   ///< fill: how many slots are taken
-    std::uint32_t* refused;                     ///< fill: not 0 after a refusal
+    bool count = false;  ///< adds requests and frees to `counts`; else failed and corrupt only
+    bool stop_at_refusal = false;  ///< fill: all end when one is refused; else each at its own
+    std::uint32_t callers = 0;
+    std::uint32_t requests = 1;  ///< of each caller; pairs and steps likewise
+    std::uint32_t round = 0;     ///< probability: number of the launch, for other dice in each
+    float threshold = 0;  ///< probability: a step does nothing unless its die, below 1, is above
+    Blocks blocks{};
+    Counts* counts = nullptr;
+    std::uint64_t* next_slot = nullptr;         ///< fill: how many slots are taken
+    std::uint32_t* refused = nullptr;           ///< fill: not 0 after a refusal
     const std::uint32_t* steps = nullptr;       ///< replay: ReplayScript::steps
     const std::uint64_t* first_step = nullptr;  ///< replay: ReplayScript::first
 

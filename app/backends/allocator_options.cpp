@@ -74,15 +74,6 @@ nlohmann::ordered_json choices_json(const Choices& choices) {
     return json;
 }
 
-Choices read_choices(const nlohmann::ordered_json& json) {
-    Choices choices;
-    for (const auto& [key, value] : json.items()) {
-        choices.push_back({key, value.is_string() ? value.get<std::string>()
-                                                  : std::to_string(value.get<std::uint64_t>())});
-    }
-    return choices;
-}
-
 void warn_of_idle_options(const std::vector<const Backend*>& chosen,
                           const std::vector<std::string>& flags) {
     for (const std::string& flag : flags) {

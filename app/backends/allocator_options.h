@@ -23,9 +23,6 @@ void choose(allocators::Choices& choices, const std::string& key, const std::str
 /// An object with the choices by their keys. A value that is written in digits is a number.
 nlohmann::ordered_json choices_json(const allocators::Choices& choices);
 
-/// Reads what choices_json has written. @throws nlohmann::json::exception
-allocators::Choices read_choices(const nlohmann::ordered_json& json);
-
 /// Warns of options that were given, by their flags, and that none of the chosen backends has.
 void warn_of_idle_options(const std::vector<const Backend*>& chosen,
                           const std::vector<std::string>& flags);

@@ -19,17 +19,9 @@ std::optional<Registers> find_registers(const std::vector<KernelRow>& table,
             found->architecture = row.architecture;
         }
         if (row.architecture != found->architecture) continue;
-        switch (row.kernel) {
-            case Kernel::uncoalesced:
-                found->uncoalesced = row.figures;
-                break;
-            case Kernel::coalesced:
-                found->coalesced = row.figures;
-                break;
-            case Kernel::build:
-                found->build = row.figures;
-                break;
-        }
+        (row.kernel == Kernel::uncoalesced ? found->uncoalesced
+         : row.kernel == Kernel::coalesced ? found->coalesced
+                                           : found->build) = row.figures;
     }
     return found;
 }

@@ -11,7 +11,6 @@
 
 #include "allocators/platform/bits.cuh"
 #include "allocators/platform/cuda_runtime.h"
-#include "allocators/platform/macros.cuh"
 #include "allocators/platform/multiprocessor.cuh"
 #include "app/backends/workload_machine.h"
 
@@ -27,11 +26,6 @@ inline unsigned blocks_for(std::uint64_t threads) {
     return static_cast<unsigned>((threads + kCallersPerBlock - 1) / kCallersPerBlock);
 }
 
-/// How many lanes of a warp are callers.
-HEAPWOOD_INLINE std::uint32_t lanes_of(const allocators::Workload& workload) {
-    return workload.by_warp ? 1 : workload.lanes;
-}
-
 /// One workload. Its callers do not wait for one another, so there may be more blocks than are
 /// resident; only a replay's do, of which there are no more than are. Of these there are at least
 /// two a multiprocessor: 128 registers are enough for all allocators, and a few more would halve
@@ -41,9 +35,8 @@ __global__ void __launch_bounds__(kCallersPerBlock, kResidentBlocks)
     workload_kernel(const __grid_constant__ allocators::Workload workload,
                     const __grid_constant__ Ref ref, std::uint32_t multiprocessors) {
     const std::uint32_t thread = blockIdx.x * blockDim.x + threadIdx.x;
-    const std::uint32_t lanes = lanes_of(workload);
-    const std::uint32_t caller = thread / 32 * lanes + thread % 32;
-    if (caller >= workload.callers || thread % 32 >= lanes) return;
+    const std::uint32_t caller = thread / 32 * workload.lanes + thread % 32;
+    if (caller >= workload.callers || thread % 32 >= workload.lanes) return;
     const allocators::Context context{.multiprocessor = platform::multiprocessor(multiprocessors),
                                       .warp = thread / 32};
     run_caller(ref, context, workload, caller);
@@ -61,8 +54,8 @@ public:
     }
 
     double run(const allocators::Workload& workload) override {
-        const unsigned blocks = blocks_for(
-            platform::ceil_div<std::uint64_t>(workload.callers, lanes_of(workload)) * 32);
+        const unsigned blocks =
+            blocks_for(platform::ceil_div<std::uint64_t>(workload.callers, workload.lanes) * 32);
         if (workload.work == allocators::Work::replay &&
             blocks >
                 platform::resident_blocks(workload_kernel<typename A::Ref>, kCallersPerBlock)) {

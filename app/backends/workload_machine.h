@@ -18,7 +18,7 @@ public:
 
     /// Runs a workload to its end. @return milliseconds: of the kernel by CUDA events; on a CPU
     /// from the first thread's start to the last one's end. A replay has no more callers than the
-    /// machine's resident_callers(), by warp. @throws std::runtime_error for CUDA's errors, and
+    /// machine's resident_callers(), one a warp. @throws std::runtime_error for CUDA's errors, and
     /// where the callers of a replay do not all run at the same time.
     virtual double run(const allocators::Workload& workload) = 0;
     /// Frees everything, where the allocator can (not CUDA's malloc).
@@ -38,7 +38,7 @@ public:
     virtual std::uint32_t multiprocessors() const = 0;
     /// Threads that run at once: at most this many callers call at the same time.
     virtual std::uint32_t threads() const = 0;
-    /// How many callers of a workload by warp are certain to run at once, with any allocator.
+    /// How many callers, one a warp, are certain to run at once, with any allocator.
     virtual std::uint32_t resident_callers() const = 0;
     /// Reads or writes all blocks. @return milliseconds, as WorkloadPool::run.
     virtual double touch(const allocators::Touch& touch) = 0;

@@ -1,5 +1,5 @@
 /// @file
-/// The results of `bench`: plain data, for any format.
+/// The results of `bench` and `replay`: plain data, for any format.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ struct BenchCell {
     std::optional<double> x;
     Task task;  ///< as it was run; with the pool's own size, once there was one
     unsigned turns = 0;
-    TaskResult result{.outcome = Outcome::skipped, .message = "", .counts = {}, .metrics = {}};
+    TaskResult result{.outcome = Outcome::skipped, .message = ""};
 };
 
 /// Adds a turn to a cell: its samples, or how it failed, which ends the cell.
@@ -60,6 +60,18 @@ struct BenchReport {
     /// Of these series; empty unless asked for.
     std::vector<PublishedRow> published;
     bool asked_for_published = false;
+};
+
+/// All results of one call of `replay`.
+struct ReplayReport {
+    std::string path;    ///< of the trace
+    std::string header;  ///< its first line, a JSON object
+    std::uint32_t callers = 0;
+    std::uint64_t root_bytes = 0;
+    std::uint64_t pool_bytes = 0;  ///< asked for; an allocator may need more
+    allocators::TraceFacts facts;
+    /// One series, and in it a cell for each allocator.
+    BenchReport turns;
 };
 
 /// The cells of these tests. The pool of a cell is at least what its allocator needs, unless the

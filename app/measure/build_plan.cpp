@@ -10,125 +10,80 @@
 #include "app/base/console.h"
 #include "app/base/log.h"
 #include "app/base/text.h"
-#include "app/measure/minimal_pool.h"
+#include "app/measure/pool_search.h"
 #include "app/measure/result_json.h"
+#include "app/measure/worker.h"
 
 namespace heapwood::app {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 bool same_scene(const std::string& a, const std::string& b) {
     std::error_code not_there;
     return a == b || std::filesystem::equivalent(a, b, not_there);
 }
 
-/// Whether take_turn() can say so of a build.
-bool ends_a_build(Outcome outcome) {
-    switch (outcome) {
-        case Outcome::done:
-        case Outcome::pool_exhausted:
-        case Outcome::nodes_exhausted:
-        case Outcome::references_exhausted:
-        case Outcome::out_of_memory:
-        case Outcome::overwritten:
-        case Outcome::verification_failed:
-        case Outcome::failed:
-            return true;
-        default:
-            return false;
-    }
-}
-
-/// Removes what equals an earlier one.
-template <class T, class Equal>
-std::vector<T> each_once(const std::vector<T>& all, Equal equal) {
-    std::vector<T> once;
-    for (const T& item : all) {
-        if (std::none_of(once.begin(), once.end(), [&](const T& b) { return equal(item, b); })) {
-            once.push_back(item);
-        }
-    }
-    return once;
+Request request_of(const RunOptions& run, bool verify) {
+    Json work = run;
+    work["verify"] = verify;
+    return {.work = work, .heap_bytes = run.pool_bytes};
 }
 
 }  // namespace
 
 BuildPlan::BuildPlan(Comparison& comparison, const Compared& compared)
-    : comparison_(comparison),
-      pools_(each_once(compared.pools,
-                       [](const auto& a, const auto& b) { return a.text() == b.text(); })),
-      backends_(compared.backends),
-      verify_(compared.verify) {
+    : comparison_(comparison), verify_(compared.verify) {
     repeat = comparison.common.run.repeat;
     time_limit = comparison.time_limit;
     if (compared.budget > 0) budget = compared.budget;
     budget_of = "scene";
-    for (const PoolSize& pool : pools_) comparison.pools.push_back(pool.text());
+    for (const Backend* backend : compared.backends) runners.push_back(runner_of(*backend));
+    for (const PoolSize& pool : compared.pools) {
+        const bool first = pools_.emplace(pool.text(), pool).second;
+        if (first) comparison.pools.push_back(pool.text());
+    }
     if (pools_.empty()) comparison.pools.emplace_back("default");
-    load_scenes(each_once(compared.scenes, same_scene));
-    make_groups();
-    make_cells();
-}
-
-void BuildPlan::load_scenes(const std::vector<std::string>& paths) {
-    for (const std::string& path : paths) {
-        show_progress("loading " + path);
-        const Clock::time_point start = Clock::now();
-        const scenes::Scene scene = scenes::load(path);
-        Report report = comparison_.common;
-        describe(report, scene);
-        comparison_.scenes.push_back(report);
-        // All workers load at once, and start CUDA before that.
-        Setting setting{.load = {{"load", path}}, .digest = hex(report.scene_digest)};
-        setting.seconds += 3 * std::chrono::duration<double>(Clock::now() - start).count() *
-                           static_cast<double>(1 + backends_.size());
-        settings_.push_back(std::move(setting));
+    for (const std::string& path : compared.scenes) load_scene(path);
+    for (std::size_t scene = 0; scene < comparison.scenes.size(); ++scene) {
+        for (const std::string& pool : comparison.pools) make_group(scene, pool);
     }
 }
 
-void BuildPlan::make_groups() {
-    const Report& common = comparison_.common;
-    std::vector<Result> results;
-    for (const Backend* backend : backends_) {
-        Result r;
-        r.method = backend->method;
-        r.allocator = backend->traits;
+/// Unless it is there under this name or another.
+void BuildPlan::load_scene(const std::string& path) {
+    for (const Report& other : comparison_.scenes) {
+        if (same_scene(path, other.scene_path)) return;
+    }
+    show_progress("loading " + path);
+    const auto start = std::chrono::steady_clock::now();
+    const scenes::Scene scene = scenes::load(path);
+    comparison_.scenes.push_back(comparison_.common);
+    describe(comparison_.scenes.back(), scene);
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+    settings_.push_back(loading(path, hex(comparison_.scenes.back().scene_digest), took.count()));
+}
+
+void BuildPlan::make_group(std::size_t scene, const std::string& pool) {
+    Group group{
+        .scene = scene, .pool = pool, .report = comparison_.scenes[scene], .baseline_pool = ""};
+    for (std::size_t i = 0; i < runners.size(); ++i) {
+        const Backend& backend = *runners[i].backend;
+        const bool single = backend.method == Method::single;
+        // A pool that no machine has is found out before the work begins.
+        pool_bytes(group, backend);
+        Result& r = group.report.results.emplace_back(result_of(backend));
         r.outcome = Outcome::unfinished;
-        if (backend->gpu && r.method == Method::single) {
-            r.kernels =
-                find_registers(kernel_table(), r.allocator.name, common.machine.architecture);
+        if (backend.gpu && single) {
+            r.kernels = find_registers(kernel_table(), r.allocator.name,
+                                       comparison_.common.machine.architecture);
         }
-        results.push_back(r);
+        cells.push_back({.number = cells.size(),
+                         .runner = i,
+                         .block = comparison_.groups.size(),
+                         .account = scene,
+                         .work = static_cast<double>(group.report.triangles),
+                         .searched = !comparison_.minimal_pool || !single});
     }
-    for (std::size_t scene = 0; scene < comparison_.scenes.size(); ++scene) {
-        for (const std::string& pool : comparison_.pools) {
-            Group group{.scene = scene,
-                        .pool = pool,
-                        .report = comparison_.scenes[scene],
-                        .baseline_pool = ""};
-            group.report.results = results;
-            // A pool that no machine has is found out before the work begins.
-            for (const Backend* backend : backends_) pool_bytes(group, *backend);
-            comparison_.groups.push_back(std::move(group));
-        }
-    }
-}
-
-void BuildPlan::make_cells() {
-    for (const Backend* backend : backends_) runners.push_back(runner_of(*backend));
-    for (std::size_t g = 0; g < comparison_.groups.size(); ++g) {
-        const Group& group = comparison_.groups[g];
-        for (std::size_t b = 0; b < backends_.size(); ++b) {
-            const bool single = backends_[b]->method == Method::single;
-            cells.push_back({.number = cells.size(),
-                             .runner = b,
-                             .block = g,
-                             .account = group.scene,
-                             .work = static_cast<double>(group.report.triangles),
-                             .searched = !comparison_.minimal_pool || !single});
-        }
-    }
+    comparison_.groups.push_back(std::move(group));
 }
 
 Json BuildPlan::identity() const {
@@ -137,14 +92,10 @@ Json BuildPlan::identity() const {
     for (const Report& scene : comparison_.scenes) {
         scenes.push_back({scene.scene_path, hex(scene.scene_digest)});
     }
-    Json allocators = Json::array();
-    for (const Runner& runner : runners) allocators.push_back(runner.name);
     return {{"kind", "compare"},
             {"device", common.machine.name},
             {"scenes", scenes},
             {"pools", comparison_.pools},
-            {"allocators", allocators},
-            {"repeat", common.run.repeat},
             {"warm_up", common.run.warm_up},
             {"threads", common.run.threads},
             {"forms", choices_json(common.run.choices)},
@@ -169,31 +120,23 @@ void BuildPlan::adopt(const Json& adopted) {
 
 std::uint64_t BuildPlan::pool_bytes(const Group& group, const Backend& backend) const {
     if (backend.method != Method::single) return 0;
-    if (pools_.empty()) {
-        return default_pool_bytes(group.report.root_bytes, comparison_.common.machine.memory,
-                                  backend.traits.smallest_pool);
-    }
-    const auto found = std::find(comparison_.pools.begin(), comparison_.pools.end(), group.pool);
-    return pools_[static_cast<std::size_t>(found - comparison_.pools.begin())].bytes_for(
-        group.report.root_bytes);
+    const auto chosen = pools_.find(group.pool);
+    if (chosen != pools_.end()) return chosen->second.bytes_for(group.report.root_bytes);
+    return default_pool_bytes(group.report.root_bytes, comparison_.common.machine.memory,
+                              backend.traits.smallest_pool);
 }
 
 Setting BuildPlan::setting(const CellState& cell) const {
     return settings_[group(cell).scene];
 }
 
-Request BuildPlan::request_of(const BuildCase& build) const {
-    return {.work = case_json(build), .heap_bytes = build.pool_bytes};
-}
-
 Request BuildPlan::request(const CellState& cell) const {
-    const auto& run = comparison_.common.run;
     const bool first = cell.turns == 0;
-    return request_of({.pool_bytes = pool_bytes(group(cell), backend(cell)),
-                       .repeat = 1,
-                       .warm_up = run.warm_up,
-                       .statistics = first && run.statistics,
-                       .verify = first && verify_});
+    RunOptions run = comparison_.common.run;
+    run.pool_bytes = pool_bytes(group(cell), backend(cell));
+    run.repeat = 1;
+    run.statistics = first && run.statistics;
+    return request_of(run, first && verify_);
 }
 
 std::string BuildPlan::label(const CellState& cell) const {
@@ -202,37 +145,33 @@ std::string BuildPlan::label(const CellState& cell) const {
            " of " + std::to_string(comparison_.scenes.size()) + ")";
 }
 
-Outcome BuildPlan::fold(const CellState& cell, Result turn) {
+/// An answer as a result.
+Result BuildPlan::turn(const CellState& cell, const Answer& answer) const {
+    if (!answer.sample.is_null()) return read_result(answer.sample, backend(cell));
+    Result failed = result_of(backend(cell));
+    failed.pool_bytes = pool_bytes(group(cell), backend(cell));
+    failed.fail(answer.outcome, answer.message);
+    return failed;
+}
+
+Outcome BuildPlan::add(const CellState& cell, const Answer& answer) {
+    Result one = turn(cell, answer);
+    if (!answer.sample.is_null() && (!can_end(of_build, one.outcome) || one.samples.size() > 1)) {
+        throw std::invalid_argument("no turn of one build");
+    }
     const Group& of = group(cell);
-    turn.pool_multiple =
-        static_cast<double>(turn.pool_bytes) / static_cast<double>(of.report.root_bytes);
-    if (turn.outcome != Outcome::done && repeat > 1) {
-        turn.message +=
+    one.pool_multiple =
+        static_cast<double>(one.pool_bytes) / static_cast<double>(of.report.root_bytes);
+    if (one.outcome != Outcome::done && repeat > 1) {
+        one.message +=
             " (turn " + std::to_string(cell.turns + 1) + " of " + std::to_string(repeat) + ")";
     }
     Result& all = result(cell);
-    add_turn(all, std::move(turn), repeat);
+    add_turn(all, std::move(one), repeat);
     if (all.outcome == Outcome::done || !settled(all)) return Outcome::done;
     log::detail(of.report.scene_path + ", pool " + of.pool + ", " + all.allocator.name + ": " +
                 all.message);
     return all.outcome;
-}
-
-Outcome BuildPlan::add(const CellState& cell, const Json& sample) {
-    Result turn = read_result(sample, backend(cell));
-    if (!ends_a_build(turn.outcome) || turn.samples.size() > 1) {
-        throw std::invalid_argument("no turn of one build");
-    }
-    return fold(cell, std::move(turn));
-}
-
-void BuildPlan::fail(const CellState& cell, Outcome outcome, const std::string& why) {
-    Result turn;
-    turn.method = backend(cell).method;
-    turn.allocator = backend(cell).traits;
-    turn.pool_bytes = pool_bytes(group(cell), backend(cell));
-    turn.fail(outcome, why);
-    fold(cell, std::move(turn));
 }
 
 void BuildPlan::pass_over(const CellState& cell, const std::string& why) {
@@ -252,33 +191,28 @@ Json BuildPlan::search(const CellState& cell, const Probe& probe) {
         // It does not depend on where the search began.
         if (other.scene == group(cell).scene && known && *known <= high) return *known;
     }
-    struct Failed {
-        std::string why;
-    };
-    const auto enough = [&](std::uint64_t bytes) {
-        const auto run = trial_run({});
-        const Answer answer = probe(request_of({.pool_bytes = bytes,
-                                                .repeat = run.repeat,
-                                                .warm_up = run.warm_up,
-                                                .statistics = run.statistics,
-                                                .verify = false}),
-                                    "smallest pool: " + bytes_text(bytes));
-        if (answer.sample.is_null()) throw Failed{answer.message};
-        const Result trial = read_result(answer.sample, backend(cell));
-        if (trial.outcome == Outcome::done) return true;
-        if (trial.outcome == Outcome::pool_exhausted || trial.outcome == Outcome::overwritten) {
-            return false;
-        }
-        throw Failed{trial.message};
-    };
     try {
-        const auto bytes = smallest_enough(backend(cell).traits.smallest_pool, high, enough);
+        const auto bytes =
+            smallest_enough(backend(cell).traits.smallest_pool, high,
+                            [&](std::uint64_t tried) { return enough(cell, tried, probe); });
         return bytes ? Json(*bytes) : Json();
-    } catch (const Failed& failed) {
+    } catch (const Failure& failure) {
         log::warning(group(cell).report.scene_path + ", " + backend(cell).traits.name +
-                     ": no smallest pool was found: " + failed.why);
+                     ": no smallest pool was found: " + failure.message);
     }
     return {};
+}
+
+/// @throws Failure that leaves it open.
+bool BuildPlan::enough(const CellState& cell, std::uint64_t bytes, const Probe& probe) const {
+    const Result trial =
+        turn(cell, probe(request_of(trial_run(comparison_.common.run, bytes), false),
+                         "smallest pool: " + bytes_text(bytes)));
+    if (trial.outcome == Outcome::done) return true;
+    if (trial.outcome != Outcome::pool_exhausted && trial.outcome != Outcome::overwritten) {
+        throw Failure{trial.outcome, trial.message};
+    }
+    return false;
 }
 
 void BuildPlan::found(const CellState& cell, const Json& bytes) {

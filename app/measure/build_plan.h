@@ -2,14 +2,14 @@
 /// The plan of `compare`: scenes, pools and allocators.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
 #include "app/backends/backend.h"
 #include "app/base/pool_size.h"
-#include "app/measure/build_case.h"
-#include "app/measure/plan.h"
 #include "app/measure/comparison.h"
+#include "app/measure/plan.h"
 
 namespace heapwood::app {
 
@@ -36,8 +36,7 @@ public:
     Setting setting(const CellState& cell) const override;
     Request request(const CellState& cell) const override;
     std::string label(const CellState& cell) const override;
-    Outcome add(const CellState& cell, const Json& sample) override;
-    void fail(const CellState& cell, Outcome outcome, const std::string& why) override;
+    Outcome add(const CellState& cell, const Answer& answer) override;
     void pass_over(const CellState& cell, const std::string& why) override;
     /// The smallest pool that is enough, if it was asked for.
     Json search(const CellState& cell, const Probe& probe) override;
@@ -45,19 +44,17 @@ public:
     void end() override { judge(comparison_); }
 
 private:
-    void load_scenes(const std::vector<std::string>& paths);
-    void make_groups();
-    void make_cells();
-    const Backend& backend(const CellState& cell) const { return *backends_[cell.runner]; }
+    void load_scene(const std::string& path);
+    void make_group(std::size_t scene, const std::string& pool);
+    const Backend& backend(const CellState& cell) const { return *runners[cell.runner].backend; }
     Group& group(const CellState& cell) const { return comparison_.groups[cell.block]; }
     Result& result(const CellState& cell) const { return group(cell).report.results[cell.runner]; }
     std::uint64_t pool_bytes(const Group& group, const Backend& backend) const;
-    Request request_of(const BuildCase& build) const;
-    Outcome fold(const CellState& cell, Result turn);
+    Result turn(const CellState& cell, const Answer& answer) const;
+    bool enough(const CellState& cell, std::uint64_t bytes, const Probe& probe) const;
 
     Comparison& comparison_;
-    std::vector<PoolSize> pools_;
-    std::vector<const Backend*> backends_;
+    std::map<std::string, PoolSize> pools_;  ///< by Group::pool; the default is not among them
     bool verify_;
     std::vector<Setting> settings_;  ///< by scene
 };

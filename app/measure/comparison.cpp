@@ -70,18 +70,14 @@ void judge_trees(const std::vector<Result*>& results) {
 }  // namespace
 
 void add_turn(Result& result, Result turn, unsigned repeat) {
-    std::vector<double> samples = std::move(result.samples);
     if (turn.outcome != Outcome::done) {
-        result.samples = std::move(samples);
         result.pool_bytes = turn.pool_bytes;
         result.pool_multiple = turn.pool_multiple;
         result.fail(turn.outcome, std::move(turn.message));
         return;
     }
-    Result before = std::move(result);
-    samples.insert(samples.end(), turn.samples.begin(), turn.samples.end());
-    result = std::move(turn);
-    result.samples = std::move(samples);
+    Result before = std::exchange(result, std::move(turn));
+    result.samples.insert(result.samples.begin(), before.samples.begin(), before.samples.end());
     result.minimal_pool_bytes = before.minimal_pool_bytes;
     result.kernels = before.kernels;
     // Only the first turn counts allocations and verifies.

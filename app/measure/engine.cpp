@@ -25,10 +25,12 @@ std::string partial(const std::string& results) {
 
 Json header(const Plan& plan) {
     const Version& v = version();
-    Json json{{"journal", "heapwood 2"},
+    Json json{{"journal", "heapwood 3"},
               {"date", now()},
               {"version", std::string(v.version) + " " + v.git + " " + v.build_type}};
     json.update(plan.identity());
+    for (const Runner& runner : plan.runners) json["allocators"].push_back(runner.name);
+    json["repeat"] = plan.repeat;
     json["adopted"] = plan.adopted();
     return json;
 }

@@ -1,69 +1,61 @@
 #include "app/measure/outcome.h"
 
 #include <algorithm>
+#include <iterator>
+#include <new>
 #include <stdexcept>
-#include <string>
+
+#include "allocators/memory/buffer.h"
 
 namespace heapwood::app {
 namespace {
+
+using enum ExitCode;
 
 /// All that is known of an outcome.
 struct Entry {
     const char* name;
     const char* word;
     ExitCode code;
+    unsigned endings;  ///< of what: several of Ending
 };
 
-Entry entry(Outcome outcome) {
-    switch (outcome) {
-        case Outcome::done:
-            return {"done", "–", ExitCode::done};
-        case Outcome::pool_exhausted:
-            return {"pool_exhausted", "out of pool", ExitCode::out_of_memory};
-        case Outcome::nodes_exhausted:
-            return {"nodes_exhausted", "out of nodes", ExitCode::out_of_memory};
-        case Outcome::references_exhausted:
-            return {"references_exhausted", "out of references", ExitCode::out_of_memory};
-        case Outcome::out_of_pool:
-            return {"out_of_pool", "out of pool", ExitCode::out_of_memory};
-        case Outcome::out_of_memory:
-            return {"out_of_memory", "out of memory", ExitCode::out_of_memory};
-        case Outcome::overwritten:
-            return {"overwritten", "overwritten", ExitCode::out_of_memory};
-        case Outcome::corrupt:
-            return {"corrupt", "overwritten", ExitCode::verification_failed};
-        case Outcome::verification_failed:
-            return {"verification_failed", "verification failed", ExitCode::verification_failed};
-        case Outcome::wrong_tree:
-            return {"wrong_tree", "wrong tree", ExitCode::verification_failed};
-        case Outcome::hang:
-            return {"hang", "hang", ExitCode::internal};
-        case Outcome::crashed:
-            return {"crashed", "crashed", ExitCode::internal};
-        case Outcome::failed:
-            break;
-        case Outcome::skipped:
-            return {"skipped", "skipped", ExitCode::done};
-        case Outcome::unfinished:
-            return {"unfinished", "unfinished", ExitCode::internal};
-    }
-    return {"failed", "failed", ExitCode::internal};
+/// In the order of Outcome.
+constexpr Entry kEntries[] = {
+    {"done", "–", done, of_build | of_workload},
+    {"pool_exhausted", "out of pool", out_of_memory, of_build},
+    {"nodes_exhausted", "out of nodes", out_of_memory, of_build},
+    {"references_exhausted", "out of references", out_of_memory, of_build},
+    {"out_of_pool", "out of pool", out_of_memory, of_workload},
+    {"out_of_memory", "out of memory", out_of_memory, of_build | of_workload},
+    {"overwritten", "overwritten", out_of_memory, of_build},
+    {"corrupt", "overwritten", verification_failed, of_workload},
+    {"verification_failed", "verification failed", verification_failed, of_build},
+    {"wrong_tree", "wrong tree", verification_failed, 0},
+    {"hang", "hang", internal, of_process},
+    {"crashed", "crashed", internal, of_process},
+    {"failed", "failed", internal, of_build | of_workload | of_process},
+    {"skipped", "skipped", done, 0},
+    {"unfinished", "unfinished", internal, 0},
+};
+static_assert(std::size(kEntries) == static_cast<std::size_t>(Outcome::unfinished) + 1);
+
+const Entry& entry(Outcome outcome) {
+    return kEntries[static_cast<std::size_t>(outcome)];
 }
 
-int weight(Outcome outcome) {
-    switch (exit_code(outcome)) {
-        case ExitCode::done:
-            return 0;
-        case ExitCode::out_of_memory:
-            return 1;
-        case ExitCode::verification_failed:
-            return 3;
-        default:
-            return 2;
-    }
+/// From the best to the worst.
+constexpr ExitCode kBySeverity[] = {done, out_of_memory, internal, verification_failed};
+
+const ExitCode* severity(Outcome outcome) {
+    return std::find(std::begin(kBySeverity), std::end(kBySeverity), exit_code(outcome));
 }
 
 }  // namespace
+
+bool can_end(Ending of, Outcome how) {
+    return (entry(how).endings & of) != 0;
+}
 
 const char* name(Outcome outcome) {
     return entry(outcome).name;
@@ -73,21 +65,40 @@ const char* word(Outcome outcome) {
     return entry(outcome).word;
 }
 
+Outcome outcome_named(std::string_view text) {
+    const auto* found = std::find_if(std::begin(kEntries), std::end(kEntries),
+                                     [&](const Entry& one) { return text == one.name; });
+    if (found == std::end(kEntries))
+        throw std::invalid_argument("no outcome: " + std::string(text));
+    return static_cast<Outcome>(found - std::begin(kEntries));
+}
+
+Failure failure_in_flight() {
+    try {
+        throw;
+    } catch (const Failure& failure) {
+        return failure;
+    } catch (const std::invalid_argument& error) {
+        return {Outcome::out_of_memory, error.what()};
+    } catch (const allocators::BufferError& error) {
+        return {Outcome::out_of_memory, error.what()};
+    } catch (const std::bad_alloc&) {
+        return {Outcome::out_of_memory,
+                "the machine's memory ran out; try a smaller pool or a smaller input"};
+    } catch (const std::exception& error) {
+        return {Outcome::failed, error.what()};
+    }
+}
+
 ExitCode exit_code(Outcome outcome) {
     return entry(outcome).code;
 }
 
 Outcome worst(const std::vector<Outcome>& outcomes) {
-    const auto found = std::max_element(outcomes.begin(), outcomes.end(),
-                                        [](Outcome a, Outcome b) { return weight(a) < weight(b); });
+    const auto found = std::max_element(outcomes.begin(), outcomes.end(), [](Outcome a, Outcome b) {
+        return severity(a) < severity(b);
+    });
     return found == outcomes.end() ? Outcome::done : *found;
-}
-
-Outcome outcome_named(std::string_view text) {
-    for (const Outcome outcome : kOutcomes) {
-        if (text == name(outcome)) return outcome;
-    }
-    throw std::invalid_argument("no outcome: " + std::string(text));
 }
 
 }  // namespace heapwood::app

@@ -2,6 +2,7 @@
 /// The outcome of a turn, and in the end of a cell, of any verb.
 #pragma once
 
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -28,22 +29,11 @@ enum class Outcome {
     unfinished,           ///< turns are still to come
 };
 
-/// All of them.
-inline constexpr Outcome kOutcomes[] = {Outcome::done,
-                                        Outcome::pool_exhausted,
-                                        Outcome::nodes_exhausted,
-                                        Outcome::references_exhausted,
-                                        Outcome::out_of_pool,
-                                        Outcome::out_of_memory,
-                                        Outcome::overwritten,
-                                        Outcome::corrupt,
-                                        Outcome::verification_failed,
-                                        Outcome::wrong_tree,
-                                        Outcome::hang,
-                                        Outcome::crashed,
-                                        Outcome::failed,
-                                        Outcome::skipped,
-                                        Outcome::unfinished};
+/// What can end in one of these ways.
+enum Ending : unsigned { of_build = 1, of_workload = 2, of_process = 4 };
+
+/// Whether it can end so: an answer that says otherwise is nonsense.
+bool can_end(Ending of, Outcome how);
 
 /// The name in JSON and CSV: "done", "pool_exhausted", ...
 const char* name(Outcome outcome);
@@ -53,6 +43,26 @@ const char* word(Outcome outcome);
 
 /// The outcome of that name. @throws std::invalid_argument if there is none.
 Outcome outcome_named(std::string_view name);
+
+/// In JSON it is its name.
+template <class AnyJson>
+void to_json(AnyJson& json, const Outcome& outcome) {
+    json = name(outcome);
+}
+template <class AnyJson>
+void from_json(const AnyJson& json, Outcome& outcome) {
+    outcome = outcome_named(json.template get<std::string>());
+}
+
+/// Why something ended before it was done.
+struct Failure {
+    Outcome outcome;
+    std::string message;
+};
+
+/// What the exception in flight means; to be called in a catch block. What users ask for has been
+/// checked before: an invalid argument is a limit of the allocator or of the tree.
+Failure failure_in_flight();
 
 /// The program's exit code for it.
 ExitCode exit_code(Outcome outcome);

@@ -5,17 +5,15 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "app/base/json.h"
 #include "app/measure/outcome.h"
 #include "app/measure/runner.h"
 
 namespace heapwood::app {
-
-using Json = nlohmann::ordered_json;
 
 /// One runner with one case, and how far it is.
 struct CellState {
@@ -25,9 +23,7 @@ struct CellState {
     std::size_t account = 0;  ///< the cells of a runner with the same account share a budget
     double work = 1;          ///< what a turn is expected to cost, in any unit
     unsigned turns = 0;       ///< number of turns taken
-    double seconds = 0;       ///< that these turns took
     bool over = false;        ///< no turn is left
-    bool hung = false;        ///< the last turn did not end
     bool searched = true;     ///< the search after the turns is over, or there is none
 };
 
@@ -45,13 +41,14 @@ struct Request {
     bool exact_heap = true;        ///< false: a larger heap will do
 };
 
-/// What came of a request.
+/// What came of a request; for a turn, also its entry in the journal.
 struct Answer {
     Json sample;                      ///< what the worker measured; null if nothing came of it
     Outcome outcome = Outcome::done;  ///< if there is no sample: hang, crashed or failed
     std::string message;              ///< why there is no sample
     double seconds = 0;
 };
+HEAPWOOD_JSON_OF(Answer, sample, outcome, message, seconds)
 
 /// Thrown out of a wait that a signal has ended.
 class Interrupted : public std::runtime_error {
@@ -75,7 +72,8 @@ public:
     double budget = std::numeric_limits<double>::infinity();
     std::string budget_of;  ///< what an account is: "scene", "test"
 
-    /// All that a resumed run must have in common with the run that it resumes.
+    /// All that a resumed run must have in common with the run that it resumes, beside runners and
+    /// repetitions.
     virtual Json identity() const = 0;
     /// What a resumed run takes over from the run that it resumes.
     virtual Json adopted() const { return Json::object(); }
@@ -86,11 +84,9 @@ public:
     /// The cell in words, what matters most first.
     virtual std::string label(const CellState& cell) const = 0;
 
-    /// Adds a turn to the results. @return what became of the cell, `done` if of the turn nothing
-    /// went wrong. @throws std::exception for a sample that is none.
-    virtual Outcome add(const CellState& cell, const Json& sample) = 0;
-    /// Notes why a turn has no sample.
-    virtual void fail(const CellState& cell, Outcome outcome, const std::string& why) = 0;
+    /// Adds a turn to the results, or why it has no sample. @return what became of the cell, `done`
+    /// if of the turn nothing went wrong. @throws std::exception for a sample that is none.
+    virtual Outcome add(const CellState& cell, const Answer& answer) = 0;
     /// No further turn of the cell is taken.
     virtual void pass_over(const CellState& cell, const std::string& why) = 0;
     /// Nothing more is done: settles what can be seen only now.
@@ -100,6 +96,14 @@ public:
     virtual Json search(const CellState&, const Probe&) { return {}; }
     /// Takes over what search() has found. @throws std::exception for what it cannot have found.
     virtual void found(const CellState&, const Json&) {}
+
+protected:
+    /// What all runners' processes load at once. @param seconds that this took here.
+    Setting loading(const std::string& path, const std::string& digest, double seconds) const {
+        Setting setting{.load = {{"load", path}}, .digest = digest};
+        setting.seconds += 3 * seconds * static_cast<double>(1 + runners.size());
+        return setting;
+    }
 };
 
 }  // namespace heapwood::app

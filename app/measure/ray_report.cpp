@@ -3,15 +3,8 @@
 namespace heapwood::app {
 
 const char* name(Asked asked) {
-    switch (asked) {
-        case Asked::closest:
-            return "closest";
-        case Asked::any:
-            return "any";
-        case Asked::all:
-            return "all";
-    }
-    return "";
+    constexpr const char* kNames[] = {"closest", "any", "all"};
+    return kNames[static_cast<std::size_t>(asked)];
 }
 
 double RayTimes::rays_per_second() const {

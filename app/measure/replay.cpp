@@ -1,10 +1,7 @@
-#include "app/measure/replay.h"
-
 #include <algorithm>
-#include <memory>
+#include <optional>
 
 #include "allocators/measure/fragmentation.h"
-#include "allocators/memory/buffer.h"
 #include "app/measure/task_run.h"
 
 namespace heapwood::app {
@@ -26,100 +23,53 @@ Buffer uploaded(Place place, const std::vector<T>& values) {
 }
 
 /// A script where it is run, and a slot for every block.
-class Script {
-public:
+struct Script {
     Script(Place place, const ReplayScript& script)
-        : callers_(script.callers),
-          steps_(uploaded(place, script.steps)),
-          first_(uploaded(place, script.first)),
-          largest_(*std::max_element(script.sizes.begin(), script.sizes.end())),
-          sizes_(uploaded(place, script.sizes)),
-          slots_(place, script.sizes.size() * sizeof(void*)) {}
+        : steps(uploaded(place, script.steps)),
+          first(uploaded(place, script.first)),
+          largest(*std::max_element(script.sizes.begin(), script.sizes.end())),
+          sizes(uploaded(place, script.sizes)),
+          slots(place, script.sizes.size() * sizeof(void*)) {}
 
-    void clear_slots() { slots_.zero(); }
-    Workload replay(Stamps stamps, Counts* counts) const {
-        return {.work = Work::replay,
-                .stamps = stamps,
-                .by_warp = true,
-                .count = false,
-                .stop_at_refusal = false,
-                .callers = callers_,
-                .requests = 1,
-                .round = 0,
-                .threshold = 0,
-                .blocks = {.data = slots_.as<void*>(),
-                           .slots = slots_.size() / sizeof(void*),
-                           .min_bytes = 4,
-                           .max_bytes = largest_,
-                           .seed = 1,
-                           .sizes = sizes_.as<std::uint32_t>()},
-                .counts = counts,
-                .next_slot = nullptr,
-                .refused = nullptr,
-                .steps = steps_.as<std::uint32_t>(),
-                .first_step = first_.as<std::uint64_t>()};
-    }
-    /// Checks and frees what the replay has left in the slots.
-    Workload sweep(Stamps stamps, Counts* counts) const {
-        Workload launch = replay(stamps, counts);
-        launch.work = Work::deallocate;
-        launch.by_warp = false;
-        launch.callers = static_cast<std::uint32_t>(launch.blocks.slots);
-        return launch;
-    }
-
-private:
-    std::uint32_t callers_;
-    Buffer steps_;
-    Buffer first_;
-    std::uint32_t largest_;  ///< of the sizes
-    Buffer sizes_;
-    Buffer slots_;
+    Buffer steps;
+    Buffer first;
+    std::uint32_t largest;  ///< of the sizes
+    Buffer sizes;
+    Buffer slots;
 };
 
 /// A turn that replays a trace.
 class Replay final : public TaskRun {
 public:
-    Replay(WorkloadMachine& machine, MakePool make, bool frees, const Task& task,
-           const allocators::Trace& trace, unsigned threads)
-        : machine_(machine),
-          make_(make),
-          frees_(frees),
-          task_(task),
+    Replay(const Subject& subject, const Task& task, const allocators::Trace& trace)
+        : TaskRun(subject, task),
           trace_(trace),
-          threads_(threads),
-          callers_(std::min(trace.callers, machine.resident_callers())),
-          state_(machine.place(), sizeof(Counts)) {
-        state_.zero();
-    }
+          callers_(std::min(trace.callers, subject.machine.resident_callers())) {}
 
-    TaskResult take() override {
+private:
+    void take() override {
         const allocators::TraceFacts facts = allocators::facts(trace_);
-        pool_ = make_({.place = machine_.place(),
-                       .bytes = task_.pool_bytes,
-                       .largest_request = facts.largest,
-                       .multiprocessors = machine_.multiprocessors(),
-                       .callers = callers_,
-                       .choices = task_.choices},
-                      threads_);
-        result_.pool_bytes = pool_->pool_bytes();
+        make_pool(facts.largest, callers_);
         add_value("callers", callers_);
 
         prepare(trace_.events.size());
-        result_.metrics["ms"].cold.push_back(run(Stamps::ends, false));
+        add("ms", run(Stamps::ends));
         sweep(Stamps::ends);
+        warm_ = true;
         for (std::uint32_t i = 0; i < task_.iterations; ++i) {
-            result_.metrics["ms"].warm.push_back(run(Stamps::ends, false));
+            add("ms", run(Stamps::ends));
             sweep(Stamps::ends);
         }
-        run(Stamps::whole, true);
+        counting_ = true;
+        run(Stamps::whole);
+        counting_ = false;
         const allocators::PoolUse end = pool_->use();
         if (end.known) add_value("end_external", allocators::external_fragmentation(end));
         const Counts counts = result_.counts;
         sweep(Stamps::whole);
 
         prepare(facts.peak_events);
-        run(Stamps::whole, false);
+        run(Stamps::whole);
         const allocators::PoolUse peak = pool_->use();
         if (peak.known) {
             add_value("peak_allocated_bytes", static_cast<double>(peak.allocated_bytes));
@@ -127,68 +77,66 @@ public:
         }
         sweep(Stamps::whole);
         result_.counts = counts;
-        return std::move(result_);
     }
-
     void clean_up() override {
-        if (held_) pool_->run(script_->sweep(Stamps::none, state_.as<Counts>()));
-    }
-    Counts counts() const override { return result_.counts; }
-
-private:
-    void add_value(const char* metric, double value) {
-        result_.metrics[metric].value.push_back(value);
+        if (held_) pool_->run(rest(Stamps::none));
     }
 
     /// Makes the script of so many events.
     void prepare(std::size_t events) {
         script_.reset();  // before there is another
-        script_ = std::make_unique<Script>(machine_.place(),
-                                           allocators::script_of(trace_, callers_, frees_, events));
+        script_.emplace(subject_.machine.place(),
+                        allocators::script_of(trace_, callers_, subject_.frees, events));
+    }
+
+    Workload replay(Stamps stamps) const {
+        Workload launch = workload(Work::replay, stamps);
+        launch.lanes = 1;
+        launch.callers = callers_;
+        launch.blocks = {.data = script_->slots.as<void*>(),
+                         .slots = script_->slots.size() / sizeof(void*),
+                         .min_bytes = 4,
+                         .max_bytes = script_->largest,
+                         .seed = 1,
+                         .sizes = script_->sizes.as<std::uint32_t>()};
+        launch.steps = script_->steps.as<std::uint32_t>();
+        launch.first_step = script_->first.as<std::uint64_t>();
+        return launch;
+    }
+    /// Checks and frees what the replay has left in the slots.
+    Workload rest(Stamps stamps) const {
+        Workload launch = replay(stamps);
+        launch.work = Work::deallocate;
+        launch.lanes = 32;
+        launch.callers = static_cast<std::uint32_t>(launch.blocks.slots);
+        return launch;
     }
 
     /// One replay in a pool that is empty, judged. @return milliseconds.
-    double run(Stamps stamps, bool count) {
+    double run(Stamps stamps) {
         pool_->reset();
-        script_->clear_slots();
-        Workload launch = script_->replay(stamps, state_.as<Counts>());
-        launch.count = count;
+        script_->slots.zero();
         held_ = true;
-        const double ms = pool_->run(launch);
-        look();
+        const double ms = pool_->run(replay(stamps));
+        judge();
         return ms;
     }
     /// Empties the pool after a replay, judged.
     void sweep(Stamps stamps) {
         held_ = false;
-        pool_->run(script_->sweep(stamps, state_.as<Counts>()));
-        look();
-    }
-    void look() {
-        state_.read(0, &result_.counts, sizeof(Counts));
-        judge(result_.counts, true);
+        pool_->run(rest(stamps));
+        judge();
     }
 
-    WorkloadMachine& machine_;
-    MakePool make_;
-    bool frees_;
-    Task task_;
     const allocators::Trace& trace_;
-    unsigned threads_;
     std::uint32_t callers_;
-    Buffer state_;
-    std::unique_ptr<WorkloadPool> pool_;
-    std::unique_ptr<Script> script_;
-    bool held_ = false;  ///< whether slots hold blocks that are in use
-    TaskResult result_;
+    std::optional<Script> script_;
 };
 
 }  // namespace
 
-TaskResult replay_trace(WorkloadMachine& machine, MakePool make, bool frees, const Task& task,
-                        const allocators::Trace& trace, unsigned threads) {
-    return attempt(
-        [&] { return std::make_unique<Replay>(machine, make, frees, task, trace, threads); });
+TaskResult replay_trace(const Subject& subject, const Task& task, const allocators::Trace& trace) {
+    return Replay(subject, task, trace).result();
 }
 
 }  // namespace heapwood::app

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <ctime>
+#include <set>
 #include <string_view>
 
 #include "scenes/digest.h"
@@ -19,6 +20,13 @@ bool finished(const Result& result) {
 
 const char* name(Method method) {
     return method == Method::single ? "single" : "levels";
+}
+
+Result result_of(const Backend& backend) {
+    Result result;
+    result.method = backend.method;
+    result.allocator = backend.traits;
+    return result;
 }
 
 Spread spread(std::vector<double> samples) {
@@ -75,13 +83,11 @@ ExitCode verdict(const Report& report) {
 }
 
 bool trees_agree(const Report& report) {
-    const TreeFacts* first = nullptr;
+    std::set<std::uint64_t> digests;
     for (const Result& result : report.results) {
-        if (!result.tree) continue;
-        if (first == nullptr) first = &*result.tree;
-        if (result.tree->digest != first->digest) return false;
+        if (result.tree) digests.insert(result.tree->digest);
     }
-    return true;
+    return digests.size() <= 1;
 }
 
 }  // namespace heapwood::app

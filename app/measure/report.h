@@ -72,6 +72,9 @@ struct Result {
     }
 };
 
+/// A result of that backend, of which nothing else is known yet.
+Result result_of(const Backend& backend);
+
 /// Everything one call of `build` found out.
 struct Report {
     std::vector<std::string> arguments;

@@ -19,10 +19,19 @@ struct Runner {
 };
 
 /// A backend's runner, and that of the prefix sum.
-Runner runner_of(const Backend& backend);
-Runner prefix_sum_runner();
+inline Runner runner_of(const Backend& backend) {
+    return {.name = backend.traits.name,
+            .title = backend.traits.title,
+            .full = backend.traits.full,
+            .backend = &backend};
+}
+inline Runner prefix_sum_runner() {
+    return {.name = "prefix-sum", .title = "without an allocator: a prefix sum over the sizes"};
+}
 
 /// Whether a process can have the runner's heap in one size only, which it keeps: CUDA's on a GPU.
-bool has_lasting_heap(const Runner& runner);
+inline bool has_lasting_heap(const Runner& runner) {
+    return !runner.baseline() && runner.backend->gpu && runner.backend->traits.one_heap;
+}
 
 }  // namespace heapwood::app

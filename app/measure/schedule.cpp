@@ -1,7 +1,6 @@
 #include "app/measure/schedule.h"
 
 #include <algorithm>
-#include <optional>
 
 #include "app/base/console.h"
 #include "app/base/text.h"
@@ -10,13 +9,6 @@ namespace heapwood::app {
 namespace {
 
 constexpr double kSearch = 20;  ///< turns that a search is worth
-
-std::string nonsense(const Json& sample) {
-    constexpr std::size_t kShown = 60;
-    const std::string text = sample.dump(-1, ' ', false, Json::error_handler_t::replace);
-    return "its process answered nonsense: " +
-           (text.size() <= kShown ? text : text.substr(0, kShown) + "...");
-}
 
 /// Samples have numbers from 0 on, which fit into 63 bits: a conversion would take -1 for a huge
 /// number. @throws std::invalid_argument for others.
@@ -34,15 +26,25 @@ void check_numbers(const Json& sample) {
 
 }  // namespace
 
+Answer nonsense(const std::string& answer) {
+    constexpr std::size_t kShown = 60;
+    return {.sample = {},
+            .outcome = Outcome::crashed,
+            .message = "its process answered nonsense: " +
+                       (answer.size() <= kShown ? answer : answer.substr(0, kShown) + "...")};
+}
+
 Schedule::Schedule(Plan& plan, Workers& workers, Note note)
     : plan_(plan), workers_(workers), note_(std::move(note)) {}
 
-void Schedule::count(CellState& cell, Outcome outcome, double seconds) {
+/// @throws std::exception for a sample that is none.
+void Schedule::add(CellState& cell, const Answer& answer) {
+    check_numbers(answer.sample);
+    const Outcome outcome = plan_.add(cell, answer);
     ++cell.turns;
-    cell.seconds += seconds;
     cell.over = outcome != Outcome::done || cell.turns == plan_.repeat;
-    spent_[{cell.runner, cell.account}] += seconds;
-    hung_[{cell.runner, cell.block}] |= outcome == Outcome::hang;
+    spent_[{cell.runner, cell.account}] += answer.seconds;
+    if (outcome == Outcome::hang) hung_.insert({cell.runner, cell.block});
 }
 
 void Schedule::replay(const Json& entry) {
@@ -55,36 +57,21 @@ void Schedule::replay(const Json& entry) {
         found->searched = true;
         return;
     }
-    const Json& seconds = entry.at("seconds");
-    if (!seconds.is_number() || seconds < 0 || found->over) {
+    const Answer answer = entry.at("turn");
+    const bool failed = answer.sample.is_null();
+    if (answer.seconds < 0 || found->over || failed != (answer.outcome != Outcome::done) ||
+        (failed && !can_end(of_process, answer.outcome))) {
         throw std::invalid_argument("a turn that nobody takes");
     }
-    Outcome outcome = Outcome::done;
-    if (entry.contains("failure")) {
-        outcome = outcome_named(entry.at("failure").get<std::string>());
-        if (outcome != Outcome::hang && outcome != Outcome::crashed && outcome != Outcome::failed) {
-            throw std::invalid_argument("a failure that is none");
-        }
-        plan_.fail(*found, outcome, entry.at("message"));
-    } else {
-        check_numbers(entry.at("turn"));
-        outcome = plan_.add(*found, entry.at("turn"));
-    }
-    count(*found, outcome, seconds);
+    add(*found, answer);
 }
 
 std::string Schedule::refusal(const CellState& cell) const {
-    const auto hung = hung_.find({cell.runner, cell.block});
-    if (hung != hung_.end() && hung->second) return "after a hang in this " + plan_.budget_of;
+    if (hung_.contains({cell.runner, cell.block})) return "after a hang in this " + plan_.budget_of;
     const auto spent = spent_.find({cell.runner, cell.account});
     if (spent == spent_.end() || spent->second < plan_.budget) return "";
     return "the " + shortest(plan_.budget) + " s that the allocator has for this " +
            plan_.budget_of + " were over";
-}
-
-void Schedule::pass_over(CellState& cell, const std::string& why) {
-    plan_.pass_over(cell, why);
-    cell.over = true;
 }
 
 void Schedule::run() {
@@ -118,7 +105,9 @@ std::size_t Schedule::run_block(std::size_t first) {
         const bool any = each(&CellState::over, [&](CellState& cell) {
             if (cell.turns > turn) return;
             const std::string why = refusal(cell);
-            why.empty() ? take_turn(cell) : pass_over(cell, why);
+            if (why.empty()) return take_turn(cell);
+            plan_.pass_over(cell, why);
+            cell.over = true;
         });
         if (!any) break;
     }
@@ -132,28 +121,16 @@ void Schedule::take_turn(CellState& cell) {
     const Runner& runner = plan_.runners[cell.runner];
     Answer answer =
         workers_.ask(runner, plan_.setting(cell), plan_.request(cell), plan_.time_limit);
-    if (!answer.sample.is_null()) {
-        std::optional<Outcome> outcome;
-        try {
-            check_numbers(answer.sample);
-            outcome = plan_.add(cell, answer.sample);
-        } catch (const std::exception&) {
-            workers_.stop(runner);
-            answer.outcome = Outcome::crashed;
-            answer.message = nonsense(answer.sample);
-        }
-        if (outcome) {
-            count(cell, *outcome, answer.seconds);
-            note_({{"cell", cell.number}, {"seconds", answer.seconds}, {"turn", answer.sample}});
-            return;
-        }
+    try {
+        add(cell, answer);
+    } catch (const std::exception&) {
+        workers_.stop(runner);
+        const double seconds = answer.seconds;
+        answer = nonsense(answer.sample.dump(-1, ' ', false, Json::error_handler_t::replace));
+        answer.seconds = seconds;
+        add(cell, answer);
     }
-    plan_.fail(cell, answer.outcome, answer.message);
-    count(cell, answer.outcome, answer.seconds);
-    note_({{"cell", cell.number},
-           {"seconds", answer.seconds},
-           {"failure", name(answer.outcome)},
-           {"message", answer.message}});
+    note_({{"cell", cell.number}, {"turn", answer}});
 }
 
 void Schedule::search(CellState& cell) {

@@ -6,12 +6,16 @@
 #include <chrono>
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 
 #include "app/measure/plan.h"
 
 namespace heapwood::app {
+
+/// What came of a request whose answer is none.
+Answer nonsense(const std::string& answer);
 
 /// The processes that take the turns.
 class Workers {
@@ -53,9 +57,8 @@ private:
     std::size_t run_block(std::size_t first);
     void take_turn(CellState& cell);
     void search(CellState& cell);
-    void count(CellState& cell, Outcome outcome, double seconds);
+    void add(CellState& cell, const Answer& answer);
     std::string refusal(const CellState& cell) const;
-    void pass_over(CellState& cell, const std::string& why);
     double work_left() const;
     void report_progress(const CellState& cell, const std::string& what) const;
 
@@ -63,7 +66,7 @@ private:
     Workers& workers_;
     Note note_;
     std::map<std::pair<std::size_t, std::size_t>, double> spent_;  ///< by runner and account
-    std::map<std::pair<std::size_t, std::size_t>, bool> hung_;     ///< by runner and block
+    std::set<std::pair<std::size_t, std::size_t>> hung_;           ///< runner and block
     Clock::time_point start_;
     double work_at_start_ = 0;
 };

@@ -22,7 +22,6 @@ Task task_of(Procedure procedure, std::uint64_t pool, const SweepSettings& setti
     Task task;
     task.procedure = procedure;
     task.pool_bytes = pool;
-    task.choices = settings.choices;
     task.seed = settings.seed;
     task.iterations = warm_iterations(settings);
     return task;

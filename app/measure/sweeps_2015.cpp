@@ -103,7 +103,7 @@ std::vector<Series> generic(const std::string& test, const SweepSettings& settin
                            : test == "acd" ? Procedure::cycle
                                            : Procedure::probability;
     Task common = task_of(procedure, heap(settings), settings);
-    common.by_warp = true;
+    common.lanes = 1;
     common.callers = settings.quick ? kQuickCallers : settings.blocks * kWarpsOfABlock;
     set_bytes(common, kBytesOfARequest);
     const auto payloads = chosen(powers(kBytesOfARequest, largest_payload(settings), 2), settings);

@@ -51,7 +51,7 @@ std::vector<Series> alloc(const SweepSettings& settings) {
     for (const bool by_warp : {false, true}) {
         for (const std::uint32_t callers : request_counts(settings)) {
             Task task = task_of(Procedure::allocate, survey_pool(settings), settings);
-            task.by_warp = by_warp;
+            task.lanes = by_warp ? 1 : 32;
             task.callers = callers;
             const std::string by = by_warp ? "warp" : "thread";
             all.push_back(

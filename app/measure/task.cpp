@@ -1,10 +1,8 @@
 #include "app/measure/task.h"
 
 #include <algorithm>
-#include <chrono>
-#include <memory>
 
-#include "allocators/memory/buffer.h"
+#include "allocators/measure/fragmentation.h"
 #include "allocators/platform/bits.cuh"
 #include "app/measure/task_run.h"
 
@@ -13,15 +11,9 @@ namespace {
 
 using allocators::Blocks;
 using allocators::Buffer;
-using allocators::Counts;
 using allocators::Stamps;
 using allocators::Work;
 using allocators::Workload;
-using Clock = std::chrono::steady_clock;
-
-double since(Clock::time_point start) {
-    return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
-}
 
 /// How many slots a task needs with a pool of so many bytes.
 std::uint64_t slots_of(const Task& task, std::uint64_t pool_bytes) {
@@ -38,26 +30,17 @@ std::uint64_t slots_of(const Task& task, std::uint64_t pool_bytes) {
 /// A turn that measures synthetic requests.
 class WorkloadRun final : public TaskRun {
 public:
-    WorkloadRun(WorkloadMachine& machine, MakePool make, bool frees, const Task& task,
-                unsigned threads)
-        : machine_(machine),
-          make_(make),
-          frees_(frees),
-          task_(task),
-          threads_(threads),
-          state_(machine.place(), sizeof(State)) {
-        state_.zero();
-    }
+    using TaskRun::TaskRun;
 
-    TaskResult take() override {
-        if (make_ != nullptr) {
+private:
+    void take() override {
+        if (subject_.make != nullptr) {
             const auto start = Clock::now();
-            pool_ = make_(config(), threads_);
-            if (task_.procedure == Procedure::make) add_value("make_ms", since(start));
-            result_.pool_bytes = pool_->pool_bytes();
+            make_pool(task_.max_bytes, std::min(task_.callers, subject_.machine.threads()));
+            if (task_.procedure == Procedure::make) add_value("make_ms", ms_since(start));
         }
         slots_ = slots_of(task_, result_.pool_bytes);
-        data_ = Buffer(machine_.place(), slots_ * sizeof(void*));
+        data_ = Buffer(subject_.machine.place(), slots_ * sizeof(void*));
         data_.zero();
         hold();
         switch (task_.procedure) {
@@ -77,31 +60,10 @@ public:
                 iterate();
         }
         release();
-        return std::move(result_);
     }
-
     void clean_up() override {
         if (pool_ && held_) free_all(Stamps::none);
         release();
-    }
-    Counts counts() const override { return result_.counts; }
-
-private:
-    /// What launches write besides blocks.
-    struct State {
-        Counts counts;
-        std::uint64_t next_slot;
-        std::uint32_t refused;
-        std::uint32_t unused;
-    };
-
-    allocators::PoolConfig config() const {
-        return {.place = machine_.place(),
-                .bytes = task_.pool_bytes,
-                .largest_request = task_.max_bytes,
-                .multiprocessors = machine_.multiprocessors(),
-                .callers = std::min(task_.callers, machine_.threads()),
-                .choices = task_.choices};
     }
 
     Blocks blocks() const {
@@ -111,44 +73,14 @@ private:
                 .max_bytes = task_.max_bytes,
                 .seed = task_.seed};
     }
-    Workload workload(Work work, Stamps stamps) const {
-        State* state = state_.as<State>();
-        return {.work = work,
-                .stamps = stamps,
-                .by_warp = task_.by_warp,
-                .lanes = task_.lanes,
-                .count = counting_,
-                .stop_at_refusal = false,
-                .callers = task_.callers,
-                .requests = task_.requests,
-                .round = 0,
-                .threshold = task_.threshold,
-                .blocks = blocks(),
-                .counts = &state->counts,
-                .next_slot = &state->next_slot,
-                .refused = &state->refused};
-    }
-    State state() const {
-        State state;
-        state_.read(0, &state, sizeof(state));
-        return state;
-    }
-    void add(const char* metric, double value) {
-        Samples& samples = result_.metrics[metric];
-        (warm_ ? samples.warm : samples.cold).push_back(value);
-    }
-    void add_value(const char* metric, double value) {
-        result_.metrics[metric].value.push_back(value);
-    }
-
-    /// @throws Stop, as app::judge does.
-    void judge(bool refusals) {
-        result_.counts = state().counts;
-        app::judge(result_.counts, refusals);
+    Workload launch(Work work, Stamps stamps = Stamps::none) const {
+        Workload launch = workload(work, stamps);
+        launch.blocks = blocks();
+        return launch;
     }
 
     void touch(bool write, const char* metric) {
-        const double ms = machine_.touch(
+        const double ms = subject_.machine.touch(
             {.write = write, .blocks = blocks(), .counts = &state_.as<State>()->counts});
         if (metric != nullptr) add(metric, ms);
     }
@@ -160,44 +92,43 @@ private:
 
     /// Allocates, or does without an allocator. @return milliseconds.
     double allocate() {
-        if (!pool_) return machine_.place_by_prefix_sum(blocks());
+        if (!pool_) return subject_.machine.place_by_prefix_sum(blocks());
         held_ = true;
-        return pool_->run(workload(Work::allocate, Stamps::none));
+        return pool_->run(launch(Work::allocate));
     }
-    double deallocate() { return pool_ ? free_all(Stamps::none) : machine_.release_placed(); }
+    double deallocate() {
+        return pool_ ? free_all(Stamps::none) : subject_.machine.release_placed();
+    }
 
     /// Frees the blocks of all slots. @return milliseconds.
     double free_all(Stamps stamps) {
-        Workload launch = workload(Work::deallocate, stamps);
-        launch.requests = static_cast<std::uint32_t>(slots_ / task_.callers);
+        Workload all = launch(Work::deallocate, stamps);
+        all.requests = static_cast<std::uint32_t>(slots_ / task_.callers);
         held_ = false;
-        return pool_->run(launch);
+        return pool_->run(all);
     }
 
     /// Allocates or frees the blocks that are held all the time, one a thread.
     void run_held(Work work) {
-        Workload launch = workload(work, Stamps::none);
-        launch.by_warp = false;
-        launch.lanes = 32;
-        launch.count = false;
-        launch.callers = task_.held_blocks;
-        launch.requests = 1;
-        launch.blocks = {.data = held_data_.as<void*>(),
-                         .slots = task_.held_blocks,
-                         .min_bytes = task_.held_bytes,
-                         .max_bytes = task_.held_bytes,
-                         .seed = task_.seed};
-        pool_->run(launch);
+        Workload held = launch(work);
+        held.lanes = 32;
+        held.count = false;
+        held.callers = task_.held_blocks;
+        held.requests = 1;
+        held.blocks.data = held_data_.as<void*>();
+        held.blocks.slots = task_.held_blocks;
+        held.blocks.min_bytes = held.blocks.max_bytes = task_.held_bytes;
+        pool_->run(held);
     }
     void hold() {
         if (task_.held_blocks == 0 || !pool_) return;
-        held_data_ = Buffer(machine_.place(), task_.held_blocks * sizeof(void*));
+        held_data_ = Buffer(subject_.machine.place(), task_.held_blocks * sizeof(void*));
         held_data_.zero();
         run_held(Work::allocate);
-        judge(true);
+        judge();
     }
     void release() {
-        if (frees_ && pool_ && held_data_.size() != 0) run_held(Work::deallocate);
+        if (subject_.frees && pool_ && held_data_.size() != 0) run_held(Work::deallocate);
         held_data_ = {};
     }
 
@@ -207,21 +138,18 @@ private:
         const Stamps stamps = counting_ ? Stamps::whole : Stamps::ends;
         switch (task_.procedure) {
             case Procedure::pairs:
-                add("ms", pool_->run(workload(Work::pairs, stamps)));
+                add("ms", pool_->run(launch(Work::pairs, stamps)));
                 break;
             case Procedure::cycle:
-                add("ms", pool_->run(workload(Work::cycle, stamps)));
+                add("ms", pool_->run(launch(Work::cycle, stamps)));
                 break;
             case Procedure::probability: {
+                Workload steps = launch(Work::probability, stamps);
                 double ms = 0;
                 held_ = true;
-                for (std::uint32_t round = 0; round < task_.rounds; ++round) {
-                    Workload launch = workload(Work::probability, stamps);
-                    launch.round = round;
-                    ms += pool_->run(launch);
-                }
+                for (; steps.round < task_.rounds; ++steps.round) ms += pool_->run(steps);
                 add("ms", ms);
-                judge(true);
+                judge();
                 free_all(stamps);
                 data_.zero();
                 break;
@@ -239,13 +167,13 @@ private:
                 const double ms = allocate();
                 if (!access) add("alloc_ms", ms);
                 touch_all(access);
-                judge(true);
+                judge();
                 const double freed = deallocate();
-                if (!access && frees_) add("free_ms", freed);
+                if (!access && subject_.frees) add("free_ms", freed);
             }
         }
-        judge(true);
-        if (pool_ && !frees_) {
+        judge();
+        if (pool_ && !subject_.frees) {
             pool_->reset();
             hold();
         }
@@ -257,7 +185,7 @@ private:
         iteration();
         warm_ = true;
         for (std::uint32_t i = 0; i < task_.iterations; ++i) {
-            if (i > 0 && since(start) > task_.budget_ms) break;
+            if (i > 0 && ms_since(start) > task_.budget_ms) break;
             iteration();
         }
         const auto measured = result_.metrics;
@@ -286,51 +214,51 @@ private:
     }
     /// An allocator that frees nothing has one round only: a later one has no meaning.
     void spread() {
-        const std::uint32_t rounds = frees_ ? task_.rounds : 1;
+        const std::uint32_t rounds = subject_.frees ? task_.rounds : 1;
         Range all;
         for (std::uint32_t round = 0; round < rounds; ++round) {
             counting_ = round + 1 == rounds;
             allocate();
             touch_all(false);
-            judge(true);
+            judge();
             const Range now = range();
             all = {std::min(all.begin, now.begin), std::max(all.end, now.end)};
             if (round == 0) add_value("range_first", now.bytes());
-            if (frees_ && round + 1 == rounds) {
+            if (subject_.frees && round + 1 == rounds) {
                 add_value("range_last", now.bytes());
                 add_value("range_all", all.bytes());
             }
             deallocate();
         }
-        judge(true);
+        judge();
     }
 
     /// What AD leaves when all is free; then what its blocks take, all at once.
     void remains() {
         counting_ = true;
-        pool_->run(workload(Work::pairs, Stamps::whole));
-        judge(true);
+        pool_->run(launch(Work::pairs, Stamps::whole));
+        judge();
         const double external = allocators::external_fragmentation(pool_->use());
         if (external >= 0) add_value("external", external);
-        if (!frees_) pool_->reset();
+        if (!subject_.frees) pool_->reset();
         allocate();
         touch_all(false);
-        judge(true);
+        judge();
         const allocators::PoolUse use = pool_->use();
         if (use.known && use.allocated_bytes != 0) {
             const double asked = static_cast<double>(slots_) * task_.min_bytes;
             add_value("internal", 1 - asked / static_cast<double>(use.allocated_bytes));
         }
         deallocate();
-        judge(true);
+        judge();
     }
 
     void fill() {
         counting_ = true;
         for (const bool all : {false, true}) {
-            Workload launch = workload(Work::fill, Stamps::none);
-            launch.stop_at_refusal = !all;
-            pool_->run(launch);
+            Workload requests = launch(Work::fill);
+            requests.stop_at_refusal = !all;
+            pool_->run(requests);
             const State seen = state();
             const double bytes = static_cast<double>(seen.counts.requests - seen.counts.failed) *
                                  static_cast<double>(task_.min_bytes);
@@ -349,32 +277,19 @@ private:
         for (std::uint32_t i = 0; i < task_.iterations; ++i) {
             const auto start = Clock::now();
             pool_->reset();
-            add_value("reset_ms", since(start));
+            add_value("reset_ms", ms_since(start));
         }
     }
 
-    WorkloadMachine& machine_;
-    MakePool make_;
-    bool frees_;
-    Task task_;
-    unsigned threads_;
     std::uint64_t slots_ = 0;
     Buffer data_;
     Buffer held_data_;
-    Buffer state_;
-    std::unique_ptr<WorkloadPool> pool_;
-    bool held_ = false;  ///< whether slots hold blocks that are in use
-    bool warm_ = false;
-    bool counting_ = false;
-    TaskResult result_;
 };
 
 }  // namespace
 
-TaskResult perform(WorkloadMachine& machine, MakePool make, bool frees, const Task& task,
-                   unsigned threads) {
-    return attempt(
-        [&] { return std::make_unique<WorkloadRun>(machine, make, frees, task, threads); });
+TaskResult perform(const Subject& subject, const Task& task) {
+    return WorkloadRun(subject, task).result();
 }
 
 }  // namespace heapwood::app

@@ -1,5 +1,6 @@
 /// @file
-/// One turn of one allocator at one point of a sweep: what is measured, and the result.
+/// One turn of one allocator at one point of a sweep, or with a trace: what is measured, and the
+/// result.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include "allocators/allocator.cuh"
+#include "allocators/measure/trace.h"
 #include "allocators/measure/workload.cuh"
 #include "app/backends/workload_machine.h"
 #include "app/measure/outcome.h"
@@ -26,14 +28,14 @@ enum class Procedure {
     access,         ///< writes and reads what a launch has allocated
     make,           ///< makes the pool, and resets it
     remains,        ///< AD, then how fragmented it leaves the pool, and what its blocks take
-    replay,         ///< replays the trace of the process (replay.h)
+    replay,         ///< replays the trace of the process
 };
 
 /// What to do.
 struct Task {
     Procedure procedure = Procedure::allocate;
-    bool by_warp = false;        ///< only the first lane of every warp calls
-    std::uint32_t lanes = 32;    ///< unless by_warp: how many lanes of every warp call, the first
+    /// How many lanes of every warp call, the first ones. A CPU's warp has one lane.
+    std::uint32_t lanes = 32;
     std::uint32_t callers = 1;   ///< at least 1
     std::uint32_t requests = 1;  ///< of every caller, at least 1; probability: steps in a round
     std::uint32_t rounds = 1;
@@ -43,7 +45,6 @@ struct Task {
     std::uint32_t held_bytes = 16;  ///< of each of these
     std::uint64_t pool_bytes = 0;
     float threshold = 0;  ///< probability: a step acts if its die in [0, 1) is above
-    allocators::Choices choices = {};
     std::uint64_t seed = 1;
     std::uint32_t iterations = 1;  ///< warm ones, after the cold one
     double budget_ms = 100;        ///< no further iteration begins after this time
@@ -69,9 +70,17 @@ struct TaskResult {
     Outcome outcome = Outcome::done;
     std::string message;          ///< why, if not done
     allocators::Counts counts{};  ///< of the iteration in which all is counted and checked
-    std::map<std::string, Samples> metrics;  ///< by name; empty if not done
-    std::uint64_t pool_bytes = 0;            ///< the pool's own word; 0: there was none
-    double seconds = 0;                      ///< that it took
+    std::map<std::string, Samples> metrics{};  ///< by name; empty if not done
+    std::uint64_t pool_bytes = 0;              ///< the pool's own word; 0: there was none
+};
+
+/// What a task measures: an allocator on a machine.
+struct Subject {
+    WorkloadMachine& machine;
+    MakePool make = nullptr;  ///< nullptr: the way without one, by a prefix sum (work and access)
+    bool frees = true;        ///< whether the allocator frees individually
+    unsigned threads = 0;     ///< of the pool, CPU only; 0: one a core
+    allocators::Choices choices = {};  ///< of the values of the allocator's options
 };
 
 /// Makes a pool, takes the turn, and gives the pool back. Every block is stamped on receipt and
@@ -79,9 +88,19 @@ struct TaskResult {
 /// timed, all of it in one more iteration at the end). Between iterations an allocator that frees
 /// nothing is reset. Never throws: what goes wrong is in the result.
 /// @param task anything but a replay (replay_trace())
-/// @param make of the allocator, or nullptr: the way without one, by a prefix sum (work and access)
-/// @param frees whether the allocator frees individually
-TaskResult perform(WorkloadMachine& machine, MakePool make, bool frees, const Task& task,
-                   unsigned threads);
+TaskResult perform(const Subject& subject, const Task& task);
+
+/// Makes a pool and replays the trace in it: a cold time; as many warm ones as task.iterations
+/// says, each time with the pool reset before; once more, counted; and up to the trace's peak, to
+/// see what the pool looks like there. Metrics: "ms"; "callers"; and, where the pool can be walked,
+/// "peak_allocated_bytes", "peak_external" and "end_external".
+///
+/// Callers are those of the trace, or as many as are certain to run at the same time (script_of()).
+/// The caller that gets a block stamps its ends, in untimed launches all of it. The caller that
+/// frees the block checks them. Blocks that the trace or the allocator does not free are checked
+/// after the launch. If the allocator does not free individually, the trace's frees are left out.
+/// Never throws: the result says what failed.
+/// @param trace with at least one request.
+TaskResult replay_trace(const Subject& subject, const Task& task, const allocators::Trace& trace);
 
 }  // namespace heapwood::app

@@ -1,48 +1,73 @@
 #include "app/measure/task_run.h"
 
-#include <new>
-#include <stdexcept>
+#include <utility>
 
-#include "allocators/memory/buffer.h"
 #include "app/base/text.h"
 
 namespace heapwood::app {
 
-void judge(const allocators::Counts& seen, bool refusals) {
-    if (seen.corrupt != 0) {
-        throw Stop{Outcome::corrupt, "blocks were overwritten while they were in use: at least " +
-                                         grouped(seen.corrupt) + " of them"};
-    }
-    if (refusals && seen.failed != 0) {
-        throw Stop{Outcome::out_of_pool, grouped(seen.failed) +
-                                             " requests of an iteration were refused; try a "
-                                             "larger --pool"};
+TaskResult TaskRun::result() {
+    allocators::Counts counted{};
+    try {
+        try {
+            state_ = allocators::Buffer(subject_.machine.place(), sizeof(State));
+            state_.zero();
+            take();
+            return std::move(result_);
+        } catch (const Failure& failure) {
+            counted = result_.counts;
+            // A pool that was overwritten is left alone: freeing could take the process down.
+            if (failure.outcome != Outcome::corrupt) clean_up();
+            throw;
+        }
+    } catch (...) {
+        const Failure failure = failure_in_flight();
+        return {.outcome = failure.outcome, .message = failure.message, .counts = counted};
     }
 }
 
-TaskResult attempt(const std::function<std::unique_ptr<TaskRun>()>& make) {
-    const auto ended = [](Outcome outcome, const std::string& why) {
-        return TaskResult{.outcome = outcome, .message = why, .counts = {}, .metrics = {}};
-    };
-    try {
-        const std::unique_ptr<TaskRun> turn = make();
-        try {
-            return turn->take();
-        } catch (const Stop& stop) {
-            // A pool that was overwritten is left alone: freeing could take the process down.
-            if (stop.outcome != Outcome::corrupt) turn->clean_up();
-            TaskResult result = ended(stop.outcome, stop.message);
-            result.counts = turn->counts();
-            return result;
-        }
-    } catch (const std::invalid_argument& error) {
-        return ended(Outcome::out_of_memory, error.what());
-    } catch (const allocators::BufferError& error) {
-        return ended(Outcome::out_of_memory, error.what());
-    } catch (const std::bad_alloc&) {
-        return ended(Outcome::out_of_memory, "the machine's memory ran out");
-    } catch (const std::exception& error) {
-        return ended(Outcome::failed, error.what());
+void TaskRun::make_pool(std::uint32_t largest_request, std::uint32_t callers) {
+    pool_ = subject_.make({.place = subject_.machine.place(),
+                           .bytes = task_.pool_bytes,
+                           .largest_request = largest_request,
+                           .multiprocessors = subject_.machine.multiprocessors(),
+                           .callers = callers,
+                           .choices = subject_.choices},
+                          subject_.threads);
+    result_.pool_bytes = pool_->pool_bytes();
+}
+
+allocators::Workload TaskRun::workload(allocators::Work work, allocators::Stamps stamps) const {
+    auto* state = state_.as<State>();
+    return {.work = work,
+            .stamps = stamps,
+            .lanes = task_.lanes,
+            .count = counting_,
+            .callers = task_.callers,
+            .requests = task_.requests,
+            .threshold = task_.threshold,
+            .counts = &state->counts,
+            .next_slot = &state->next_slot,
+            .refused = &state->refused};
+}
+
+TaskRun::State TaskRun::state() const {
+    State state;
+    state_.read(0, &state, sizeof(state));
+    return state;
+}
+
+void TaskRun::judge(bool refusals) {
+    const allocators::Counts& seen = result_.counts = state().counts;
+    if (seen.corrupt != 0) {
+        throw Failure{Outcome::corrupt,
+                      "blocks were overwritten while they were in use: at least " +
+                          grouped(seen.corrupt) + " of them"};
+    }
+    if (refusals && seen.failed != 0) {
+        throw Failure{Outcome::out_of_pool, grouped(seen.failed) +
+                                                " requests of an iteration were refused; try a "
+                                                "larger --pool"};
     }
 }
 

@@ -1,10 +1,7 @@
 #include "app/measure/turn.h"
 
-#include <new>
-#include <stdexcept>
 #include <utility>
 
-#include "allocators/memory/buffer.h"
 #include "app/base/console.h"
 #include "app/base/text.h"
 #include "kdtree/tree/verify.h"
@@ -13,17 +10,10 @@ namespace heapwood::app {
 namespace {
 
 Outcome outcome(const MeasuredBuild& built) {
-    switch (built.status) {
-        case kdtree::Status::done:
-            return Outcome::done;
-        case kdtree::Status::pool_exhausted:
-            return built.overwritten ? Outcome::overwritten : Outcome::pool_exhausted;
-        case kdtree::Status::nodes_exhausted:
-            return Outcome::nodes_exhausted;
-        case kdtree::Status::references_exhausted:
-            return Outcome::references_exhausted;
-    }
-    return Outcome::failed;
+    if (built.overwritten) return Outcome::overwritten;
+    constexpr Outcome kByStatus[] = {Outcome::done, Outcome::pool_exhausted,
+                                     Outcome::nodes_exhausted, Outcome::references_exhausted};
+    return kByStatus[static_cast<std::size_t>(built.status)];
 }
 
 /// The first thing that is wrong with a finished build, or an empty string. Sets `verified`.
@@ -79,23 +69,14 @@ void record(const Turn& turn, MeasuredBuild& built, Result& result) {
 void guarded(Result& result, const std::function<void()>& work) {
     try {
         work();
-    } catch (const std::invalid_argument& error) {
-        // Options and scene have been checked: what remains are limits of pool and tree.
-        result.fail(Outcome::out_of_memory, error.what());
-    } catch (const allocators::BufferError& error) {
-        result.fail(Outcome::out_of_memory, error.what());
-    } catch (const std::bad_alloc&) {
-        result.fail(Outcome::out_of_memory,
-                    "the machine's memory ran out; try a smaller pool or scene");
-    } catch (const std::exception& error) {
-        result.fail(Outcome::failed, error.what());
+    } catch (...) {
+        const Failure failure = failure_in_flight();
+        result.fail(failure.outcome, failure.message);
     }
 }
 
 Result take_turn(const Backend& backend, const Turn& turn) {
-    Result result;
-    result.method = backend.method;
-    result.allocator = backend.traits;
+    Result result = result_of(backend);
     const std::uint64_t pool = turn.run.pool_bytes;
     result.pool_bytes = pool;
     guarded(result, [&] {

@@ -5,12 +5,9 @@
 #include "app/base/console.h"
 #include "app/base/log.h"
 #include "app/base/text.h"
-#include "app/measure/build_case.h"
 #include "app/measure/child.h"
 #include "app/measure/lines.h"
-#include "app/measure/replay.h"
 #include "app/measure/result_json.h"
-#include "app/measure/task_json.h"
 #include "app/measure/trace_file.h"
 #include "app/measure/turn.h"
 #include "scenes/digest.h"
@@ -18,8 +15,6 @@
 
 namespace heapwood::app {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 class BuildWorker final : public Worker {
 public:
@@ -32,16 +27,12 @@ public:
         return hex(digest(scene_));
     }
     Json take_turn(const Json& work) override {
-        const BuildCase build = read_case(work);
-        auto run = settings_.run;
-        run.pool_bytes = build.pool_bytes;
-        run.repeat = build.repeat;
-        run.warm_up = build.warm_up;
-        run.statistics = build.statistics;
+        RunOptions run = settings_.run;
+        work.get_to(run);
         return result_json(settings_, app::take_turn(backend_, {.scene = scene_,
                                                                 .config = settings_.configuration,
                                                                 .run = run,
-                                                                .verify = build.verify}));
+                                                                .verify = work.at("verify")}));
     }
 
 private:
@@ -52,10 +43,14 @@ private:
 
 class WorkloadWorker final : public Worker {
 public:
-    WorkloadWorker(const Backend* backend, bool gpu, unsigned threads)
-        : backend_(backend),
-          threads_(threads),
-          machine_(gpu ? gpu_workloads() : cpu_workloads(threads)) {}
+    WorkloadWorker(const Backend* backend, bool gpu, unsigned threads,
+                   const allocators::Choices& choices)
+        : machine_(gpu ? gpu_workloads() : cpu_workloads(threads)),
+          subject_{.machine = *machine_, .threads = threads, .choices = choices} {
+        if (backend == nullptr) return;
+        subject_.make = backend->make_pool;
+        subject_.frees = backend->traits.frees_individually;
+    }
 
     std::string load(const Json& what) override {
         const std::string path = what;
@@ -66,18 +61,14 @@ public:
         return file.digest;
     }
     Json take_turn(const Json& work) override {
-        const Task task = read_task(work);
-        const MakePool make = backend_ != nullptr ? backend_->make_pool : nullptr;
-        const bool frees = backend_ == nullptr || backend_->traits.frees_individually;
-        return task_result_json(task.procedure == Procedure::replay
-                                    ? replay_trace(*machine_, make, frees, task, trace_, threads_)
-                                    : perform(*machine_, make, frees, task, threads_));
+        const Task task = work;
+        return task.procedure == Procedure::replay ? replay_trace(subject_, task, trace_)
+                                                   : perform(subject_, task);
     }
 
 private:
-    const Backend* backend_;
-    unsigned threads_;
     std::unique_ptr<WorkloadMachine> machine_;
+    Subject subject_;
     allocators::Trace trace_;
 };
 
@@ -85,10 +76,8 @@ Json answer(Worker& worker, const Json& request) {
     try {
         if (request.contains("load")) return {{"digest", worker.load(request.at("load"))}};
         return worker.take_turn(request);
-    } catch (const std::bad_alloc&) {
-        return {{"failure", "the machine's memory ran out"}};
-    } catch (const std::exception& error) {
-        return {{"failure", error.what()}};
+    } catch (...) {
+        return {{"failure", failure_in_flight().message}};
     }
 }
 
@@ -98,8 +87,9 @@ std::unique_ptr<Worker> build_worker(const Backend& backend, const Report& setti
     return std::make_unique<BuildWorker>(backend, settings);
 }
 
-std::unique_ptr<Worker> workload_worker(const Backend* backend, bool gpu, unsigned threads) {
-    return std::make_unique<WorkloadWorker>(backend, gpu, threads);
+std::unique_ptr<Worker> workload_worker(const Backend* backend, bool gpu, unsigned threads,
+                                        const allocators::Choices& choices) {
+    return std::make_unique<WorkloadWorker>(backend, gpu, threads, choices);
 }
 
 void serve(const std::function<std::unique_ptr<Worker>()>& make) {

@@ -2,20 +2,28 @@
 /// A worker process and its protocol: a JSON object a line, each answered by one.
 ///
 ///     {"load": "bunny.obj"}    -> {"digest": "..."}      what turns are taken with from now on
-///     {"pool_bytes": ...}      -> a sample               a turn: a BuildCase or task_json()
+///     {"pool_bytes": ...}      -> a sample               a turn: RunOptions, "verify"; or a Task
 ///
-/// Samples are results as in the report's JSON, or of workloads task_result_json(). A failure is
-/// answered by {"failure": why}. A worker has device, threads and the tree's configuration from its
-/// command line. It keeps what it has loaded and nothing else from one turn to
-/// the next: pool and arrays are freed before it answers. It ends when the socket is closed.
+/// Samples are results as in the report's JSON, or of workloads a TaskResult. A failure is answered
+/// by {"failure": why}. A worker has device, threads, the allocator's options and the tree's
+/// configuration from its command line. It keeps what it has loaded and nothing else from one turn
+/// to the next: pool and arrays are freed before it answers. It ends when the socket is closed.
 #pragma once
 
 #include <functional>
 #include <memory>
-#include <nlohmann/json.hpp>
+#include <string>
 
 #include "app/backends/backend.h"
+#include "app/base/json.h"
 #include "app/measure/report.h"
+#include "app/measure/task.h"
+
+namespace heapwood::allocators {
+
+HEAPWOOD_JSON_OF(Counts, requests, frees, failed, corrupt)
+
+}  // namespace heapwood::allocators
 
 namespace heapwood::app {
 
@@ -23,24 +31,31 @@ namespace heapwood::app {
 /// before the arguments of the program.
 inline constexpr const char* kWorkerVerb = "worker";
 
+HEAPWOOD_JSON_OF(RunOptions, pool_bytes, repeat, warm_up, statistics)
+HEAPWOOD_JSON_OF(Task, procedure, lanes, callers, requests, rounds, min_bytes, max_bytes,
+                 held_blocks, held_bytes, pool_bytes, threshold, seed, iterations, budget_ms)
+HEAPWOOD_JSON_OF(Samples, cold, warm, value)
+HEAPWOOD_JSON_OF(TaskResult, outcome, message, counts, metrics, pool_bytes)
+
 /// What a process has to take turns with.
 class Worker {
 public:
     virtual ~Worker() = default;
 
     /// Loads what turns need. @return its digest. @throws std::exception.
-    virtual std::string load(const nlohmann::ordered_json& what) = 0;
+    virtual std::string load(const Json& what) = 0;
     /// Takes a turn. @return the sample. @throws std::exception.
-    virtual nlohmann::ordered_json take_turn(const nlohmann::ordered_json& work) = 0;
+    virtual Json take_turn(const Json& work) = 0;
 };
 
-/// Builds trees of scenes, {"load": path}, by BuildCase.
+/// Builds trees of scenes, {"load": path}.
 /// @param settings machine, configuration and how it runs.
 std::unique_ptr<Worker> build_worker(const Backend& backend, const Report& settings);
 
-/// Runs workloads by task_json(), with or without an allocator; those of traces, {"load": path}.
+/// Runs workloads, with or without an allocator; those of traces, {"load": path}.
 /// @param backend nullptr: without an allocator. @throws std::runtime_error if there is no GPU.
-std::unique_ptr<Worker> workload_worker(const Backend* backend, bool gpu, unsigned threads);
+std::unique_ptr<Worker> workload_worker(const Backend* backend, bool gpu, unsigned threads,
+                                        const allocators::Choices& choices);
 
 /// Becomes the child of the process at the other end of standard input, and serves it until that
 /// is gone. @throws what `make` throws.

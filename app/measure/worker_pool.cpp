@@ -14,11 +14,6 @@ Answer failure(Outcome outcome, std::string why) {
     return {.sample = {}, .outcome = outcome, .message = std::move(why)};
 }
 
-std::string shortened(const std::string& line) {
-    constexpr std::size_t kShown = 60;
-    return line.size() <= kShown ? line : line.substr(0, kShown) + "...";
-}
-
 }  // namespace
 
 std::vector<std::string> worker_arguments(const std::vector<std::string>& arguments,
@@ -47,8 +42,7 @@ void WorkerPool::await(const Runner& runner) {
     if (!worker.child || worker.loaded) return;
     Answer answer = receive(worker, worker.setting.seconds);
     if (answer.outcome == Outcome::done && !answer.sample.contains("digest")) {
-        answer = failure(Outcome::crashed,
-                         "its process answered nonsense: " + shortened(answer.sample.dump()));
+        answer = nonsense(answer.sample.dump());
     } else if (answer.outcome == Outcome::done &&
                answer.sample.at("digest") != worker.setting.digest) {
         answer = failure(Outcome::failed, "the input has changed since it was first read");
@@ -76,12 +70,8 @@ Answer WorkerPool::receive(Worker& worker, double seconds) const {
             return failure(Outcome::crashed, "its process answered without an end");
     }
     Json answer = Json::parse(line, nullptr, false);
-    if (!answer.is_object()) {
-        return failure(Outcome::crashed, "its process answered nonsense: " + shortened(line));
-    }
-    if (answer.contains("failure")) {
-        return failure(Outcome::failed, answer.value("failure", ""));
-    }
+    if (!answer.is_object()) return nonsense(line);
+    if (answer.contains("failure")) return failure(Outcome::failed, answer.value("failure", ""));
     return {.sample = std::move(answer), .outcome = Outcome::done, .message = ""};
 }
 

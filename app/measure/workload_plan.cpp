@@ -5,7 +5,7 @@
 
 #include "app/backends/allocator_options.h"
 #include "app/base/log.h"
-#include "app/measure/task_json.h"
+#include "app/measure/worker.h"
 
 namespace heapwood::app {
 namespace {
@@ -21,13 +21,6 @@ std::vector<std::size_t> turn_order(const BenchReport& report) {
         return report.series[x.series].descending && x.x > y.x;
     });
     return order;
-}
-
-/// Whether perform() and replay_trace() can say so.
-bool ends_a_workload(Outcome outcome) {
-    return outcome == Outcome::done || outcome == Outcome::out_of_pool ||
-           outcome == Outcome::corrupt || outcome == Outcome::out_of_memory ||
-           outcome == Outcome::failed;
 }
 
 }  // namespace
@@ -58,13 +51,9 @@ Json WorkloadPlan::identity() const {
     const SweepSettings& s = report_.run.settings;
     Json series = Json::array();
     for (const Series& one : report_.series) series.push_back(one.id);
-    Json allocators = Json::array();
-    for (const Runner& runner : runners) allocators.push_back(runner.name);
     Json json{{"kind", trace_ ? "replay" : "bench"},
               {"device", report_.machine.name},
               {"series", series},
-              {"allocators", allocators},
-              {"repeat", repeat},
               {"threads", report_.run.threads},
               {"forms", choices_json(s.choices)}};
     if (trace_) {
@@ -95,17 +84,13 @@ void WorkloadPlan::adopt(const Json& adopted) {
 }
 
 Setting WorkloadPlan::setting(const CellState&) const {
-    Setting setting{.load = {{"load", trace_ ? trace_->path : ""}},
-                    .digest = trace_ ? trace_->digest : ""};
-    // All workers load at once.
-    if (trace_) setting.seconds += 3 * trace_->seconds * static_cast<double>(1 + runners.size());
-    return setting;
+    return trace_ ? loading(trace_->path, trace_->digest, trace_->seconds) : loading("", "", 0);
 }
 
 Request WorkloadPlan::request(const CellState& cell) const {
     const Task& task = report_.cells[cell.number].task;
     // A heap may be larger than asked for, unless it is to be filled.
-    return {.work = task_json(task),
+    return {.work = task,
             .heap_bytes = task.pool_bytes,
             .exact_heap = task.procedure == Procedure::fill};
 }
@@ -114,17 +99,15 @@ std::string WorkloadPlan::label(const CellState& cell) const {
     return report_.series[report_.cells[cell.number].series].id;
 }
 
-Outcome WorkloadPlan::add(const CellState& cell, const Json& sample) {
-    TaskResult turn = read_task_result(sample);
+Outcome WorkloadPlan::add(const CellState& cell, const Answer& answer) {
+    TaskResult turn{.outcome = answer.outcome, .message = answer.message};
+    if (!answer.sample.is_null()) {
+        answer.sample.get_to(turn);
+        if (!can_end(of_workload, turn.outcome)) throw std::invalid_argument("no workload's turn");
+    }
     const Outcome outcome = turn.outcome;
-    if (!ends_a_workload(outcome)) throw std::invalid_argument("no turn of a workload");
     add_turn(report_.cells[cell.number], std::move(turn));
     return outcome;
-}
-
-void WorkloadPlan::fail(const CellState& cell, Outcome outcome, const std::string& why) {
-    add_turn(report_.cells[cell.number],
-             {.outcome = outcome, .message = why, .counts = {}, .metrics = {}});
 }
 
 void WorkloadPlan::pass_over(const CellState& cell, const std::string& why) {

@@ -32,8 +32,7 @@ public:
     Setting setting(const CellState& cell) const override;
     Request request(const CellState& cell) const override;
     std::string label(const CellState& cell) const override;
-    Outcome add(const CellState& cell, const Json& sample) override;
-    void fail(const CellState& cell, Outcome outcome, const std::string& why) override;
+    Outcome add(const CellState& cell, const Answer& answer) override;
     void pass_over(const CellState& cell, const std::string& why) override;
     /// Cells that no turn has come to were interrupted; overwritten blocks and errors are told.
     void end() override;

@@ -19,7 +19,7 @@ bool runs(const BenchOf& b) {
 
 /// Which threads call.
 const char* callers_text(const Task& task) {
-    if (task.by_warp || task.lanes == 1) return "warp";
+    if (task.lanes == 1) return "warp";
     return task.lanes == 32 ? "thread" : "lanes";
 }
 

@@ -2,8 +2,8 @@
 /// The results of `replay` as a document.
 #pragma once
 
+#include "app/measure/bench_report.h"
 #include "app/measure/figures.h"
-#include "app/measure/replay_report.h"
 #include "app/report/document.h"
 
 namespace heapwood::app {

@@ -39,10 +39,9 @@ ReplayReport prepared(const ReplayOptions& options, const Machine& machine,
                                      : default_pool_bytes(file.root_bytes, turns.machine.memory, 1);
     Task task;
     task.procedure = Procedure::replay;
-    task.by_warp = true;
+    task.lanes = 1;
     task.callers = report.callers;
     task.pool_bytes = report.pool_bytes;
-    task.choices = options.choices;
     Series series;
     series.id = series.test = "replay";
     series.points.push_back({0, task});

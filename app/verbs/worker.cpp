@@ -29,7 +29,7 @@ struct Make {
     template <class Options>
     std::unique_ptr<Worker> operator()(const Options& options) const {
         const bool gpu = choose_machine(options.device).gpu;
-        return workload_worker(backend(gpu), gpu, options.threads);
+        return workload_worker(backend(gpu), gpu, options.threads, options.choices);
     }
 };
 

@@ -90,7 +90,7 @@ class Interrupts(unittest.TestCase):
         self.assertEqual(schema_check.violations(found, SCHEMA), [])
         self.assertFalse(journal.exists(), "the JSON has it all")
         for number, cell in enumerate(found["cells"]):
-            noted = [turn["turn"]["build"]["ms"]["samples"] for turn in turns
+            noted = [turn["turn"]["sample"]["build"]["ms"]["samples"] for turn in turns
                      if turn["cell"] == number]
             samples = cell["build"]["ms"]["samples"]
             self.assertEqual(len(samples), 3)
@@ -241,8 +241,8 @@ class Resume(unittest.TestCase):
             journal.unlink()
             compare(*self.ARGUMENTS, "--resume", journal)
             header, *rest = journal.read_text().splitlines()
-            for line in ('{"cell": 99, "seconds": 1, "turn": {}}',
-                         '{"cell": 0, "seconds": 1, "turn": {}}', "{}", "3"):
+            for line in ('{"cell": 99, "turn": {}}',
+                         '{"cell": 0, "turn": {}}', "{}", "3"):
                 journal.write_text("\n".join([header, *rest[:1], line]) + "\n")
                 self.refused(journal, ["is damaged"], *self.ARGUMENTS)
 
@@ -261,7 +261,7 @@ class Resume(unittest.TestCase):
             }
             for keys, value in changes.items():
                 entry = json.loads(first)
-                inner = entry["turn"]
+                inner = entry["turn"]["sample"]
                 for key in keys[:-1]:
                     inner = inner[key]
                 inner[keys[-1]] = value

@@ -75,7 +75,7 @@ class Resume(unittest.TestCase):
         phase = "warm" if kind == "replay" else "cold"
         for number, (_, all_samples) in enumerate(samples(kind, whole).items()):
             before = [sample for entry in noted if entry["cell"] == number
-                      for sample in entry["turn"]["metrics"]["ms"][phase]]
+                      for sample in entry["turn"]["sample"]["metrics"]["ms"][phase]]
             self.assertEqual(len(all_samples), REPEAT)
             self.assertEqual(all_samples[:len(before)], before)
 
@@ -104,7 +104,7 @@ class Resume(unittest.TestCase):
                 self.assertIn(f"is of another run, which differs in: {word};", result.stderr)
             header, first, *rest = journal.read_text().splitlines()
             entry = json.loads(first)
-            entry["turn"]["metrics"]["ms"]["cold"] = [-1]
+            entry["turn"]["sample"]["metrics"]["ms"]["cold"] = [-1]
             journal.write_text("\n".join([header, json.dumps(entry), *rest]) + "\n")
             result = run(*short, "--resume", journal)
             self.assertEqual(result.returncode, USAGE)

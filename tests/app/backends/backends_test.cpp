@@ -19,7 +19,7 @@
 
 #include "allocators/platform/device.h"
 #include "app/backends/backend.h"
-#include "app/measure/replay.h"
+#include "app/measure/task.h"
 #include "kdtree/config.h"
 #include "kdtree/model/reference.cuh"
 #include "kdtree/tree/verify.h"
@@ -260,8 +260,11 @@ TEST_P(BackendTest, ReplaysABuild) {
         task.procedure = Procedure::replay;
         task.pool_bytes = kPool;
         const bool frees = traits().frees_individually;
-        const TaskResult result =
-            replay_trace(*machine, GetParam()->make_pool, frees, task, sample_trace(), threads);
+        const TaskResult result = replay_trace({.machine = *machine,
+                                                .make = GetParam()->make_pool,
+                                                .frees = frees,
+                                                .threads = threads},
+                                               task, sample_trace());
         EXPECT_EQ(result.outcome, Outcome::done) << result.message;
         EXPECT_EQ(result.counts,
                   (allocators::Counts{wanted.requests, frees ? wanted.frees : 0, 0, 0}));

@@ -14,7 +14,7 @@
 #include "app/measure/bench_report.h"
 #include "app/measure/sweeps.h"
 #include "app/measure/task.h"
-#include "app/measure/task_json.h"
+#include "app/measure/worker.h"
 #include "tests/app/revolving.h"
 
 namespace heapwood::app {
@@ -32,9 +32,13 @@ std::unique_ptr<WorkloadPool> make(const PoolConfig& config, unsigned threads) {
 /// A task for an allocator of the program, or for nobody, by two threads.
 TaskResult run(const std::string& allocator, const Task& task) {
     const auto machine = cpu_workloads(2);
-    if (allocator.empty()) return perform(*machine, nullptr, true, task, 2);
+    if (allocator.empty()) return perform({.machine = *machine, .threads = 2}, task);
     const Backend* backend = find_backend(allocator, false);
-    return perform(*machine, backend->make_pool, backend->traits.frees_individually, task, 2);
+    return perform({.machine = *machine,
+                    .make = backend->make_pool,
+                    .frees = backend->traits.frees_individually,
+                    .threads = 2},
+                   task);
 }
 
 Task task(Procedure procedure, std::uint32_t callers, std::uint32_t requests) {
@@ -164,7 +168,9 @@ TEST(Task, MeasuresTheRangeOfAddresses) {
     // Each round is given the cells behind those of the last.
     t.pool_bytes = 64 << 10;
     t.min_bytes = t.max_bytes = 60;
-    const TaskResult moving = perform(*cpu_workloads(1), &make<Revolving>, true, t, 1);
+    const auto machine = cpu_workloads(1);
+    const TaskResult moving =
+        perform({.machine = *machine, .make = &make<Revolving>, .threads = 1}, t);
     ASSERT_EQ(moving.outcome, Outcome::done) << moving.message;
     EXPECT_EQ(moving.metrics.at("range_first").value, std::vector<double>{100 * 64 - 4});
     EXPECT_EQ(moving.metrics.at("range_last").value, std::vector<double>{100 * 64 - 4});
@@ -220,7 +226,8 @@ TEST(Task, NoticesMemoryThatIsHandedOutTwice) {
             }
             // A pool that never refuses cannot be filled without handing out blocks twice.
             const bool sound = blocks == 64 && procedure != Procedure::fill;
-            const TaskResult result = perform(*machine, &make<Revolving>, true, t, 1);
+            const TaskResult result =
+                perform({.machine = *machine, .make = &make<Revolving>, .threads = 1}, t);
             EXPECT_EQ(result.outcome, sound ? Outcome::done : Outcome::corrupt)
                 << static_cast<int>(procedure) << " " << blocks << " " << result.message;
             EXPECT_EQ(result.metrics.empty(), !sound) << "a corrupt result is no figure";
@@ -231,7 +238,8 @@ TEST(Task, NoticesMemoryThatIsHandedOutTwice) {
 TEST(Task, NeverThrows) {
     const auto machine = cpu_workloads(1);
     const auto outcome = [&](MakePool make_pool) {
-        return perform(*machine, make_pool, true, task(Procedure::allocate, 1, 1), 1);
+        return perform({.machine = *machine, .make = make_pool, .threads = 1},
+                       task(Procedure::allocate, 1, 1));
     };
     EXPECT_EQ(outcome([](const PoolConfig&, unsigned) -> std::unique_ptr<WorkloadPool> {
                   throw allocators::BufferError("no memory of that kind");
@@ -247,7 +255,6 @@ TEST(Task, NeverThrows) {
 
 TEST(Task, SurvivesJson) {
     Task t = task(Procedure::probability, 3, 4);
-    t.by_warp = true;
     t.lanes = 7;
     t.held_blocks = 8;
     t.held_bytes = 9;
@@ -255,21 +262,15 @@ TEST(Task, SurvivesJson) {
     t.min_bytes = 8;
     t.max_bytes = 12;
     t.threshold = 0.75F;
-    t.choices = {{"presplit", "uniform"},
-                 {"fallback", "cudamalloc"},
-                 {"superblocks", "off"},
-                 {"page_bytes", "8192"}};
     t.seed = ~std::uint64_t{0};
-    const Task copy = read_task(nlohmann::ordered_json::parse(task_json(t).dump()));
-    EXPECT_EQ(task_json(copy), task_json(t));
+    const Task copy = Json::parse(Json(t).dump());
+    EXPECT_EQ(Json(copy), Json(t));
     EXPECT_EQ(copy.seed, t.seed);
-    EXPECT_EQ(copy.choices, t.choices);
     const TaskResult result{.outcome = Outcome::out_of_pool,
                             .message = "why",
                             .counts = {1, 2, 3, 4},
                             .metrics = {{"ms", {.cold = {0.25}, .warm = {1, 2}, .value = {}}}}};
-    const TaskResult read =
-        read_task_result(nlohmann::ordered_json::parse(task_result_json(result).dump()));
+    const TaskResult read = Json::parse(Json(result).dump());
     EXPECT_EQ(read.outcome, result.outcome);
     EXPECT_EQ(read.message, result.message);
     EXPECT_EQ(read.counts, result.counts);
@@ -339,7 +340,7 @@ TEST(Sweeps, ThePapersSettings) {
         EXPECT_EQ(series.points.front().x, 4) << id;
         EXPECT_EQ(series.points.back().x, 128 << 10) << id;
         for (const Point& point : series.points) {
-            EXPECT_TRUE(point.task.by_warp) << id;
+            EXPECT_EQ(point.task.lanes, 1U) << id;
             EXPECT_EQ(point.task.callers, 120U * 8) << id;
             EXPECT_EQ(point.task.pool_bytes, k2GiB) << id;
             EXPECT_EQ(point.task.requests, series.test == "acd" ? 10U : 1U) << id;

@@ -1,8 +1,6 @@
 /// @file
 /// The parts of `replay`: traces to files and back, and turns on real allocators and on broken
 /// ones. replay_test.py has the whole, and files that are wrong.
-#include "app/measure/replay.h"
-
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -12,6 +10,7 @@
 
 #include "allocators/circular.cuh"
 #include "app/backends/workload_cpu.h"
+#include "app/measure/task.h"
 #include "app/measure/trace_file.h"
 #include "tests/app/revolving.h"
 #include "tests/app/sample_report.h"
@@ -48,7 +47,9 @@ TaskResult replayed(MakePool make_pool, const Trace& trace, unsigned threads, st
     task.procedure = Procedure::replay;
     task.pool_bytes = pool;
     task.iterations = 3;
-    return replay_trace(*cpu_workloads(threads), make_pool, frees, task, trace, threads);
+    const auto machine = cpu_workloads(threads);
+    return replay_trace(
+        {.machine = *machine, .make = make_pool, .frees = frees, .threads = threads}, task, trace);
 }
 
 void write(const std::string& path, const std::string& text) {
@@ -124,8 +125,10 @@ TEST(Replay, NeedsAllItsCallersAtOnce) {
     Task task;
     task.procedure = Procedure::replay;
     task.pool_bytes = 1 << 20;
+    const auto machine = cpu_workloads(3);
     const TaskResult result =
-        replay_trace(*cpu_workloads(3), &make<allocators::CMalloc>, true, task, ring(3, 5, 64), 2);
+        replay_trace({.machine = *machine, .make = &make<allocators::CMalloc>, .threads = 2}, task,
+                     ring(3, 5, 64));
     EXPECT_EQ(result.outcome, Outcome::failed);
     EXPECT_EQ(result.message, kTooFewThreads);
 }

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "app/measure/bench_report.h"
-#include "app/measure/task_json.h"
+#include "app/measure/worker.h"
 #include "app/measure/workload_plan.h"
 
 namespace heapwood::app {
@@ -79,7 +79,7 @@ private:
 };
 
 Answer answer(const TaskResult& result, double seconds = 0) {
-    return {.sample = task_result_json(result), .message = "", .seconds = seconds};
+    return {.sample = result, .message = "", .seconds = seconds};
 }
 
 /// A schedule of a small report.
@@ -237,26 +237,33 @@ TEST(Schedule, GoesOnFromWhatWasNoted) {
 }
 
 TEST(Schedule, RefusesNotesThatNoRunMakes) {
-    const Json turn = task_result_json(one_sample(1));
-    const auto changed = [&](const char* key, const Json& value) {
-        Json other = turn;
-        other[key] = value;
-        return Json{{"cell", 0}, {"seconds", 1}, {"turn", other}};
+    const Json good{{"cell", 0}, {"turn", answer(one_sample(1), 1)}};
+    const auto changed = [&](const char* pointer, const Json& value) {
+        Json other = good;
+        other[Json::json_pointer(pointer)] = value;
+        return other;
+    };
+    const auto without = [&](const char* key) {
+        Json other = good;
+        other["turn"].erase(key);
+        return other;
     };
     const std::vector<Json> bad{
-        {{"cell", 99}, {"seconds", 1}, {"turn", turn}},
-        {{"cell", -1}, {"seconds", 1}, {"turn", turn}},
-        {{"cell", 0}, {"seconds", -1}, {"turn", turn}},
-        {{"cell", 0}, {"turn", turn}},
-        {{"cell", 0}, {"seconds", 1}},
-        {{"cell", 0}, {"seconds", 1}, {"failure", "done"}, {"message", ""}},
-        changed("outcome", "fine"),
-        changed("counts", {-1, 0, 0, 0}),
-        changed("counts", {0, 0, 0}),
-        changed("pool_bytes", -5),
-        changed("metrics", {{"ms", {{"cold", {-1}}, {"warm", {1}}, {"value", Json::array()}}}}),
-        changed("metrics", 1),
-        changed("outcome", "hang"),
+        changed("/cell", 99),
+        changed("/cell", -1),
+        changed("/turn/seconds", -1),
+        without("seconds"),
+        without("sample"),
+        changed("/turn/sample", Json()),
+        changed("/turn/outcome", "hang"),
+        {{"cell", 0}, {"turn", Answer{.sample = {}, .outcome = Outcome::skipped, .message = ""}}},
+        changed("/turn/sample/outcome", "fine"),
+        changed("/turn/sample/outcome", "hang"),
+        changed("/turn/sample/counts/frees", -1),
+        changed("/turn/sample/counts", 0),
+        changed("/turn/sample/pool_bytes", -5),
+        changed("/turn/sample/metrics/ms/cold/0", -1),
+        changed("/turn/sample/metrics", 1),
         3,
     };
     for (const Json& entry : bad) {
@@ -265,7 +272,6 @@ TEST(Schedule, RefusesNotesThatNoRunMakes) {
         EXPECT_ANY_THROW(trial.run()) << entry.dump();
     }
     Trial twice(1, [](const std::string&, std::uint32_t) { return answer(one_sample(1)); });
-    const Json good{{"cell", 0}, {"seconds", 1}, {"turn", turn}};
     twice.earlier = {good, good};
     EXPECT_ANY_THROW(twice.run()) << "more turns than there are";
 }
@@ -307,7 +313,10 @@ TEST(Outcomes, TheWorstDecides) {
     EXPECT_EQ(worst({done, pool_exhausted}), pool_exhausted);
     EXPECT_EQ(worst({pool_exhausted, hang, out_of_memory}), hang);
     EXPECT_EQ(worst({crashed, wrong_tree, corrupt}), wrong_tree) << "the first of equals";
-    for (const Outcome outcome : kOutcomes) EXPECT_EQ(outcome_named(name(outcome)), outcome);
+    for (int i = 0; i <= static_cast<int>(unfinished); ++i) {
+        const auto outcome = static_cast<Outcome>(i);
+        EXPECT_EQ(outcome_named(name(outcome)), outcome);
+    }
     EXPECT_THROW(outcome_named("fine"), std::invalid_argument);
 }
 

@@ -1,5 +1,5 @@
 /// @file
-/// What the sweeps of several papers share: points, axes, and the papers' families of tests.
+/// What the sweeps of several papers share: points and axes; and the papers' tests.
 #pragma once
 
 #include <algorithm>
@@ -21,8 +21,17 @@ inline constexpr std::uint32_t kQuickCallers = 96;
 inline constexpr std::uint64_t kPoolOnCpu = 256 * kMiB;
 
 inline const Metric kMs{"ms", "time", "ms", true};
-inline const Axis kBytes{"bytes", "bytes of a request"};
-inline const Axis kPool{"pool_bytes", "bytes of the pool"};
+
+inline std::uint32_t narrow(std::uint64_t value) {
+    return static_cast<std::uint32_t>(value);
+}
+inline void set_bytes(Task& task, std::uint64_t bytes) {
+    task.min_bytes = task.max_bytes = narrow(bytes);
+}
+
+inline const Axis kBytes{"bytes", "bytes of a request", set_bytes};
+inline const Axis kPool{"pool_bytes", "bytes of the pool",
+                        [](Task& task, std::uint64_t bytes) { task.pool_bytes = bytes; }};
 
 /// Powers of `factor` times `first`, up to `last`.
 std::vector<std::uint64_t> powers(std::uint64_t first, std::uint64_t last, std::uint64_t factor);
@@ -33,44 +42,29 @@ std::vector<std::uint64_t> chosen(std::vector<std::uint64_t> values, const Sweep
 /// What all tasks have in common.
 Task task_of(Procedure procedure, std::uint64_t pool, const SweepSettings& settings);
 
-/// Bytes that are in use at once, on average over the dice.
-std::uint64_t wanted_bytes(const Task& task);
+/// Which points are left out: those that want more than one in so many parts of their pool.
+enum class Room : std::uint64_t { whole = 1, half = 2 };
 
-/// A series whose points are made by `change(task, x)` from a common task. Points that want more
-/// than one in `part` of their pool are left out.
-template <class Change>
-std::vector<Point> points(const std::vector<std::uint64_t>& values, const Task& common,
-                          std::uint64_t part, const Change& change) {
-    std::vector<Point> all;
-    for (const std::uint64_t x : values) {
-        Point point{static_cast<double>(x), common};
-        change(point.task, x);
-        const bool takes_all = common.procedure == Procedure::fill;
-        if (takes_all || wanted_bytes(point.task) <= point.task.pool_bytes / part) {
-            all.push_back(point);
-        }
-    }
-    return all;
-}
+/// A series along an axis, each point the common task with one of the values. Its test is what
+/// stands before the id's first point.
+Series series(const std::string& id, const std::string& title, const std::string& source,
+              const Axis& axis, const std::vector<Metric>& metrics, const Task& common,
+              const std::vector<std::uint64_t>& values, Room room);
 
-inline std::uint32_t narrow(std::uint64_t value) {
-    return static_cast<std::uint32_t>(value);
-}
-inline void set_bytes(Task& task, std::uint64_t bytes) {
-    task.min_bytes = task.max_bytes = narrow(bytes);
-}
-inline void set_callers(Task& task, std::uint64_t callers) {
-    task.callers = narrow(callers);
-}
-inline void set_pool(Task& task, std::uint64_t bytes) {
-    task.pool_bytes = bytes;
-}
-
-/// The tests of Vinkler & Havran 2014 and 2015: "ad", "acd" or "p".
-std::vector<Series> generic(const std::string& test, const SweepSettings& settings);
-/// The tests of Huang et al. 2010 and 2013.
+/// The tests of Vinkler & Havran 2014 and 2015.
+std::vector<Series> ad(const SweepSettings& settings);
+std::vector<Series> acd(const SweepSettings& settings);
+std::vector<Series> p(const SweepSettings& settings);
+/// Those of Huang et al. 2010 and 2013.
 std::vector<Series> xmalloc(const SweepSettings& settings);
-/// Those of Winter et al. 2021: any other test that runs.
-std::vector<Series> survey(const std::string& test, const SweepSettings& settings);
+/// Those of Winter et al. 2021.
+std::vector<Series> alloc(const SweepSettings& settings);
+std::vector<Series> mixed(const SweepSettings& settings);
+std::vector<Series> scaling(const SweepSettings& settings);
+std::vector<Series> fragmentation(const SweepSettings& settings);
+std::vector<Series> oom(const SweepSettings& settings);
+std::vector<Series> work(const SweepSettings& settings);
+std::vector<Series> access(const SweepSettings& settings);
+std::vector<Series> init(const SweepSettings& settings);
 
 }  // namespace heapwood::app::sweeps

@@ -1,5 +1,7 @@
 #include "app/measure/sweeps.h"
 
+#include <stdexcept>
+
 #include "allocators/allocator.cuh"
 #include "app/measure/sweep_parts.h"
 
@@ -27,6 +29,9 @@ Task task_of(Procedure procedure, std::uint64_t pool, const SweepSettings& setti
     return task;
 }
 
+namespace {
+
+/// Bytes that are in use at once, on average over the dice.
 std::uint64_t wanted_bytes(const Task& task) {
     const std::uint64_t mean = (std::uint64_t{task.min_bytes} + task.max_bytes) / 2;
     const std::uint64_t held = std::uint64_t{task.held_blocks} * task.held_bytes;
@@ -34,9 +39,32 @@ std::uint64_t wanted_bytes(const Task& task) {
                       (one_block_each(task.procedure) ? 1 : task.requests);
 }
 
+}  // namespace
+
+Series series(const std::string& id, const std::string& title, const std::string& source,
+              const Axis& axis, const std::vector<Metric>& metrics, const Task& common,
+              const std::vector<std::uint64_t>& values, Room room) {
+    Series all{.id = id,
+               .test = id.substr(0, id.find('.')),
+               .title = title,
+               .source = source,
+               .axis = axis,
+               .metrics = metrics,
+               .points = {}};
+    for (const std::uint64_t x : values) {
+        Point point{static_cast<double>(x), common};
+        axis.set(point.task, x);
+        const std::uint64_t most = point.task.pool_bytes / static_cast<std::uint64_t>(room);
+        if (common.procedure == Procedure::fill || wanted_bytes(point.task) <= most) {
+            all.points.push_back(point);
+        }
+    }
+    return all;
+}
+
 namespace {
 
-std::vector<Series> registers() {
+std::vector<Series> registers(const SweepSettings&) {
     return {{.id = "registers",
              .test = "registers",
              .title = "Registers of a kernel with one allocation and one deallocation",
@@ -51,20 +79,22 @@ std::vector<Series> registers() {
 }  // namespace sweeps
 
 const std::vector<TestName>& test_names() {
+    using namespace sweeps;
     static const std::vector<TestName> names{
-        {"ad", "AD: every warp allocates a block and frees it at once (2014, 2015)"},
-        {"acd", "ACD: every warp allocates 10 blocks, then frees them (2014, 2015)"},
-        {"p", "P: warps allocate or free by chance, launch after launch (2014, 2015)"},
-        {"xmalloc", "against the lanes of a warp that call (2010, 2013)"},
-        {"alloc", "one size, by thread and by warp (2021)"},
-        {"mixed", "sizes mixed (2021)"},
-        {"scaling", "against the number of threads (2021)"},
-        {"fragmentation", "the range of addresses (2021)"},
-        {"oom", "how much of the pool can be used (2021)"},
-        {"work", "memory for work items, against a prefix sum (2021)"},
-        {"access", "writing and reading the blocks, against a prefix sum (2021)"},
-        {"init", "making and resetting the pool (2021)"},
-        {"registers", "registers of an allocation and a deallocation, from the compiler"}};
+        {"ad", "AD: every warp allocates a block and frees it at once (2014, 2015)", ad},
+        {"acd", "ACD: every warp allocates 10 blocks, then frees them (2014, 2015)", acd},
+        {"p", "P: warps allocate or free by chance, launch after launch (2014, 2015)", p},
+        {"xmalloc", "against the lanes of a warp that call (2010, 2013)", xmalloc},
+        {"alloc", "one size, by thread and by warp (2021)", alloc},
+        {"mixed", "sizes mixed (2021)", mixed},
+        {"scaling", "against the number of threads (2021)", scaling},
+        {"fragmentation", "the range of addresses (2021)", fragmentation},
+        {"oom", "how much of the pool can be used (2021)", oom},
+        {"work", "memory for work items, against a prefix sum (2021)", work},
+        {"access", "writing and reading the blocks, against a prefix sum (2021)", access},
+        {"init", "making and resetting the pool (2021)", init},
+        {"registers", "registers of an allocation and a deallocation, from the compiler",
+         registers}};
     return names;
 }
 
@@ -78,10 +108,10 @@ std::uint64_t default_bench_pool(const SweepSettings& settings) {
 }
 
 std::vector<Series> series_of(const std::string& test, const SweepSettings& settings) {
-    if (test == "ad" || test == "acd" || test == "p") return sweeps::generic(test, settings);
-    if (test == "xmalloc") return sweeps::xmalloc(settings);
-    if (test == "registers") return sweeps::registers();
-    return sweeps::survey(test, settings);
+    for (const TestName& known : test_names()) {
+        if (known.name == test) return known.series(settings);
+    }
+    throw std::invalid_argument("no test '" + test + "'");
 }
 
 }  // namespace heapwood::app

@@ -35,6 +35,7 @@ struct Metric {
 struct Axis {
     std::string name;
     std::string title;
+    void (*set)(Task& task, std::uint64_t value) = nullptr;  ///< makes a task one of that point
 };
 
 /// One point of a series.
@@ -61,6 +62,7 @@ struct Series {
 struct TestName {
     std::string name;
     std::string what;
+    std::vector<Series> (*series)(const SweepSettings& settings);
 };
 
 /// All tests, in the order in which they run.

@@ -21,6 +21,9 @@ constexpr std::uint32_t kHeldBlocks = 1U << 17;
 constexpr std::uint32_t kHeldBlocksOnCpu = 1U << 14;
 constexpr std::uint32_t kHeldBytes = 1024;
 
+const Axis kLanes{"lanes", "lanes of a warp that call",
+                  [](Task& task, std::uint64_t lanes) { task.lanes = narrow(lanes); }};
+
 }  // namespace
 
 std::vector<Series> xmalloc(const SweepSettings& settings) {
@@ -44,17 +47,11 @@ std::vector<Series> xmalloc(const SweepSettings& settings) {
         }
         const std::string before =
             held ? ", " + grouped(task.held_blocks) + " blocks of 1 KiB there before" : "";
-        all.push_back({.id = held ? "xmalloc.held" : "xmalloc.lanes",
-                       .test = "xmalloc",
-                       .title = "Alloc, write, dealloc an int by " + grouped(task.callers) +
-                                " threads" + before,
-                       .source = held ? "Huang et al. 2010, section 4"
-                                      : "Huang et al. 2010, "
-                                        "figures 2 and 5",
-                       .axis = Axis{"lanes", "lanes of a warp that call"},
-                       .metrics = {kMs},
-                       .points = points(lanes, task, 2,
-                                        [](Task& t, std::uint64_t n) { t.lanes = narrow(n); })});
+        all.push_back(
+            series(held ? "xmalloc.held" : "xmalloc.lanes",
+                   "Alloc, write, dealloc an int by " + grouped(task.callers) + " threads" + before,
+                   held ? "Huang et al. 2010, section 4" : "Huang et al. 2010, figures 2 and 5",
+                   kLanes, {kMs}, task, lanes, Room::half));
     }
     return all;
 }

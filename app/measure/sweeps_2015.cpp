@@ -18,8 +18,11 @@ constexpr std::uint32_t kLaunches = 10;  // of P
 // A warp acts if its die is above this. So the 960 warps of the papers make 1440 requests and 960
 // frees on average; the papers count 1450 and 986.
 constexpr float kThreshold = 0.75F;
-// The papers' heap has room for nearly all points; those that could not fit are left out.
-constexpr std::uint64_t kWholePool = 1;
+
+const Axis kRequests{"requests", "requests of each warp",
+                     [](Task& task, std::uint64_t n) { task.requests = narrow(n); }};
+const Axis kBlocks{"blocks", "blocks of 8 warps",
+                   [](Task& task, std::uint64_t n) { task.callers = narrow(n * kWarpsOfABlock); }};
 
 std::uint64_t heap(const SweepSettings& settings) {
     return settings.quick ? kQuickPool : settings.gpu ? kHeap : kPoolOnCpu;
@@ -40,76 +43,62 @@ std::vector<std::uint64_t> steps(std::uint64_t step, std::uint64_t last) {
     return values;
 }
 
-Series series(const std::string& test, const std::string& id, const std::string& title,
-              const std::string& figure, const Axis& axis, std::vector<Point> points) {
-    return {.id = test + "." + id,
-            .test = test,
-            .title = title,
-            .source = "Vinkler & Havran 2015, " + figure,
-            .axis = axis,
-            .metrics = {kMs},
-            .points = std::move(points)};
+std::vector<std::uint64_t> payloads(const SweepSettings& settings) {
+    return chosen(powers(kBytesOfARequest, largest_payload(settings), 2), settings);
 }
 
-std::vector<Series> ad(const Task& common, const std::vector<std::uint64_t>& payloads) {
-    Task remains = common;
-    remains.procedure = Procedure::remains;
+/// What the tests of both papers have in common.
+Task generic(Procedure procedure, const SweepSettings& settings) {
+    Task task = task_of(procedure, heap(settings), settings);
+    task.lanes = 1;
+    task.callers = settings.quick ? kQuickCallers : settings.blocks * kWarpsOfABlock;
+    set_bytes(task, kBytesOfARequest);
+    return task;
+}
+
+/// The papers' heap has room for nearly all points; those that could not fit are left out.
+Series generic(const std::string& id, const std::string& title, const std::string& figure,
+               const Axis& axis, const Task& task, const std::vector<std::uint64_t>& values) {
+    return series(id, title, "Vinkler & Havran 2015, " + figure, axis, {kMs}, task, values,
+                  Room::whole);
+}
+
+}  // namespace
+
+std::vector<Series> ad(const SweepSettings& settings) {
     std::vector<Series> all{
-        series("ad", "payload", "AD: alloc, dealloc, against the size of a request", "figure 3(a)",
-               kBytes, points(payloads, common, kWholePool, set_bytes)),
-        series("ad", "fragmentation", "Fragmentation by AD, against the size of a request",
-               "figures 5(a) and 5(b)", kBytes, points(payloads, remains, kWholePool, set_bytes))};
+        generic("ad.payload", "AD: alloc, dealloc, against the size of a request", "figure 3(a)",
+                kBytes, generic(Procedure::pairs, settings), payloads(settings)),
+        generic("ad.fragmentation", "Fragmentation by AD, against the size of a request",
+                "figures 5(a) and 5(b)", kBytes, generic(Procedure::remains, settings),
+                payloads(settings))};
     all.back().metrics = {{"internal", "internal fragmentation of the blocks", "1", false},
                           {"external", "external fragmentation after all is free", "1", false}};
     return all;
 }
 
-std::vector<Series> acd(const Task& common, const std::vector<std::uint64_t>& payloads,
-                        const SweepSettings& settings) {
-    Task cycle = common;
+std::vector<Series> acd(const SweepSettings& settings) {
+    Task cycle = generic(Procedure::cycle, settings);
     cycle.requests = settings.quick ? 4 : kIterations;
-    const auto heaps = chosen(powers(kSmallestHeap, heap(settings), 2), settings);
-    std::vector<std::uint64_t> cycles = chosen(steps(kIterations, kMostIterations), settings);
     std::vector<Series> all{
-        series("acd", "payload", "ACD: alloc, cycle, dealloc, against the size of a request",
-               "figure 4", kBytes, points(payloads, cycle, kWholePool, set_bytes)),
-        series("acd", "pool", "ACD against the size of the pool", "figure 3(b)", kPool,
-               points(heaps, cycle, kWholePool, set_pool)),
-        series("acd", "requests", "ACD against the number of requests in a cycle", "figure 3(c)",
-               {"requests", "requests of each warp"},
-               points(cycles, cycle, kWholePool,
-                      [](Task& task, std::uint64_t n) { task.requests = narrow(n); }))};
+        generic("acd.payload", "ACD: alloc, cycle, dealloc, against the size of a request",
+                "figure 4", kBytes, cycle, payloads(settings)),
+        generic("acd.pool", "ACD against the size of the pool", "figure 3(b)", kPool, cycle,
+                chosen(powers(kSmallestHeap, heap(settings), 2), settings)),
+        generic("acd.requests", "ACD against the number of requests in a cycle", "figure 3(c)",
+                kRequests, cycle, chosen(steps(kIterations, kMostIterations), settings))};
     all[1].exact_pool = true;
     return all;
 }
 
-std::vector<Series> p(const Task& common, const SweepSettings& settings) {
-    Task task = common;
+std::vector<Series> p(const SweepSettings& settings) {
+    Task task = generic(Procedure::probability, settings);
     task.rounds = settings.quick ? 8 : kLaunches;
     task.threshold = kThreshold;
     const std::uint32_t blocks = task.callers / kWarpsOfABlock;
-    const auto counts = chosen(steps(std::max(blocks / 8, 1U), blocks), settings);
-    return {series("p", "blocks", "P: requests and frees by chance, against the number of blocks",
-                   "figure 3(d)", {"blocks", "blocks of 8 warps"},
-                   points(counts, task, kWholePool, [](Task& t, std::uint64_t n) {
-                       t.callers = narrow(n * kWarpsOfABlock);
-                   }))};
-}
-
-}  // namespace
-
-std::vector<Series> generic(const std::string& test, const SweepSettings& settings) {
-    const auto procedure = test == "ad"    ? Procedure::pairs
-                           : test == "acd" ? Procedure::cycle
-                                           : Procedure::probability;
-    Task common = task_of(procedure, heap(settings), settings);
-    common.lanes = 1;
-    common.callers = settings.quick ? kQuickCallers : settings.blocks * kWarpsOfABlock;
-    set_bytes(common, kBytesOfARequest);
-    const auto payloads = chosen(powers(kBytesOfARequest, largest_payload(settings), 2), settings);
-    if (test == "ad") return ad(common, payloads);
-    if (test == "acd") return acd(common, payloads, settings);
-    return p(common, settings);
+    return {generic("p.blocks", "P: requests and frees by chance, against the number of blocks",
+                    "figure 3(d)", kBlocks, task,
+                    chosen(steps(std::max(blocks / 8, 1U), blocks), settings))};
 }
 
 }  // namespace heapwood::app::sweeps

@@ -26,9 +26,9 @@ struct Section {
     std::vector<std::vector<std::string>> rows;
 };
 
-std::vector<Section> sections(const std::vector<const char*>& files) {
+std::vector<Section> sections() {
     std::vector<Section> all;
-    for (const char* file : files) {
+    for (const char* file : published_tables()) {
         std::istringstream stream(file);
         for (std::string line; std::getline(stream, line);) {
             const std::vector<std::string> row = fields(line);
@@ -127,7 +127,7 @@ PublishedBuilds builds_of(const Section& section) {
 
 std::vector<PublishedRow> published_rows(const std::vector<Series>& series) {
     std::vector<PublishedRow> rows;
-    for (const Section& section : sections(published_tables())) {
+    for (const Section& section : sections()) {
         const auto found = shown().find(section.title);
         if (found == shown().end()) continue;
         const auto& [id, metric] = found->second;
@@ -164,8 +164,8 @@ std::optional<std::string> PublishedBuilds::value(const std::string& row,
 const std::vector<PublishedBuilds>& published_builds() {
     static const std::vector<PublishedBuilds> all = [] {
         std::vector<PublishedBuilds> tables;
-        for (const Section& section : sections(published_build_tables())) {
-            tables.push_back(builds_of(section));
+        for (const Section& section : sections()) {
+            if (section.head.front() == "row") tables.push_back(builds_of(section));
         }
         return tables;
     }();

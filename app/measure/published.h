@@ -8,14 +8,11 @@
 
 namespace heapwood::app {
 
-/// The texts of the survey's files. Each has sections of a line "## DEVICE FILE STATISTIC", a line
-/// of headings ("name", then sizes, ranges or numbers of threads) and a line for each allocator;
-/// tabs separate the fields.
+/// The texts of the files, in which tabs separate the fields. Each has sections: a line that begins
+/// with "## ", a line of headings and a line for each row. The survey's say there "DEVICE FILE
+/// STATISTIC", and "name" with sizes, ranges or numbers of threads; tables of builds say there
+/// "PAPER<tab>DEVICE<tab>POOL", and "row" with scenes.
 const std::vector<const char*>& published_tables();
-
-/// The texts of the tables of builds: a line "## PAPER<tab>DEVICE<tab>POOL", a line of headings
-/// ("row", then scenes) and a line for each row; tabs separate the fields.
-const std::vector<const char*>& published_build_tables();
 
 /// A row of a table of builds.
 struct PublishedBuildRow {

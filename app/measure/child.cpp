@@ -95,11 +95,10 @@ std::string Child::end() {
     return ended ? described(status) : "does not end, though it was killed";
 }
 
-int become_child() {
+void become_child() {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     std::signal(SIGINT, SIG_IGN);
     std::signal(SIGHUP, SIG_IGN);
-    return STDIN_FILENO;
 }
 
 }  // namespace heapwood::app

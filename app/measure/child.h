@@ -35,8 +35,8 @@ private:
     Lines lines_{-1};
 };
 
-/// To be called by a child first: it is killed when its parent ends, however that comes about, and
-/// leaves the signals of the terminal to it. @return the socket to the parent.
-int become_child();
+/// To be called by a child first, whose socket to its parent is its standard input: it is killed
+/// when its parent ends, however that comes about, and leaves the signals of the terminal to it.
+void become_child();
 
 }  // namespace heapwood::app

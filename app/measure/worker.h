@@ -10,10 +10,6 @@
 /// to the next: pool and arrays are freed before it answers. It ends when the socket is closed.
 #pragma once
 
-#include <functional>
-#include <memory>
-#include <string>
-
 #include "app/backends/backend.h"
 #include "app/base/json.h"
 #include "app/measure/report.h"
@@ -37,28 +33,18 @@ HEAPWOOD_JSON_OF(Task, procedure, lanes, callers, requests, rounds, min_bytes, m
 HEAPWOOD_JSON_OF(Samples, cold, warm, value)
 HEAPWOOD_JSON_OF(TaskResult, outcome, message, counts, metrics, pool_bytes)
 
-/// What a process has to take turns with.
-class Worker {
-public:
-    virtual ~Worker() = default;
+/// To be called first: becomes the child of the process at the other end of standard input, and
+/// leaves messages to that.
+void become_worker();
 
-    /// Loads what turns need. @return its digest. @throws std::exception.
-    virtual std::string load(const Json& what) = 0;
-    /// Takes a turn. @return the sample. @throws std::exception.
-    virtual Json take_turn(const Json& work) = 0;
-};
-
-/// Builds trees of scenes, {"load": path}.
+/// Serves that process until it is gone: builds trees of scenes, {"load": path}.
 /// @param settings machine, configuration and how it runs.
-std::unique_ptr<Worker> build_worker(const Backend& backend, const Report& settings);
+void serve_builds(const Backend& backend, const Report& settings);
 
-/// Runs workloads, with or without an allocator; those of traces, {"load": path}.
+/// Serves that process until it is gone: runs workloads, with or without an allocator; those of
+/// traces, {"load": path}.
 /// @param backend nullptr: without an allocator. @throws std::runtime_error if there is no GPU.
-std::unique_ptr<Worker> workload_worker(const Backend* backend, bool gpu, unsigned threads,
-                                        const allocators::Choices& choices);
-
-/// Becomes the child of the process at the other end of standard input, and serves it until that
-/// is gone. @throws what `make` throws.
-void serve(const std::function<std::unique_ptr<Worker>()>& make);
+void serve_workloads(const Backend* backend, bool gpu, unsigned threads,
+                     const allocators::Choices& choices);
 
 }  // namespace heapwood::app

@@ -8,8 +8,8 @@
 namespace heapwood::app {
 namespace {
 
-/// Makes the worker of a runner for the verb that the program runs.
-struct Make {
+/// Serves as the worker of a runner for the verb that the program runs.
+struct Serve {
     const std::string& runner;
     const std::vector<const Backend*>& available;
 
@@ -19,24 +19,24 @@ struct Make {
         }
         return nullptr;
     }
-    std::unique_ptr<Worker> operator()(const CompareOptions& options) const {
+    void operator()(const CompareOptions& options) const {
         const Report settings = new_report(options);
         const Backend* found = backend(settings.machine.gpu);
-        return build_worker(found != nullptr ? *found : level_backend(settings.machine.gpu),
-                            settings);
+        serve_builds(found != nullptr ? *found : level_backend(settings.machine.gpu), settings);
     }
     /// That of bench or replay.
     template <class Options>
-    std::unique_ptr<Worker> operator()(const Options& options) const {
+    void operator()(const Options& options) const {
         const bool gpu = choose_machine(options.device).gpu;
-        return workload_worker(backend(gpu), gpu, options.threads, options.choices);
+        serve_workloads(backend(gpu), gpu, options.threads, options.choices);
     }
 };
 
 }  // namespace
 
 ExitCode worker(const WorkerOptions& options, const std::vector<const Backend*>& available) {
-    serve([&] { return std::visit(Make{options.runner, available}, options.verb); });
+    become_worker();
+    std::visit(Serve{options.runner, available}, options.verb);
     return ExitCode::done;
 }
 

@@ -24,11 +24,6 @@ using allocators::Counts;
 using allocators::PoolConfig;
 using tests::Revolving;
 
-template <class A>
-std::unique_ptr<WorkloadPool> make(const PoolConfig& config, unsigned threads) {
-    return std::make_unique<CpuWorkloadPool<A>>(config, threads);
-}
-
 /// A task for an allocator of the program, or for nobody, by two threads.
 TaskResult run(const std::string& allocator, const Task& task) {
     const auto machine = cpu_workloads(2);
@@ -169,8 +164,8 @@ TEST(Task, MeasuresTheRangeOfAddresses) {
     t.pool_bytes = 64 << 10;
     t.min_bytes = t.max_bytes = 60;
     const auto machine = cpu_workloads(1);
-    const TaskResult moving =
-        perform({.machine = *machine, .make = &make<Revolving>, .threads = 1}, t);
+    const TaskResult moving = perform(
+        {.machine = *machine, .make = &make_pool<CpuWorkloadPool<Revolving>>, .threads = 1}, t);
     ASSERT_EQ(moving.outcome, Outcome::done) << moving.message;
     EXPECT_EQ(moving.metrics.at("range_first").value, std::vector<double>{100 * 64 - 4});
     EXPECT_EQ(moving.metrics.at("range_last").value, std::vector<double>{100 * 64 - 4});
@@ -226,8 +221,9 @@ TEST(Task, NoticesMemoryThatIsHandedOutTwice) {
             }
             // A pool that never refuses cannot be filled without handing out blocks twice.
             const bool sound = blocks == 64 && procedure != Procedure::fill;
-            const TaskResult result =
-                perform({.machine = *machine, .make = &make<Revolving>, .threads = 1}, t);
+            const TaskResult result = perform(
+                {.machine = *machine, .make = &make_pool<CpuWorkloadPool<Revolving>>, .threads = 1},
+                t);
             EXPECT_EQ(result.outcome, sound ? Outcome::done : Outcome::corrupt)
                 << static_cast<int>(procedure) << " " << blocks << " " << result.message;
             EXPECT_EQ(result.metrics.empty(), !sound) << "a corrupt result is no figure";

@@ -24,11 +24,6 @@ using allocators::PoolConfig;
 using allocators::Trace;
 using allocators::TraceEvent;
 
-template <class A>
-std::unique_ptr<WorkloadPool> make(const PoolConfig& config, unsigned threads) {
-    return std::make_unique<CpuWorkloadPool<A>>(config, threads);
-}
-
 /// `callers` callers ask for `requests` blocks each, in turn; then each frees those of the next.
 Trace ring(std::uint32_t callers, std::uint32_t requests, std::uint32_t bytes) {
     Trace trace{callers, {}};
@@ -95,7 +90,8 @@ TEST(TraceFile, WithoutAnEndOfLineIsRefused) {
 }
 
 TEST(Replay, MeasuresWhatIsToBeMeasured) {
-    const TaskResult result = replayed(&make<allocators::CMalloc>, ring(4, 25, 160), 4, 1 << 20);
+    const TaskResult result =
+        replayed(&make_pool<CpuWorkloadPool<allocators::CMalloc>>, ring(4, 25, 160), 4, 1 << 20);
     ASSERT_EQ(result.outcome, Outcome::done) << result.message;
     EXPECT_EQ(result.counts, (Counts{100, 100, 0, 0}));
     EXPECT_EQ(result.metrics.at("ms").cold.size(), 1U);
@@ -112,7 +108,8 @@ TEST(Replay, FindsBlocksThatAreGivenTwice) {
         // The pool has 64 cells.
         const Trace trace = ring(2, enough ? 32 : 33, 64);
         for (const bool frees : {true, false}) {
-            const TaskResult result = replayed(&make<tests::Revolving>, trace, 1, 4096, frees);
+            const TaskResult result =
+                replayed(&make_pool<CpuWorkloadPool<tests::Revolving>>, trace, 1, 4096, frees);
             EXPECT_EQ(result.outcome, enough ? Outcome::done : Outcome::corrupt);
             EXPECT_EQ(result.counts.corrupt, enough ? 0U : 2U);
             EXPECT_EQ(result.metrics.empty(), !enough);
@@ -127,8 +124,10 @@ TEST(Replay, NeedsAllItsCallersAtOnce) {
     task.pool_bytes = 1 << 20;
     const auto machine = cpu_workloads(3);
     const TaskResult result =
-        replay_trace({.machine = *machine, .make = &make<allocators::CMalloc>, .threads = 2}, task,
-                     ring(3, 5, 64));
+        replay_trace({.machine = *machine,
+                      .make = &make_pool<CpuWorkloadPool<allocators::CMalloc>>,
+                      .threads = 2},
+                     task, ring(3, 5, 64));
     EXPECT_EQ(result.outcome, Outcome::failed);
     EXPECT_EQ(result.message, kTooFewThreads);
 }

@@ -11,7 +11,7 @@ namespace {
 /// Makes the worker of a runner for the verb that the program runs.
 struct Make {
     const std::string& runner;
-    const std::vector<const Backend*>& available;
+    const Backends& available;
 
     const Backend* backend(bool gpu) const {
         for (const Backend* candidate : available) {
@@ -35,7 +35,7 @@ struct Make {
 
 }  // namespace
 
-ExitCode worker(const WorkerOptions& options, const std::vector<const Backend*>& available) {
+ExitCode worker(const WorkerOptions& options, const Backends& available) {
     serve([&] { return std::visit(Make{options.runner, available}, options.verb); });
     return ExitCode::done;
 }

@@ -1,6 +1,6 @@
 /// @file
 /// The program.
-#include "app/verbs/program.h"
+#include "app/verbs/commands.h"
 
 int main(int argc, char** argv) {
     return static_cast<int>(heapwood::app::run(argc, argv));

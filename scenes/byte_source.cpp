@@ -42,7 +42,8 @@ public:
         const int descriptor = open(path_.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
         if (descriptor >= 0) file_.reset(fdopen(descriptor, "rb"));
         if (!file_) {
-            throw SceneError(path_ + ": cannot be opened: " + system_message(errno));
+            throw SceneError(path_ + ": cannot be opened: " + system_message(errno) +
+                             "; name a file that can be read");
         }
         std::setvbuf(file_.get(), nullptr, _IONBF, 0);
         if (type == std::filesystem::file_type::fifo) await_writer(descriptor);

@@ -35,6 +35,17 @@ has_gpu() { [ -e /dev/nvidia0 ] || [ -e /dev/dxg ]; }
 # and could not run: that takes long, and is for those who ask for it.
 default_preset() { if has_nvcc && has_gpu; then echo gpu; else echo cpu; fi; }
 
+# check_preset NAME WHERE: ends the script unless there is such a preset to build; WHERE asked for it.
+check_preset() {
+    local known
+    known=$({ cat "$root"/CMakePresets.json "$root"/CMakeUserPresets.json 2>/dev/null || true; } |
+        sed -n 's/.*"configurePreset": *"\([^"]*\)".*/\1/p' | sort -u | paste -sd ' ')
+    case " $known " in
+        *" $1 "*) ;;
+        *) die "$2: there is no preset '$1'; there are ${known// /, }" ;;
+    esac
+}
+
 # Says in one line why the CPU is used, if it is.
 say_device() {
     if [ -n "$nvcc_version" ] && ! has_nvcc; then

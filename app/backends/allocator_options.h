@@ -1,5 +1,6 @@
 /// @file
-/// The options of all allocators in this program, for the command line and for JSON.
+/// The options of all allocators in this program, for the command line and for JSON; and which
+/// allocators it lacks.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -26,5 +27,8 @@ nlohmann::ordered_json choices_json(const allocators::Choices& choices);
 /// Warns of options that were given, by their flags, and that none of the chosen backends has.
 void warn_of_idle_options(const std::vector<const Backend*>& chosen,
                           const std::vector<std::string>& flags);
+
+/// The allocators of this tree that HEAPWOOD_ALLOCATORS has left out of this program. Generated.
+const std::vector<std::string>& left_out_allocators();
 
 }  // namespace heapwood::app

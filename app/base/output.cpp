@@ -77,7 +77,8 @@ Output::Output(std::string path) : path_(std::move(path)) {
     errno = 0;
     const std::ofstream probe(path_, std::ios::app);
     if (!probe) {
-        throw UsageError("cannot write '" + path_ + "': " + std::strerror(errno));
+        throw UsageError("cannot write '" + path_ + "': " + std::strerror(errno) +
+                         "; name a file in a folder that is there and lets you write");
     }
     created_ = !existed;
 }

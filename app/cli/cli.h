@@ -29,30 +29,37 @@ struct OutputOptions {
 /// Where to build.
 enum class DeviceChoice { automatic, gpu, cpu };
 
-/// How trees are built and timed, and with what: all that verbs which build have in common.
-struct BuildParameters {
-    std::vector<std::string> arguments;  ///< the whole command line, for the report
-    std::vector<Method> methods{Method::single};
-    std::vector<std::string> allocators{"halloc"};  ///< names, or "all": the sound ones
+/// What all verbs that measure have in common.
+struct RunParameters {
+    std::vector<std::string> arguments;          ///< the whole command line, for the report
+    std::vector<std::string> allocators{"all"};  ///< names, or "all": the sound ones
     /// The options given that are for the allocators of the single kernel alone, as typed.
     std::vector<std::string> allocator_options;
     DeviceChoice device = DeviceChoice::automatic;
+    allocators::Choices choices;  ///< of the values of allocators' options
+    unsigned threads = 0;
+    std::string resume;  ///< file of an earlier run to go on from, or to be made; or empty
+    OutputOptions output;
+};
+
+/// How trees are built and timed, and with what: all that verbs which build have in common.
+struct BuildParameters : RunParameters {
+    std::vector<Method> methods{Method::single};
     /// Whether memory outside the allocators' pools is kept from one build for the next.
     allocators::ArrayPool::Keep array_pool = allocators::ArrayPool::Keep::slabs;
-    allocators::Choices choices;  ///< of the values of allocators' options
     unsigned repeat = 5;
     unsigned warm_up = 1;
-    unsigned threads = 0;
     bool minimal_pool = false;
     bool verify = false;
     bool statistics = true;
     kdtree::BuildConfig config;
     std::string preset = "default";  ///< what `config` has where no option says otherwise
-    OutputOptions output;
 };
 
 /// Those of one scene.
 struct SceneParameters : BuildParameters {
+    SceneParameters() { allocators = {"halloc"}; }
+
     std::string scene;
     /// Unset: default_pool_bytes.
     std::optional<PoolSize> pool;
@@ -76,53 +83,34 @@ struct TraceOptions : SceneParameters {
 
 /// `heapwood compare`.
 struct CompareOptions : BuildParameters {
-    CompareOptions() { allocators = {"all"}; }
-
     std::vector<std::string> scenes;
     std::vector<PoolSize> pools;  ///< none: default_pool_bytes
     double time_limit = 120;      ///< seconds that a turn may take
     double budget = 0;            ///< seconds that an allocator has for a scene; 0: any
     bool published = false;       ///< show the papers' tables beside the results
-    std::string resume;           ///< file of an earlier run to go on from, or to be made; or empty
 };
 
 /// `heapwood bench`.
-struct BenchOptions {
-    std::vector<std::string> arguments;  ///< the whole command line, for the report
-    std::vector<std::string> tests;      ///< names, or "all"
-    std::vector<std::string> allocators{"all"};
-    std::vector<std::string> allocator_options;  ///< as in BuildParameters
-    DeviceChoice device = DeviceChoice::automatic;
+struct BenchOptions : RunParameters {
+    std::vector<std::string> tests;  ///< names, or "all"
     std::optional<std::uint64_t> pool_bytes;
     std::uint32_t largest_bytes = 8192;
-    allocators::Choices choices;  ///< of the values of allocators' options
     bool quick = false;
     std::optional<std::uint32_t> blocks = 120;  ///< of AD, ACD, P; none: eight a multiprocessor
     std::optional<unsigned> repeat;
     std::optional<unsigned> iterations;
     std::optional<float> time_limit;  ///< seconds
-    unsigned threads = 0;
     std::uint32_t seed = 1;
     bool published = false;
-    std::string resume;  ///< as in CompareOptions
-    OutputOptions output;
 };
 
 /// `heapwood replay`.
-struct ReplayOptions {
-    std::vector<std::string> arguments;  ///< the whole command line, for the report
-    std::string trace;                   ///< file
-    std::vector<std::string> allocators{"all"};
-    std::vector<std::string> allocator_options;  ///< as in BuildParameters
-    DeviceChoice device = DeviceChoice::automatic;
+struct ReplayOptions : RunParameters {
+    std::string trace;  ///< file
     /// Unset: default_pool_bytes.
     std::optional<PoolSize> pool;
-    allocators::Choices choices;  ///< of the values of allocators' options
     unsigned repeat = 5;
     float time_limit = 60;  ///< seconds
-    unsigned threads = 0;
-    std::string resume;  ///< as in CompareOptions
-    OutputOptions output;
 };
 
 /// `heapwood worker RUNNER VERB ...`, the process of a runner; users do not call it.

@@ -1,10 +1,11 @@
-#include "app/report/bench_document.h"
-
 #include <algorithm>
+#include <map>
 
 #include "app/backends/allocator_options.h"
 #include "app/measure/result_json.h"
-#include "app/report/cells.h"
+#include "app/report/bench_tables.h"
+#include "app/report/documents.h"
+#include "app/report/tables.h"
 
 namespace heapwood::app {
 namespace {
@@ -12,9 +13,18 @@ namespace {
 /// The version of app/report/schemas/bench.schema.json; a reader may rely on it.
 constexpr int kSchema = 1;
 
+/// A cell of bench in its report.
+struct BenchOf {
+    const BenchReport& report;
+    const BenchCell& cell;
+
+    const Series& series() const { return report.series[cell.series]; }
+    const Runner& runner() const { return report.runners[cell.runner]; }
+};
+
 /// Whether something runs: the registers are what the compiler said.
 bool runs(const BenchOf& b) {
-    return b.report.series[b.cell.series].test != "registers";
+    return b.series().test != "registers";
 }
 
 /// Which threads call.
@@ -23,52 +33,42 @@ const char* callers_text(const Task& task) {
     return task.lanes == 32 ? "thread" : "lanes";
 }
 
-template <class Get>
-Figure<BenchOf, BenchOf> figure(const char* key, const char* name, Get get) {
-    return {key, name, name, Unit::word, [=](const BenchOf& b) { return Json(get(b)); }};
-}
-
-/// One of the parameters.
-template <class T>
-Figure<BenchOf, BenchOf> parameter(const char* name, T Task::*member) {
-    return figure(name, name, [=](const BenchOf& b) { return b.cell.task.*member; });
-}
-
-Figure<BenchOf, BenchOf> counted(const char* name, std::uint64_t allocators::Counts::*member) {
-    return figure("", name, [=](const BenchOf& b) { return b.cell.result.counts.*member; });
-}
-
-FigureList<BenchOf> made_figures() {
+/// The figures of a cell beside its metrics, in the order of JSON and CSV.
+const FigureList<BenchOf>& bench_figures() {
     using allocators::Counts;
-    return {
+    using Of = BenchOf;
+    const auto parameter = [](const char* name, auto member) {
+        return plain<Of>(name, [=](const Of& b) { return b.cell.task.*member; });
+    };
+    const auto counted = [](const char* name, std::uint64_t Counts::*member) {
+        return plain<Of>(
+            name, [=](const Of& b) { return b.cell.result.counts.*member; }, false);
+    };
+    static const FigureList<Of> all{
         {"",
-         [](const BenchOf&) { return true; },
-         {figure("series", "series",
-                 [](const BenchOf& b) { return b.report.series[b.cell.series].id; }),
-          figure("allocator", "allocator",
-                 [](const BenchOf& b) { return b.report.runners[b.cell.runner].name; }),
-          figure("x", "x", [](const BenchOf& b) { return b.cell.x ? Json(*b.cell.x) : Json(); }),
-          figure("outcome", "outcome",
-                 [](const BenchOf& b) { return name(b.cell.result.outcome); }),
-          figure("message", "message",
-                 [](const BenchOf& b) {
-                     const std::string& why = b.cell.result.message;
-                     return why.empty() ? Json() : Json(why);
-                 })}},
+         [](const Of&) { return true; },
+         {plain<Of>("series", [](const Of& b) { return b.series().id; }),
+          plain<Of>("allocator", [](const Of& b) { return b.runner().name; }),
+          plain<Of>("x", [](const Of& b) { return or_null(b.cell.x); }),
+          plain<Of>("outcome", [](const Of& b) { return name(b.cell.result.outcome); }),
+          plain<Of>("message", [](const Of& b) { return or_null(b.cell.result.message); })}},
         {"/parameters",
          runs,
-         {figure("by", "by", [](const BenchOf& b) { return callers_text(b.cell.task); }),
+         {plain<Of>("by", [](const Of& b) { return callers_text(b.cell.task); }),
           parameter("callers", &Task::callers), parameter("requests", &Task::requests),
           parameter("rounds", &Task::rounds), parameter("min_bytes", &Task::min_bytes),
           parameter("max_bytes", &Task::max_bytes), parameter("pool_bytes", &Task::pool_bytes),
-          figure("", "threshold",
-                 [](const BenchOf& b) {
-                     return b.cell.task.threshold > 0 ? Json(b.cell.task.threshold) : Json();
-                 })}},
+          plain<Of>(
+              "threshold",
+              [](const Of& b) {
+                  return b.cell.task.threshold > 0 ? Json(b.cell.task.threshold) : Json();
+              },
+              false)}},
         {"/counts",
-         [](const BenchOf& b) { return runs(b) && b.cell.result.outcome == Outcome::done; },
+         [](const Of& b) { return runs(b) && b.cell.result.outcome == Outcome::done; },
          {counted("requests", &Counts::requests), counted("frees", &Counts::frees),
           counted("failed", &Counts::failed), counted("corrupt", &Counts::corrupt)}}};
+    return all;
 }
 
 Json cell_json(const BenchReport& report, const BenchCell& cell) {
@@ -89,20 +89,20 @@ Json cell_json(const BenchReport& report, const BenchCell& cell) {
 /// A row for each metric and phase of the cell, or one without figures.
 void add_records(const BenchReport& report, const BenchCell& cell, Table& records) {
     const Series& series = report.series[cell.series];
-    const auto add = [&](const Json& metric, const Json& unit, const char* phase,
+    const auto add = [&](const Json& metric, const Json& unit, const Json& phase,
                          const std::vector<double>& samples) {
-        const bool known = !samples.empty();
-        const Spread s = known ? spread(samples) : Spread{};
+        const Json s = spread_json(samples);
+        const auto known = [&s](const char* key) { return s.is_null() ? Json() : s.at(key); };
         Record record{{"test", series.test},
                       {"axis", series.axis ? Json(series.axis->name) : Json()}};
         append(record, bench_figures(), BenchOf{report, cell});
         record.insert(record.end(), {{"metric", metric},
                                      {"unit", unit},
-                                     {"phase", known ? Json(phase) : Json()},
-                                     {"median", known ? Json(s.median) : Json()},
-                                     {"min", known ? Json(s.min) : Json()},
-                                     {"max", known ? Json(s.max) : Json()},
-                                     {"samples", known ? Json(samples.size()) : Json()}});
+                                     {"phase", phase},
+                                     {"median", known("median")},
+                                     {"min", known("min")},
+                                     {"max", known("max")},
+                                     {"samples", samples.empty() ? Json() : Json(samples.size())}});
         add_record(records, record);
     };
     for (const Metric& metric : series.metrics) {
@@ -113,7 +113,7 @@ void add_records(const BenchReport& report, const BenchCell& cell, Table& record
         if (!s.warm.empty()) add(metric.name, metric.unit, "warm", s.warm);
         if (!s.value.empty()) add(metric.name, metric.unit, "value", s.value);
     }
-    if (cell.result.metrics.empty()) add(Json(), Json(), "", {});
+    if (cell.result.metrics.empty()) add({}, {}, {}, {});
 }
 
 Json provenance(const BenchReport& report) {
@@ -132,13 +132,12 @@ Json provenance(const BenchReport& report) {
 }
 
 Json series_json(const Series& series) {
-    Json metrics = Json::array();
-    for (const Metric& metric : series.metrics) {
-        metrics.push_back({{"name", metric.name},
-                           {"title", metric.title},
-                           {"unit", metric.unit},
-                           {"timed", metric.timed}});
-    }
+    const Json metrics = array_of(series.metrics, [](const Metric& metric) -> Json {
+        return {{"name", metric.name},
+                {"title", metric.title},
+                {"unit", metric.unit},
+                {"timed", metric.timed}};
+    });
     Json axis;
     if (series.axis) {
         axis = {{"name", series.axis->name}, {"title", series.axis->title}, {"log", true}};
@@ -147,20 +146,11 @@ Json series_json(const Series& series) {
             {"source", series.source}, {"x", axis},           {"metrics", metrics}};
 }
 
-Json published_json(const std::vector<PublishedRow>& rows) {
-    Json all = Json::array();
-    for (const PublishedRow& row : rows) {
-        Json values = Json::array();
-        for (const auto& value : row.values) values.push_back(value ? Json(*value) : Json());
-        all.push_back({{"series", row.series},
-                       {"name", row.name},
-                       {"device", row.device},
-                       {"metric", row.metric},
-                       {"x", row.x},
-                       {"values", values},
-                       {"source", row.source}});
-    }
-    return all;
+Json published_json(const PublishedRow& row) {
+    return {{"series", row.series}, {"name", row.name},
+            {"device", row.device}, {"metric", row.metric},
+            {"x", row.x},           {"values", array_of(row.values, or_null<double>)},
+            {"source", row.source}};
 }
 
 /// What went wrong, each message once with the number of times that it came.
@@ -170,56 +160,47 @@ std::vector<Remark> remarks(const BenchReport& report) {
                     [](const Runner& runner) { return !runner.full; })) {
         all.push_back({kAsteriskRemark});
     }
-    std::vector<std::pair<std::string, unsigned>> counted;
+    std::vector<std::string> texts;  // in the order of the cells
+    std::map<std::string, unsigned> times;
     for (const BenchCell& cell : report.cells) {
         if (cell.result.outcome == Outcome::done || cell.result.message.empty()) continue;
         const std::string text = report.series[cell.series].test + ", " +
                                  report.runners[cell.runner].name + ": " +
                                  word(cell.result.outcome) + ": " + cell.result.message;
-        const auto seen = std::find_if(counted.begin(), counted.end(),
-                                       [&](const auto& entry) { return entry.first == text; });
-        if (seen == counted.end()) {
-            counted.emplace_back(text, 1);
-        } else {
-            ++seen->second;
-        }
+        if (++times[text] == 1) texts.push_back(text);
     }
-    for (const auto& [text, times] : counted) {
-        all.push_back({text + (times > 1 ? " (" + std::to_string(times) + " times)" : "")});
+    for (const std::string& text : texts) {
+        const unsigned n = times[text];
+        all.push_back({text + (n > 1 ? " (" + std::to_string(n) + " times)" : "")});
     }
     return all;
 }
 
 }  // namespace
 
-const FigureList<BenchOf>& bench_figures() {
-    static const FigureList<BenchOf> all = made_figures();
-    return all;
-}
-
 Document document_of(const BenchReport& report) {
-    Document document{.title = "heapwood bench",
-                      .tables = bench_tables(report),
-                      .plots = bench_plots(report),
-                      .remarks = remarks(report)};
-    Json runners = Json::array();
-    for (const Runner& runner : report.runners) {
-        runners.push_back({{"name", runner.name},
-                           {"title", runner.title},
-                           {"full", runner.full},
-                           {"baseline", runner.baseline()}});
-    }
-    Json series = Json::array();
-    for (const Series& one : report.series) series.push_back(series_json(one));
+    Document document{.title = "heapwood bench", .tables = {}, .remarks = remarks(report)};
+    add_tables(report, document);
+    const Json runners = array_of(report.runners, [](const Runner& runner) -> Json {
+        return {{"name", runner.name},
+                {"title", runner.title},
+                {"full", runner.full},
+                {"baseline", runner.baseline()}};
+    });
     Json cells = Json::array();
     for (const BenchCell& cell : report.cells) {
         cells.push_back(cell_json(report, cell));
         add_records(report, cell, document.records);
     }
-    document.data = {
-        {"schema", kSchema},     {"kind", "bench"},  {"provenance", provenance(report)},
-        {"allocators", runners}, {"series", series}, {"cells", cells}};
-    if (report.asked_for_published) document.data["published"] = published_json(report.published);
+    document.data = {{"schema", kSchema},
+                     {"kind", "bench"},
+                     {"provenance", provenance(report)},
+                     {"allocators", runners},
+                     {"series", array_of(report.series, series_json)},
+                     {"cells", cells}};
+    if (report.asked_for_published) {
+        document.data["published"] = array_of(report.published, published_json);
+    }
     return document;
 }
 

@@ -1,9 +1,12 @@
+#include "app/report/bench_tables.h"
+
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <utility>
 
 #include "app/base/text.h"
-#include "app/report/bench_document.h"
-#include "app/report/cells.h"
+#include "app/report/tables.h"
 
 namespace heapwood::app {
 namespace {
@@ -46,6 +49,15 @@ const std::vector<double>* samples_of(const BenchCell& cell, const Metric& metri
     return &(found->second.*phase);
 }
 
+/// The median, minimum or maximum of a cell; where there is none, the median's place says why.
+Cell sample_cell(const BenchCell& cell, const Metric& metric, Phase phase,
+                 double Spread::*which = &Spread::median) {
+    const std::vector<double>* samples = samples_of(cell, metric, phase);
+    if (samples != nullptr) return figure(spread(*samples).*which, metric);
+    return which == &Spread::median ? failed_cell(cell.result.outcome, cell.result.message)
+                                    : kNoValue;
+}
+
 using Cells = std::vector<const BenchCell*>;
 
 /// The cells of a series by a runner, in the order of the points.
@@ -69,9 +81,25 @@ Cell row_spread(const Cells& cells, const Metric& metric, Phase phase) {
     return shown(worst == 0 ? Json() : Json(worst), Unit::factor);
 }
 
-std::string swept_title(const Series& series, const Metric& metric, Phase phase) {
-    return series.title + ": " + phase_text(metric, phase) +
-           (metric.unit == "ms" ? " (ms, medians)" : " (medians)");
+/// A column of figures, and how its cell follows from those of a runner.
+struct FigureColumn {
+    std::string title;
+    std::function<Cell(const Cells&)> cell;
+};
+
+/// A row for each runner that has cells in the series.
+Table series_table(const BenchReport& report, std::size_t number, const std::string& title,
+                   const std::string& names, const std::vector<FigureColumn>& columns) {
+    Table table{.title = title, .columns = {{names}}};
+    for (const FigureColumn& column : columns) table.columns.push_back({column.title, true});
+    for (std::size_t p = 0; p < report.runners.size(); ++p) {
+        const Cells cells = cells_of_runner(report, number, p);
+        if (cells.empty()) continue;
+        auto& row = table.rows.emplace_back();
+        row.emplace_back(starred(report.runners[p].name, report.runners[p].full));
+        for (const FigureColumn& column : columns) row.push_back(column.cell(cells));
+    }
+    return table;
 }
 
 /// A published row at the points of the series.
@@ -91,139 +119,91 @@ std::vector<Cell> published_cells(const PublishedRow& published, const Series& s
 /// A metric of a series along its axis.
 Table swept(const BenchReport& report, std::size_t number, const Metric& metric, Phase phase) {
     const Series& series = report.series[number];
-    Table table{.title = swept_title(series, metric, phase), .columns = {{series.axis->title}}};
-    for (const Point& point : series.points) {
-        table.columns.push_back({position(point.x, *series.axis), true});
+    std::vector<FigureColumn> columns;
+    for (std::size_t i = 0; i < series.points.size(); ++i) {
+        columns.push_back({position(series.points[i].x, *series.axis), [&, i](const Cells& cells) {
+                               return sample_cell(*cells[i], metric, phase);
+                           }});
     }
-    table.columns.push_back({"max/min", true});
-    for (std::size_t p = 0; p < report.runners.size(); ++p) {
-        const Cells cells = cells_of_runner(report, number, p);
-        if (cells.empty()) continue;
-        std::vector<Cell> row{starred(report.runners[p].name, report.runners[p].full)};
-        for (const BenchCell* cell : cells) {
-            const std::vector<double>* samples = samples_of(*cell, metric, phase);
-            row.push_back(samples != nullptr
-                              ? figure(spread(*samples).median, metric)
-                              : failed_cell(cell->result.outcome, cell->result.message));
-        }
-        row.push_back(row_spread(cells, metric, phase));
-        table.rows.push_back(std::move(row));
-    }
-    // The published figures are medians of 100 runs, of which one is cold.
-    if (phase == &Samples::cold) return table;
-    for (const PublishedRow& published : report.published) {
-        if (published.series != series.id || published.metric != metric.name) continue;
-        table.rows.push_back(published_cells(published, series));
-    }
-    return table;
-}
-
-/// Median, and for what is timed minimum and maximum, of a cell without an axis.
-void append_figures(const BenchCell& cell, const Metric& metric, Phase phase,
-                    std::vector<Cell>& row) {
-    const std::vector<double>* samples = samples_of(cell, metric, phase);
-    if (samples == nullptr) {
-        row.push_back(failed_cell(cell.result.outcome, cell.result.message));
-        if (metric.timed) row.insert(row.end(), {kNoValue, kNoValue});
-        return;
-    }
-    const Spread s = spread(*samples);
-    row.push_back(figure(s.median, metric));
-    if (metric.timed) row.insert(row.end(), {figure(s.min, metric), figure(s.max, metric)});
+    columns.push_back(
+        {"max/min", [&](const Cells& cells) { return row_spread(cells, metric, phase); }});
+    return series_table(report, number,
+                        series.title + ": " + phase_text(metric, phase) +
+                            (metric.unit == "ms" ? " (ms, medians)" : " (medians)"),
+                        series.axis->title, columns);
 }
 
 /// All metrics of a series without an axis.
 Table single(const BenchReport& report, std::size_t number) {
     const Series& series = report.series[number];
-    Table table{.title = series.title, .columns = {{"allocator"}}};
+    std::vector<FigureColumn> columns;
     for (const Metric& metric : series.metrics) {
         for (const Phase phase : phases(metric)) {
+            const auto add = [&](const std::string& title, double Spread::*which) {
+                columns.push_back({title, [&metric, phase, which](const Cells& cells) {
+                                       return sample_cell(*cells.front(), metric, phase, which);
+                                   }});
+            };
             const std::string unit = metric.unit == "1" ? "" : " " + metric.unit;
-            table.columns.push_back({phase_text(metric, phase) + unit, true});
-            if (metric.timed) {
-                table.columns.insert(table.columns.end(), {{"min", true}, {"max", true}});
-            }
+            add(phase_text(metric, phase) + unit, &Spread::median);
+            if (!metric.timed) continue;
+            add("min", &Spread::min);
+            add("max", &Spread::max);
         }
     }
-    for (std::size_t p = 0; p < report.runners.size(); ++p) {
-        for (const BenchCell* cell : cells_of_runner(report, number, p)) {
-            std::vector<Cell> row{starred(report.runners[p].name, report.runners[p].full)};
-            for (const Metric& metric : series.metrics) {
-                for (const Phase phase : phases(metric)) append_figures(*cell, metric, phase, row);
-            }
-            table.rows.push_back(std::move(row));
-        }
-    }
-    return table;
+    return series_table(report, number, series.title, "allocator", columns);
 }
 
-Table run_table(const BenchReport& report) {
-    return {.title = "Bench",
-            .columns = {{""}, {""}},
-            .rows = {{"device", report.machine.text()},
-                     {"turns", std::to_string(report.run.repeat) +
-                                   ", each of a cold iteration on a fresh pool and up to " +
-                                   std::to_string(warm_iterations(report.run.settings)) +
-                                   " warm ones"}}};
-}
-
-/// The axes are logarithmic.
-Plot swept_plot(const BenchReport& report, std::size_t number, const Metric& metric, Phase phase) {
-    const Series& series = report.series[number];
-    Plot plot{.table = swept_title(series, metric, phase),
+/// The curves of a swept table. The axes are logarithmic.
+Plot plot_of(const Table& table, const Series& series, const Metric& metric, Phase phase) {
+    Plot plot{.table = table.title,
               .title = phase_text(metric, phase),
               .x = series.axis->title,
               .y = metric.unit == "1" ? "" : metric.unit};
-    for (std::size_t p = 0; p < report.runners.size(); ++p) {
-        const Runner& runner = report.runners[p];
-        Plot::Line line{
-            .name = starred(runner.name, runner.full), .points = {}, .partial = !runner.full};
-        for (const BenchCell* cell : cells_of_runner(report, number, p)) {
-            const std::vector<double>* samples = samples_of(*cell, metric, phase);
-            if (samples == nullptr || cell->x.value_or(0) <= 0) continue;
-            const double median = spread(*samples).median;
-            if (median <= 0) continue;
-            line.points.push_back(
-                {*cell->x, median,
-                 position(*cell->x, *series.axis) + ": " + figure(median, metric).text});
+    for (const auto& row : table.rows) {
+        Plot::Line line{.name = row[0].text, .points = {}, .partial = row[0].text.ends_with('*')};
+        for (std::size_t i = 0; i < series.points.size(); ++i) {
+            const Cell& cell = row[i + 1];
+            const double x = series.points[i].x;
+            if (x <= 0 || cell.value.value_or(0) <= 0) continue;
+            line.points.push_back({x, *cell.value, table.columns[i + 1].title + ": " + cell.text});
         }
         plot.lines.push_back(std::move(line));
     }
     return plot;
 }
 
-/// Calls `visit(number, metric, phase)` for every table along an axis, or nullptr for the one table
-/// of a series without an axis.
-template <class Visit>
-void for_each_table(const BenchReport& report, const Visit& visit) {
-    for (std::size_t number = 0; number < report.series.size(); ++number) {
-        if (!report.series[number].axis) {
-            visit(number, nullptr, nullptr);
-            continue;
-        }
-        for (const Metric& metric : report.series[number].metrics) {
-            for (const Phase phase : phases(metric)) visit(number, &metric, phase);
-        }
-    }
-}
-
 }  // namespace
 
-std::vector<Table> bench_tables(const BenchReport& report) {
-    std::vector<Table> tables{run_table(report)};
-    for_each_table(report, [&](std::size_t number, const Metric* metric, Phase phase) {
-        tables.push_back(metric == nullptr ? single(report, number)
-                                           : swept(report, number, *metric, phase));
-    });
-    return tables;
-}
-
-std::vector<Plot> bench_plots(const BenchReport& report) {
-    std::vector<Plot> plots;
-    for_each_table(report, [&](std::size_t number, const Metric* metric, Phase phase) {
-        if (metric != nullptr) plots.push_back(swept_plot(report, number, *metric, phase));
-    });
-    return plots;
+void add_tables(const BenchReport& report, Document& document) {
+    document.tables.push_back(facts_table(
+        "Bench",
+        {{"device", report.machine.text()},
+         {"turns", std::to_string(report.run.repeat) +
+                       ", each of a cold iteration on a fresh pool and up to " +
+                       std::to_string(warm_iterations(report.run.settings)) + " warm ones"}}));
+    for (std::size_t number = 0; number < report.series.size(); ++number) {
+        const Series& series = report.series[number];
+        if (!series.axis) {
+            document.tables.push_back(single(report, number));
+            continue;
+        }
+        for (const Metric& metric : series.metrics) {
+            for (const Phase phase : phases(metric)) {
+                Table table = swept(report, number, metric, phase);
+                document.plots.push_back(plot_of(table, series, metric, phase));
+                for (const PublishedRow& row : report.published) {
+                    // The published figures are medians of 100 runs, of which one is cold.
+                    if (phase == &Samples::cold || row.series != series.id ||
+                        row.metric != metric.name) {
+                        continue;
+                    }
+                    table.rows.push_back(published_cells(row, series));
+                }
+                document.tables.push_back(std::move(table));
+            }
+        }
+    }
 }
 
 }  // namespace heapwood::app

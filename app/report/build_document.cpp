@@ -1,15 +1,12 @@
-#include "app/report/build_document.h"
-
 #include <algorithm>
 #include <utility>
 
 #include "app/base/text.h"
-#include "app/base/version.h"
 #include "app/measure/build_figures.h"
 #include "app/measure/result_json.h"
-#include "app/report/build_records.h"
-#include "app/report/cells.h"
-#include "app/report/register_table.h"
+#include "app/report/build_parts.h"
+#include "app/report/documents.h"
+#include "app/report/tables.h"
 
 namespace heapwood::app {
 namespace {
@@ -23,24 +20,18 @@ std::string vector_text(const glm::vec3& v) {
     return "(" + shortest(v.x) + ", " + shortest(v.y) + ", " + shortest(v.z) + ")";
 }
 
-/// A row for each of these results, and a column for each figure with that key (build_figures()).
-Table figure_table(const Report& report, const Results& results, std::string title,
-                   const std::vector<std::string>& keys) {
-    Table table{.title = std::move(title), .columns = {{"allocator"}}};
-    for (const std::string& key : keys) {
-        const auto& figure = figure_of(build_figures(), key);
-        const bool threads = key == "warps" && !report.machine.gpu;
-        table.columns.push_back({threads ? "threads" : figure.title, figure.unit != Unit::word});
-    }
+/// A row for each of these results, and a column for each figure with that key.
+Table result_table(const Report& report, const Results& results, std::string title,
+                   const std::vector<std::string>& keys, Depth depth = Depth::detailed) {
+    std::vector<FigureRow<BuildOf>> rows;
     for (const Result* r : results) {
-        table.rows.push_back({starred(r->allocator.name, r->allocator.full)});
-        for (const std::string& key : keys) {
-            const bool failed = key == "outcome" && r->outcome != Outcome::done;
-            table.rows.back().push_back(failed ? failed_cell(r->outcome, r->message)
-                                               : shown(value_of(build_figures(), key, {report, *r}),
-                                                       figure_of(build_figures(), key).unit));
-        }
+        rows.push_back({starred(r->allocator.name, r->allocator.full), BuildOf{report, *r}});
     }
+    Table table = figure_table(build_figures(), std::move(title), rows, keys);
+    for (Column& column : table.columns) {
+        if (column.title == "warps" && !report.machine.gpu) column.title = "threads";
+    }
+    table.depth = depth;
     return table;
 }
 
@@ -62,11 +53,13 @@ const Result* first_tree(const Report& report) {
 
 /// What is the same for all allocators, a line each.
 Table summary_table(const Report& report, bool allocators) {
-    Table table{.title = "", .columns = {{""}, {""}}, .depth = Depth::brief};
-    table.rows = {{"scene", report.scene_path + ": " + grouped(report.triangles) + " triangles, " +
-                                grouped(report.vertices) + " vertices"},
-                  {"device", report.machine.text()},
-                  {"settings", settings_text(report, allocators)}};
+    Table table =
+        facts_table("",
+                    {{"scene", report.scene_path + ": " + grouped(report.triangles) +
+                                   " triangles, " + grouped(report.vertices) + " vertices"},
+                     {"device", report.machine.text()},
+                     {"settings", settings_text(report, allocators)}},
+                    Depth::brief);
     if (const Result* r = first_tree(report)) {
         const kdtree::Quality& q = r->tree->quality;
         table.rows.push_back(
@@ -79,27 +72,16 @@ Table summary_table(const Report& report, bool allocators) {
     return table;
 }
 
-Table brief_table(const Report& report, const Results& results, bool allocators) {
-    std::vector<std::string> keys{"ms_median", "slowdown", "memory_total_bytes"};
-    if (allocators) keys.insert(keys.end(), {"pool_multiple", "requests", "peak_live_bytes"});
-    if (!trees_agree(report)) keys.emplace_back("digest");
-    keys.emplace_back("outcome");
-    Table table = figure_table(report, results, "Build", keys);
-    table.depth = Depth::brief;
-    return table;
-}
-
 Table scene_table(const Report& report, bool allocators) {
-    return {
-        .title = "Scene",
-        .columns = {{""}, {""}},
-        .rows = {{"scene", report.scene_path},
-                 {"N_tris", grouped(report.triangles) + " (" + grouped(report.degenerate) +
-                                " of zero area), " + grouped(report.vertices) + " vertices"},
-                 {"bounds", vector_text(report.bounds.lo) + " to " + vector_text(report.bounds.hi)},
-                 {"device", report.machine.text()},
-                 {"settings", settings_text(report, allocators)}},
-        .depth = Depth::detailed};
+    return facts_table(
+        "Scene",
+        {{"scene", report.scene_path},
+         {"N_tris", grouped(report.triangles) + " (" + grouped(report.degenerate) +
+                        " of zero area), " + grouped(report.vertices) + " vertices"},
+         {"bounds", vector_text(report.bounds.lo) + " to " + vector_text(report.bounds.hi)},
+         {"device", report.machine.text()},
+         {"settings", settings_text(report, allocators)}},
+        Depth::detailed);
 }
 
 Table tree_table(const Report& report, const Result& result) {
@@ -123,32 +105,37 @@ Table tree_table(const Report& report, const Result& result) {
                 .columns = {{""}, {"", true}, {""}},
                 .depth = Depth::detailed};
     for (const auto& [key, meaning] : kRows) {
-        const auto& figure = figure_of(build_figures(), key);
-        table.rows.push_back({figure.title,
-                              shown(value_of(build_figures(), key, {report, result}), figure.unit),
-                              meaning});
+        table.rows.push_back({figure_of(build_figures(), key).title,
+                              figure_cell(build_figures(), key, {report, result}), meaning});
     }
     return table;
 }
 
-/// Pools and requests; the smallest pools in bytes and as multiples, if they were asked for.
-Table allocation_table(const Report& report, const Results& results) {
-    Table table = figure_table(report, results, "Allocations",
-                               {"pool_bytes", "pool_multiple", "overhead_bytes", "requests",
-                                "mean_bytes", "deviation_bytes", "peak_live_bytes"});
+/// The smallest pools, if they were asked for: in bytes and as multiples.
+void add_minimal_pools(const Report& report, const Results& results, Table& table) {
     const auto found = [](const Result* r) { return r->minimal_pool_bytes.has_value(); };
-    if (std::none_of(results.begin(), results.end(), found)) return table;
+    if (std::none_of(results.begin(), results.end(), found)) return;
     table.columns.push_back({"minimal pool", true});
     for (std::size_t i = 0; i < results.size(); ++i) {
         table.rows[i].push_back(minimal_pool_cell(*results[i], report.root_bytes));
     }
+}
+
+/// @param results all; `some` of them have an allocator
+Table brief_table(const Report& report, const Results& results, const Results& some) {
+    std::vector<std::string> keys{"ms_median", "slowdown", "memory_total_bytes"};
+    if (!some.empty()) keys.insert(keys.end(), {"pool_multiple", "requests", "peak_live_bytes"});
+    if (!trees_agree(report)) keys.emplace_back("digest");
+    keys.emplace_back("outcome");
+    Table table = result_table(report, results, "Build", keys, Depth::brief);
+    add_minimal_pools(report, results, table);
     return table;
 }
 
 /// A figure that a build with statistics lacks is unknown.
 Table fragmentation_table(const Report& report, const Results& results) {
     Table table =
-        figure_table(report, results, "Fragmentation",
+        result_table(report, results, "Fragmentation",
                      {"internal_fragmentation", "external_fragmentation", "live_bytes_at_peak",
                       "allocated_bytes_at_peak", "internal_fragmentation_at_peak",
                       "external_fragmentation_at_peak"});
@@ -164,14 +151,10 @@ Table fragmentation_table(const Report& report, const Results& results) {
 /// @param results all; `some` of them have an allocator
 void add_details(const Report& report, const Results& results, const Results& some,
                  std::vector<Table>& all) {
-    const auto add = [&all](Table table) {
-        table.depth = Depth::detailed;
-        all.push_back(std::move(table));
-    };
-    add(scene_table(report, !some.empty()));
+    all.push_back(scene_table(report, !some.empty()));
     for (const Result& result : report.results) {
         if (!result.tree) continue;
-        add(tree_table(report, result));
+        all.push_back(tree_table(report, result));
         // One tree stands for all, unless they differ: then the reader has to see how.
         if (trees_agree(report)) break;
     }
@@ -179,25 +162,25 @@ void add_details(const Report& report, const Results& results, const Results& so
                                   "upload_ms", "pool_ms", "warps"};
     if (report.machine.gpu) keys.insert(keys.end(), {"registers", "spill_bytes"});
     keys.emplace_back("outcome");
-    add(figure_table(report, results, "Times", keys));
+    all.push_back(result_table(report, results, "Times", keys));
     for (const Result& result : report.results) {
-        if (result.profile) add(profile_table(report, result));
+        if (result.profile) all.push_back(profile_table(report, result));
     }
-    add(figure_table(report, results, "Memory",
+    all.push_back(
+        result_table(report, results, "Memory",
                      {"memory_total_bytes", "memory_pool_bytes", "memory_side_tables_bytes",
                       "memory_triangles_bytes", "memory_nodes_bytes", "memory_references_bytes",
                       "memory_jobs_bytes", "memory_stacks_bytes", "memory_queue_bytes",
                       "memory_levels_bytes", "memory_spare_bytes"}));
     if (some.empty()) return;
-    add(allocation_table(report, some));
-    add(fragmentation_table(report, some));
+    all.push_back(result_table(report, some, "Allocations",
+                               {"pool_bytes", "pool_multiple", "overhead_bytes", "requests",
+                                "mean_bytes", "deviation_bytes", "peak_live_bytes"}));
+    add_minimal_pools(report, some, all.back());
+    all.push_back(fragmentation_table(report, some));
     if (!report.machine.gpu) return;
-    Table registers = registers_table();
-    for (const Result* r : some) {
-        registers.rows.push_back(
-            registers_row(starred(r->allocator.name, r->allocator.full), r->allocator, r->kernels));
-    }
-    add(registers);
+    all.push_back(registers_table(report.results));
+    all.back().depth = Depth::detailed;
 }
 
 std::vector<Remark> remarks(const Report& report) {
@@ -238,10 +221,10 @@ Document document_of(const Report& report) {
     }
     Document document{.title = "heapwood build",
                       .tables = {summary_table(report, !with_allocator.empty()),
-                                 brief_table(report, all, !with_allocator.empty())}};
+                                 brief_table(report, all, with_allocator)},
+                      .plots = {slowdown_plot(report, "Times", report.scene_path)},
+                      .remarks = remarks(report)};
     add_details(report, all, with_allocator, document.tables);
-    document.plots = {slowdown_plot(report, "Times", report.scene_path)};
-    document.remarks = remarks(report);
     Json results = Json::array();
     for (const Result& result : report.results) {
         results.push_back(result_json(report, result));

@@ -61,6 +61,10 @@ Cell exact(const Json& value) {
     return value.dump();
 }
 
+Json or_null(const std::string& text) {
+    return text.empty() ? Json() : Json(text);
+}
+
 void add_record(Table& table, const Record& record) {
     const bool first = table.rows.empty();
     table.rows.emplace_back();
@@ -70,6 +74,10 @@ void add_record(Table& table, const Record& record) {
         if (value.is_number()) table.columns[i].numbers = true;
         table.rows.back().push_back(exact(value));
     }
+}
+
+Plot::Line line_of(std::string_view name, bool full) {
+    return {.name = starred(name, full), .points = {}, .partial = !full};
 }
 
 }  // namespace heapwood::app

@@ -2,6 +2,7 @@
 /// Figures as cells, and the words that all verbs have in common.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -29,6 +30,23 @@ Cell shown(const Json& value, Unit unit, const char* otherwise = kNoValue);
 /// A figure to the last digit, as CSV has it; empty where it is null.
 Cell exact(const Json& value);
 
+/// The value, or null.
+template <class T>
+Json or_null(const std::optional<T>& value) {
+    return value ? Json(*value) : Json();
+}
+
+/// The text, or null if it is empty.
+Json or_null(const std::string& text);
+
+/// An array of what `make` makes of each.
+template <class All, class Make>
+Json array_of(const All& all, const Make& make) {
+    Json array = Json::array();
+    for (const auto& one : all) array.push_back(make(one));
+    return array;
+}
+
 /// Cells of CSV with their headings.
 using Record = std::vector<std::pair<std::string, Json>>;
 
@@ -42,5 +60,8 @@ void append(Record& record, const FigureList<Of, To>& list, const Of& of) {
         record.emplace_back(figure.key, value);
     });
 }
+
+/// An allocator's line of a plot, still without points.
+Plot::Line line_of(std::string_view name, bool full);
 
 }  // namespace heapwood::app

@@ -1,11 +1,10 @@
-#include "app/report/comparison_document.h"
-
 #include <set>
 
 #include "app/base/text.h"
 #include "app/measure/result_json.h"
-#include "app/report/build_records.h"
-#include "app/report/cells.h"
+#include "app/report/build_parts.h"
+#include "app/report/comparison_parts.h"
+#include "app/report/documents.h"
 
 namespace heapwood::app {
 namespace {
@@ -57,33 +56,29 @@ Json provenance(const Comparison& comparison) {
 }
 
 Json allocators_json(const Comparison& comparison) {
-    Json all = Json::array();
-    for (const Result& r : comparison.groups.front().report.results) {
-        all.push_back({{"name", r.allocator.name},
-                       {"title", r.allocator.title},
-                       {"source", r.allocator.source},
-                       {"full", r.allocator.full},
-                       {"method", name(r.method)}});
-    }
-    return all;
+    return array_of(comparison.groups.front().report.results, [](const Result& r) -> Json {
+        return {{"name", r.allocator.name},
+                {"title", r.allocator.title},
+                {"source", r.allocator.source},
+                {"full", r.allocator.full},
+                {"method", name(r.method)}};
+    });
 }
 
 Json scenes_json(const Comparison& comparison) {
-    Json all = Json::array();
-    for (const Report& report : comparison.scenes) {
+    return array_of(comparison.scenes, [](const Report& report) {
         Json scene = scene_json(report);
         scene["digest"] = hex(report.scene_digest);
         scene["root_bytes"] = report.root_bytes;
-        all.push_back(scene);
-    }
-    return all;
+        return scene;
+    });
 }
 
 /// Adds a cell to what JSON and what CSV have of the groups.
 void add_cell(const Group& group, std::size_t number, Json& cells, Table& records) {
     const Result& result = group.report.results[number];
     const bool fastest = fastest_full(group) == number;
-    const Json baseline = group.baseline_pool.empty() ? Json() : Json(group.baseline_pool);
+    const Json baseline = or_null(group.baseline_pool);
     Json cell{{"scene", group.report.scene_path}, {"pool", group.pool}};
     cell.update(result_json(group.report, result));
     cell["fastest_full"] = fastest;

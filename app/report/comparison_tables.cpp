@@ -5,10 +5,9 @@
 #include "app/base/text.h"
 #include "app/base/version.h"
 #include "app/measure/build_figures.h"
-#include "app/report/build_records.h"
-#include "app/report/cells.h"
-#include "app/report/comparison_document.h"
-#include "app/report/register_table.h"
+#include "app/report/build_parts.h"
+#include "app/report/comparison_parts.h"
+#include "app/report/tables.h"
 
 namespace heapwood::app {
 namespace {
@@ -19,13 +18,6 @@ const std::vector<Result>& first_results(const Comparison& comparison) {
 
 using CellOf = std::function<Cell(const Group&, const Result&)>;
 
-/// That cell where the build is done, else what became of it.
-CellOf if_done(const CellOf& cell) {
-    return [cell](const Group& group, const Result& r) {
-        return r.outcome == Outcome::done ? cell(group, r) : failed_cell(r.outcome, r.message);
-    };
-}
-
 /// A row for every allocator and a column for every scene.
 Table matrix(const Comparison& comparison, std::size_t pool, const std::string& title,
              const CellOf& cell) {
@@ -34,73 +26,77 @@ Table matrix(const Comparison& comparison, std::size_t pool, const std::string& 
     for (const std::string& name : names) table.columns.push_back({name, true});
     for (std::size_t a = 0; a < first_results(comparison).size(); ++a) {
         const allocators::Traits& allocator = first_results(comparison)[a].allocator;
-        table.rows.push_back({starred(allocator.name, allocator.full)});
+        auto& row = table.rows.emplace_back();
+        row.emplace_back(starred(allocator.name, allocator.full));
         for (std::size_t scene = 0; scene < names.size(); ++scene) {
             const Group& group = group_of(comparison, scene, pool);
-            table.rows.back().push_back(cell(group, group.report.results[a]));
+            row.push_back(cell(group, group.report.results[a]));
         }
     }
     return table;
+}
+
+/// The same with that cell where the build is done, else with what became of it.
+Table matrix_of_done(const Comparison& comparison, std::size_t pool, const std::string& title,
+                     const CellOf& cell) {
+    return matrix(comparison, pool, title, [&](const Group& group, const Result& r) {
+        return r.outcome == Outcome::done ? cell(group, r) : failed_cell(r.outcome, r.message);
+    });
 }
 
 Table run_table(const Comparison& comparison) {
     const Report& c = comparison.common;
-    return {.title = "Comparison",
-            .columns = {{""}, {""}},
-            .rows = {{"device", c.machine.text()},
-                     {"version", version_line()},
-                     {"times", "median of " + std::to_string(c.run.repeat) +
-                                   " builds, each after " + std::to_string(c.run.warm_up) +
-                                   " untimed ones; the allocators take turns"},
-                     {"arrays", std::string(c.configuration.small_arrays ? "every" : "large") +
-                                    ", clipping " + (c.configuration.clip ? "on" : "off") +
-                                    ", preset " + c.preset}}};
-}
-
-/// A cell with that figure of a build.
-Cell figure(const Report& report, const Result& result, const char* key,
-            const char* otherwise = kNoValue) {
-    return shown(value_of(build_figures(), key, {report, result}),
-                 figure_of(build_figures(), key).unit, otherwise);
+    const std::string untimed =
+        std::to_string(c.run.warm_up) + " untimed " + (c.run.warm_up == 1 ? "one" : "ones");
+    return facts_table(
+        "Comparison",
+        {{"device", c.machine.text()},
+         {"version", version_line()},
+         {"times", "median of " + std::to_string(c.run.repeat) + " builds, each after " + untimed +
+                       "; the allocators take turns"},
+         {"arrays", std::string(c.configuration.small_arrays ? "every" : "large") + ", clipping " +
+                        (c.configuration.clip ? "on" : "off") + ", preset " + c.preset}});
 }
 
 Table scene_table(const Comparison& comparison) {
-    static constexpr const char* kKeys[] = {
-        "references_per_triangle", "requests",  "mean_bytes", "deviation_bytes",
-        "peak_live_bytes",         "sah_1_1_5", "digest"};
-    Table table{.title = "Scenes", .columns = {{"scene"}, {"N_tris", true}}};
-    for (const char* key : kKeys) {
-        const auto& one = figure_of(build_figures(), key);
-        table.columns.push_back({one.title, one.unit != Unit::word});
-    }
+    std::vector<FigureRow<BuildOf>> rows;
     const std::vector<std::string> names = scene_names(comparison);
     for (std::size_t scene = 0; scene < names.size(); ++scene) {
-        const Report& report = comparison.scenes[scene];
-        table.rows.push_back({names[scene], shown(report.triangles, Unit::count)});
+        auto& row = rows.emplace_back(FigureRow<BuildOf>{names[scene], std::nullopt});
         const Result* r = typical(comparison, scene);
-        for (const char* key : kKeys) {
-            table.rows.back().push_back(r == nullptr ? kNoValue : figure(report, *r, key));
-        }
+        if (r != nullptr) row.of.emplace(BuildOf{comparison.scenes[scene], *r});
+    }
+    Table table = figure_table(build_figures(), "Scenes", rows,
+                               {"references_per_triangle", "requests", "mean_bytes",
+                                "deviation_bytes", "peak_live_bytes", "sah_1_1_5", "digest"},
+                               "scene");
+    table.columns.insert(table.columns.begin() + 1, {"N_tris", true});
+    for (std::size_t scene = 0; scene < names.size(); ++scene) {
+        auto& row = table.rows[scene];
+        row.insert(row.begin() + 1, shown(comparison.scenes[scene].triangles, Unit::count));
     }
     return table;
+}
+
+std::string times_title(const std::string& pool) {
+    return "Pool " + pool + ": T_build of atomicmalloc in ms, slowdown of the others";
 }
 
 /// The papers' table: T_build of atomicmalloc, slowdown of the others. It is sorted by slowdowns,
 /// atomicmalloc's being 1.
 Table time_table(const Comparison& comparison, std::size_t pool) {
-    Table table = matrix(
-        comparison, pool, times_title(comparison.pools[pool]),
-        if_done([](const Group& group, const Result& r) -> Cell {
-            const std::optional<double> factor = slowdown(group.report, r);
-            const bool reference = std::string_view(r.allocator.name) == "atomicmalloc";
-            const double median = spread(r.samples).median;
-            const std::string ms = fixed(median, 3) + " ms";
-            if (reference || !factor) return {ms, factor.value_or(median)};
-            Cell cell{fixed(*factor, 2) + "x" + (group.baseline_pool == group.pool ? "" : "'"),
-                      *factor};
-            cell.note = ms;
-            return cell;
-        }));
+    const auto cell = [](const Group& group, const Result& r) -> Cell {
+        const std::optional<double> factor = slowdown(group.report, r);
+        const bool reference = std::string_view(r.allocator.name) == "atomicmalloc";
+        const double median = spread(r.samples).median;
+        const std::string ms = fixed(median, 3) + " ms";
+        if (reference || !factor) return {ms, factor.value_or(median)};
+        Cell slower = shown(*factor, Unit::factor);
+        if (group.baseline_pool != group.pool) slower.text += "'";
+        slower.note = ms;
+        return slower;
+    };
+    Table table = matrix_of_done(comparison, pool, times_title(comparison.pools[pool]), cell);
     for (std::size_t scene = 0; scene < comparison.scenes.size(); ++scene) {
         const std::optional<std::size_t> best = fastest_full(group_of(comparison, scene, pool));
         if (best) table.rows[*best][scene + 1].look = Cell::Look::strong;
@@ -108,43 +104,41 @@ Table time_table(const Comparison& comparison, std::size_t pool) {
     return table;
 }
 
-std::string per_cent(double fraction) {
-    return fraction < 0 ? "unknown" : fixed(100 * fraction, 1);
+/// "internal / external" in %; a fraction below 0 is unknown.
+Cell fragmentation_cell(double internal, double external) {
+    const auto text = [](double fraction) {
+        return fraction < 0 ? "unknown" : fixed(100 * fraction, 1);
+    };
+    return {text(internal) + " / " + text(external), internal};
 }
 
 void add_memory_tables(const Comparison& comparison, std::size_t pool, std::vector<Table>& all) {
-    const std::string in = "Pool " + comparison.pools[pool] + ": ";
-    const auto add = [&](const std::string& title, const CellOf& cell) {
-        all.push_back(
-            matrix(comparison, pool, in + title, if_done([&](const Group& group, const Result& r) {
-                       return r.method == Method::single ? cell(group, r) : kNoValue;
-                   })));
-    };
-    const auto add_counted = [&](const std::string& title, const CellOf& cell) {
-        add(title, [&](const Group& group, const Result& r) {
-            return r.allocations ? cell(group, r) : kNoValue;
-        });
+    /// @param counted whether the cell is of what is counted during a build
+    const auto add = [&](const char* title, bool counted, const CellOf& cell) {
+        all.push_back(matrix_of_done(
+            comparison, pool, "Pool " + comparison.pools[pool] + ": " + title,
+            [&](const Group& group, const Result& r) {
+                const bool known = r.method == Method::single && (!counted || r.allocations);
+                return known ? cell(group, r) : kNoValue;
+            }));
     };
     if (comparison.common.run.statistics) {
-        add_counted("fragmentation after the build in %, internal / external",
-                    [](const Group&, const Result& r) -> Cell {
-                        const double internal = r.allocations->internal_fragmentation;
-                        return {per_cent(internal) + " / " +
-                                    per_cent(r.external_fragmentation.value_or(-1)),
-                                internal};
-                    });
-        add_counted("fragmentation at the peak in %, internal / external",
-                    [](const Group&, const Result& r) -> Cell {
-                        const allocators::PeakUse peak = r.peak.value_or(allocators::PeakUse{});
-                        return {per_cent(peak.internal_fragmentation) + " / " +
-                                    per_cent(peak.external_fragmentation),
-                                peak.internal_fragmentation};
-                    });
-        add_counted("allocated of the pool at the peak", [](const Group& group, const Result& r) {
-            return figure(group.report, r, "allocated_bytes_at_peak", "unknown");
+        add("fragmentation after the build in %, internal / external", true,
+            [](const Group&, const Result& r) {
+                return fragmentation_cell(r.allocations->internal_fragmentation,
+                                          r.external_fragmentation.value_or(-1));
+            });
+        add("fragmentation at the peak in %, internal / external", true,
+            [](const Group&, const Result& r) {
+                const allocators::PeakUse peak = r.peak.value_or(allocators::PeakUse{});
+                return fragmentation_cell(peak.internal_fragmentation, peak.external_fragmentation);
+            });
+        add("allocated of the pool at the peak", true, [](const Group& group, const Result& r) {
+            return figure_cell(build_figures(), "allocated_bytes_at_peak", {group.report, r},
+                               "unknown");
         });
     }
-    add("pool and side tables", [](const Group&, const Result& r) -> Cell {
+    add("pool and side tables", false, [](const Group&, const Result& r) -> Cell {
         return {bytes_text(r.pool_bytes) + " + " + bytes_text(r.overhead_bytes),
                 static_cast<double>(r.pool_bytes + r.overhead_bytes)};
     });
@@ -172,9 +166,7 @@ Plot pools_plot(const Comparison& comparison, std::size_t scene, const std::stri
               .y = "ms"};
     for (std::size_t a = 0; a < first_results(comparison).size(); ++a) {
         const allocators::Traits& allocator = first_results(comparison)[a].allocator;
-        Plot::Line line{.name = starred(allocator.name, allocator.full),
-                        .points = {},
-                        .partial = !allocator.full};
+        Plot::Line line = line_of(allocator.name, allocator.full);
         for (std::size_t pool = 0; pool < comparison.pools.size(); ++pool) {
             const Result& r = group_of(comparison, scene, pool).report.results[a];
             if (r.outcome != Outcome::done || r.pool_multiple <= 0) continue;
@@ -191,10 +183,6 @@ Plot pools_plot(const Comparison& comparison, std::size_t scene, const std::stri
 
 const Group& group_of(const Comparison& comparison, std::size_t scene, std::size_t pool) {
     return comparison.groups[scene * comparison.pools.size() + pool];
-}
-
-std::string times_title(const std::string& pool) {
-    return "Pool " + pool + ": T_build of atomicmalloc in ms, slowdown of the others";
 }
 
 std::vector<std::string> scene_names(const Comparison& comparison) {
@@ -232,14 +220,7 @@ std::vector<Table> comparison_tables(const Comparison& comparison) {
     for (std::size_t pool = 0; pool < comparison.pools.size(); ++pool) {
         all.push_back(time_table(comparison, pool));
     }
-    if (comparison.common.machine.gpu) {
-        all.push_back(registers_table());
-        for (const Result& r : first_results(comparison)) {
-            if (r.method != Method::single) continue;
-            all.back().rows.push_back(
-                registers_row(starred(r.allocator.name, r.allocator.full), r.allocator, r.kernels));
-        }
-    }
+    if (comparison.common.machine.gpu) all.push_back(registers_table(first_results(comparison)));
     for (std::size_t pool = 0; pool < comparison.pools.size(); ++pool) {
         add_memory_tables(comparison, pool, all);
     }

@@ -1,6 +1,7 @@
 /// @file
 /// CSV, JSON and pages.
 #include "app/measure/result_json.h"
+#include "app/report/cells.h"
 #include "app/report/formats.h"
 #include "app/report/page/page.h"
 
@@ -18,45 +19,45 @@ std::string quoted(const std::string& text) {
     return result + "\"";
 }
 
-Json json_of(const Table& table) {
-    Json columns = Json::array();
-    for (const Column& c : table.columns) {
-        columns.push_back({{"title", c.title}, {"numbers", c.numbers}});
-    }
+Json cell_json(const Cell& cell) {
     constexpr const char* kLooks[] = {"", "best", "failed"};
-    Json rows = Json::array();
-    for (const auto& row : table.rows) {
-        Json cells = Json::array();
-        for (const Cell& cell : row) {
-            cells.push_back({{"text", cell.text},
-                             {"value", cell.value ? Json(*cell.value) : Json()},
-                             {"look", kLooks[static_cast<int>(cell.look)]},
-                             {"note", cell.note}});
-        }
-        rows.push_back(cells);
-    }
-    return {{"title", table.title}, {"columns", columns}, {"rows", rows}};
+    return {{"text", cell.text},
+            {"value", or_null(cell.value)},
+            {"look", kLooks[static_cast<int>(cell.look)]},
+            {"note", cell.note}};
 }
 
-Json json_of(const Plot& plot) {
-    Json lines = Json::array();
-    for (const Plot::Line& line : plot.lines) {
-        Json points = Json::array();
-        for (const Plot::Point& point : line.points) {
-            points.push_back({{"x", point.x}, {"y", point.y}, {"text", point.text}});
-        }
-        lines.push_back({{"name", line.name},
-                         {"points", points},
-                         {"strong", line.strong},
-                         {"partial", line.partial},
-                         {"word", line.word}});
-    }
+Json table_json(const Table& table) {
+    const auto column_json = [](const Column& c) -> Json {
+        return {{"title", c.title}, {"numbers", c.numbers}};
+    };
+    const auto row_json = [](const std::vector<Cell>& row) { return array_of(row, cell_json); };
+    return {{"title", table.title},
+            {"columns", array_of(table.columns, column_json)},
+            {"rows", array_of(table.rows, row_json)}};
+}
+
+Json plot_json(const Plot& plot) {
+    const auto point_json = [](const Plot::Point& point) -> Json {
+        return {{"x", point.x}, {"y", point.y}, {"text", point.text}};
+    };
+    const auto line_json = [&](const Plot::Line& line) -> Json {
+        return {{"name", line.name},
+                {"points", array_of(line.points, point_json)},
+                {"strong", line.strong},
+                {"partial", line.partial},
+                {"word", line.word}};
+    };
     return {{"table", plot.table},
             {"title", plot.title},
             {"x", plot.x},
             {"y", plot.y},
-            {"base", plot.base ? Json(*plot.base) : Json()},
-            {"lines", lines}};
+            {"base", or_null(plot.base)},
+            {"lines", array_of(plot.lines, line_json)}};
+}
+
+Json remark_json(const Remark& remark) {
+    return {{"text", remark.text}, {"warning", remark.warning}};
 }
 
 }  // namespace
@@ -81,21 +82,13 @@ std::string as_json(const Document& document) {
 }
 
 std::string as_html(const Document& document) {
-    Json json{{"title", document.title},
-              {"tables", Json::array()},
-              {"plots", Json::array()},
-              {"remarks", Json::array()},
-              {"records", json_of(document.records)},
-              {"data", document.data}};
-    for (const Table& table : document.tables) {
-        if (table.depth != Depth::brief) json["tables"].push_back(json_of(table));
-    }
-    for (const Plot& plot : document.plots) json["plots"].push_back(json_of(plot));
-    for (const Remark& remark : document.remarks) {
-        if (remark.depth == Depth::brief) continue;
-        json["remarks"].push_back({{"text", remark.text}, {"warning", remark.warning}});
-    }
-    return page_of(json_text(json));
+    return page_of(
+        json_text({{"title", document.title},
+                   {"tables", array_of(for_readers(document.tables, true), table_json)},
+                   {"plots", array_of(document.plots, plot_json)},
+                   {"remarks", array_of(for_readers(document.remarks, true), remark_json)},
+                   {"records", table_json(document.records)},
+                   {"data", document.data}}));
 }
 
 }  // namespace heapwood::app

@@ -47,6 +47,16 @@ enum class Depth {
     detailed,  ///< those who want all
 };
 
+/// The tables, or remarks, for those who want a screenful, or for those who want all.
+template <class Part>
+std::vector<Part> for_readers(const std::vector<Part>& parts, bool details) {
+    std::vector<Part> chosen;
+    for (const Part& part : parts) {
+        if (part.depth != (details ? Depth::brief : Depth::detailed)) chosen.push_back(part);
+    }
+    return chosen;
+}
+
 /// Rows of as many cells as there are columns. The first cell of a row is its name.
 struct Table {
     std::string title;

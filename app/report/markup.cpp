@@ -1,6 +1,7 @@
 /// @file
 /// Markdown and LaTeX.
 #include <cctype>
+#include <map>
 
 #include "app/base/text.h"
 #include "app/report/formats.h"
@@ -66,11 +67,9 @@ std::string latex(const Table& table) {
 std::string rendered(const Document& document, std::string (*table_text)(const Table&),
                      Escape escape) {
     std::string text;
-    for (const Table& table : document.tables) {
-        if (table.depth != Depth::brief) text += table_text(table);
-    }
-    for (const Remark& remark : document.remarks) {
-        if (remark.depth != Depth::brief) text += escape(remark.text) + "\n\n";
+    for (const Table& table : for_readers(document.tables, true)) text += table_text(table);
+    for (const Remark& remark : for_readers(document.remarks, true)) {
+        text += escape(remark.text) + "\n\n";
     }
     return text;
 }
@@ -104,44 +103,23 @@ std::string markdown_escaped(std::string_view text) {
 }
 
 std::string latex_escaped(std::string_view text) {
+    static const std::map<char, const char*> kEscapes{
+        {'\\', "\\textbackslash{}"},
+        {'~', "\\textasciitilde{}"},
+        {'^', "\\textasciicircum{}"},
+        {'[', "{[}"},           // after the end of a row it would be read as a distance
+        {'<', "\\textless{}"},  // in LaTeX's old fonts these are other characters
+        {'>', "\\textgreater{}"},
+        {'|', "\\textbar{}"}};
     std::string result;
     for (const char c : one_line(text)) {
-        switch (c) {
-            case '\\':
-                result += "\\textbackslash{}";
-                break;
-            case '~':
-                result += "\\textasciitilde{}";
-                break;
-            case '^':
-                result += "\\textasciicircum{}";
-                break;
-            case '[':  // after the end of a row it would be read as a distance
-                result += "{[}";
-                break;
-            case '<':  // in LaTeX's old fonts these are other characters
-                result += "\\textless{}";
-                break;
-            case '>':
-                result += "\\textgreater{}";
-                break;
-            case '|':
-                result += "\\textbar{}";
-                break;
-            case '-':  // two would become a dash
-                result += result.empty() || result.back() != '-' ? "-" : "{-}";
-                break;
-            case '&':
-            case '%':
-            case '$':
-            case '#':
-            case '_':
-            case '{':
-            case '}':
-                result += '\\';
-                [[fallthrough]];
-            default:
-                result += c;
+        if (const auto escape = kEscapes.find(c); escape != kEscapes.end()) {
+            result += escape->second;
+        } else if (c == '-' && result.ends_with('-')) {  // two would become a dash
+            result += "{-}";
+        } else {
+            if (std::string_view("&%$#_{}").find(c) != std::string_view::npos) result += '\\';
+            result += c;
         }
     }
     return result;

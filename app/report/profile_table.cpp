@@ -1,8 +1,7 @@
 #include <algorithm>
 
 #include "app/base/text.h"
-#include "app/report/build_document.h"
-#include "app/report/cells.h"
+#include "app/report/build_parts.h"
 
 namespace heapwood::app {
 namespace {
@@ -22,7 +21,8 @@ std::string milliseconds(double ms) {
 Table profile_table(const Report& report, const Result& r) {
     const kdtree::BuildProfile& profile = *r.profile;
     Table table{.title = "Profile of " + std::string(r.allocator.name) + " (slowed by counting)",
-                .columns = {{""}, {"", true}, {""}}};
+                .columns = {{""}, {"", true}, {""}},
+                .depth = Depth::detailed};
     double all = 0;
     for (const double ms : profile.warp_ms) all += ms;
     for (unsigned i = 0; i < kdtree::kPhases; ++i) {

@@ -5,8 +5,8 @@
 #include "app/base/text.h"
 #include "app/measure/build_figures.h"
 #include "app/measure/published.h"
-#include "app/report/cells.h"
-#include "app/report/comparison_document.h"
+#include "app/report/comparison_parts.h"
+#include "app/report/tables.h"
 
 namespace heapwood::app {
 namespace {
@@ -68,8 +68,7 @@ Cell fact(const Comparison& comparison, std::size_t scene, const std::string& ro
     const auto key = kKeys.find(row);
     const Result* r = typical(comparison, scene);
     if (key == kKeys.end() || r == nullptr) return kNoValue;
-    return shown(value_of(build_figures(), key->second, {comparison.scenes[scene], *r}),
-                 figure_of(build_figures(), key->second).unit);
+    return figure_cell(build_figures(), key->second, {comparison.scenes[scene], *r});
 }
 
 /// Whether the row is of the page size of scatteralloc that was measured; others have none.

@@ -1,11 +1,11 @@
-#include "app/report/ray_document.h"
-
 #include <utility>
 
 #include "app/base/text.h"
 #include "app/base/version.h"
+#include "app/measure/ray_report.h"
 #include "app/measure/result_json.h"
-#include "app/report/cells.h"
+#include "app/report/documents.h"
+#include "app/report/tables.h"
 
 namespace heapwood::app {
 namespace {
@@ -36,13 +36,11 @@ const TracedTree* first_traced(const RayReport& report) {
 
 Table summary(const RayReport& report) {
     const Report& origin = report.origin;
-    return {.title = "",
-            .columns = {{""}, {""}},
-            .rows = {{"scene", origin.scene_path + ": " + grouped(origin.triangles) + " triangles"},
-                     {"device", origin.machine.text()},
-                     {"rays", grouped(report.rays) + " of each kind, seed " +
-                                  std::to_string(report.seed) +
-                                  (report.fast ? ", the fast triangle test" : "")}}};
+    return facts_table(
+        "", {{"scene", origin.scene_path + ": " + grouped(origin.triangles) + " triangles"},
+             {"device", origin.machine.text()},
+             {"rays", grouped(report.rays) + " of each kind, seed " + std::to_string(report.seed) +
+                          (report.fast ? ", the fast triangle test" : "")}});
 }
 
 Table rates(const RayReport& report) {
@@ -54,15 +52,10 @@ Table rates(const RayReport& report) {
     for (const TracedTree& tree : report.trees) {
         auto& row = table.rows.emplace_back();
         row.push_back(title(tree));
-        for (std::size_t i = 1; i < table.columns.size(); ++i) {
-            if (i <= tree.times.size()) {
-                row.push_back(shown(tree.times[i - 1].rays_per_second(), Unit::rate));
-            } else {
-                row.push_back(tree.build.outcome == Outcome::done
-                                  ? Cell(kNoValue)
-                                  : failed_cell(tree.build.outcome, tree.build.message));
-            }
-        }
+        for (const RayTimes& t : tree.times) row.push_back(shown(t.rays_per_second(), Unit::rate));
+        const bool done = tree.build.outcome == Outcome::done;
+        row.resize(table.columns.size(),
+                   done ? kNoValue : failed_cell(tree.build.outcome, tree.build.message));
     }
     return table;
 }
@@ -105,63 +98,69 @@ Json times_json(const RayTimes& t) {
 
 Json payoff_json(const std::optional<Payoff>& payoff) {
     if (!payoff) return {};
-    return {{"from_rays", payoff->from}, {"to_rays", payoff->to ? Json(*payoff->to) : Json()}};
+    return {{"from_rays", payoff->from}, {"to_rays", or_null(payoff->to)}};
 }
 
+/// All but the rays.
 Json tree_json(const RayReport& report, const TracedTree& tree) {
     const Result& build = tree.build;
     const bool traced = !tree.times.empty();
     const TracedTree* first = first_traced(report);
-    const auto known = [&](const Json& value) { return traced ? value : Json(); };
-    Json times = Json::array();
-    for (const RayTimes& t : tree.times) times.push_back(times_json(t));
     return {{"tree", tree.name},
-            {"preset", tree.preset.empty() ? Json() : Json(tree.preset)},
+            {"preset", or_null(tree.preset)},
             {"outcome", name(build.outcome)},
-            {"message", build.message.empty() ? Json() : Json(build.message)},
+            {"message", or_null(build.message)},
             {"digest", build.tree ? Json(hex(build.tree->digest)) : Json()},
-            {"build_ms", build.samples.empty() ? Json() : spread_json(build.samples)},
-            {"layout_ms", known(tree.layout_ms)},
+            {"build_ms", spread_json(build.samples)},
+            {"layout_ms", traced ? Json(tree.layout_ms) : Json()},
             {"bytes", tree.bytes == 0 ? Json() : Json(tree.bytes)},
             {"ms_per_ray", traced ? Json(tree.ms_per_ray()) : Json()},
-            {"pays", traced && &tree != first ? payoff_json(payoff(tree, *first)) : Json()},
-            {"rays", times}};
+            {"pays", traced && &tree != first ? payoff_json(payoff(tree, *first)) : Json()}};
 }
 
-void add_records(Table& records, const RayReport& report, const TracedTree& tree) {
+/// The columns of CSV after those of scene and program, and their places in the JSON of a tree with
+/// the rays of one kind.
+constexpr std::pair<const char*, const char*> kColumns[] = {
+    {"tree", "/tree"},
+    {"preset", "/preset"},
+    {"outcome", "/outcome"},
+    {"message", "/message"},
+    {"build_ms", "/build_ms/median"},
+    {"layout_ms", "/layout_ms"},
+    {"kind", "/rays/kind"},
+    {"asked", "/rays/asked"},
+    {"rays", "/rays/rays"},
+    {"hits", "/rays/hits"},
+    {"ms_median", "/rays/ms/median"},
+    {"ms_min", "/rays/ms/min"},
+    {"ms_max", "/rays/ms/max"},
+    {"rays_per_second", "/rays/rays_per_second"}};
+
+void add_record_of(const Json& tree, const RayReport& report, Table& records) {
     const Report& origin = report.origin;
-    const auto add = [&](const RayTimes* t) {
-        const auto known = [&](bool is_known, const auto& value) {
-            return is_known ? Json(value()) : Json();
-        };
-        const auto ms = [&](double Spread::*which) {
-            return known(t != nullptr, [&] { return spread(t->samples).*which; });
-        };
-        const bool built = !tree.build.samples.empty();
-        add_record(
-            records,
-            {{"scene", origin.scene_path},
-             {"triangles", origin.triangles},
-             {"device_name", origin.machine.name},
-             {"version", version().version},
-             {"git", version().git},
-             {"tree", tree.name},
-             {"preset", tree.preset},
-             {"outcome", name(tree.build.outcome)},
-             {"message", tree.build.message},
-             {"build_ms", known(built, [&] { return spread(tree.build.samples).median; })},
-             {"layout_ms", known(t != nullptr, [&] { return tree.layout_ms; })},
-             {"kind", known(t != nullptr, [&] { return t->kind; })},
-             {"asked", known(t != nullptr, [&] { return name(t->asked); })},
-             {"rays", known(t != nullptr, [&] { return t->rays; })},
-             {"hits", known(t != nullptr, [&] { return t->hits; })},
-             {"ms_median", ms(&Spread::median)},
-             {"ms_min", ms(&Spread::min)},
-             {"ms_max", ms(&Spread::max)},
-             {"rays_per_second", known(t != nullptr, [&] { return t->rays_per_second(); })}});
-    };
-    for (const RayTimes& t : tree.times) add(&t);
-    if (tree.times.empty()) add(nullptr);
+    Record record{{"scene", origin.scene_path},
+                  {"triangles", origin.triangles},
+                  {"device_name", origin.machine.name},
+                  {"version", version().version},
+                  {"git", version().git}};
+    for (const auto& [heading, place] : kColumns) {
+        record.emplace_back(heading, tree.value(Json::json_pointer(place), Json()));
+    }
+    add_record(records, record);
+}
+
+/// Adds a tree to JSON, and to CSV a row for each kind of rays, or one if there are none.
+void add_tree(const RayReport& report, const TracedTree& tree, Json& trees, Table& records) {
+    Json json = tree_json(report, tree);
+    Json rays = Json::array();
+    for (const RayTimes& times : tree.times) {
+        rays.push_back(times_json(times));
+        json["rays"] = rays.back();
+        add_record_of(json, report, records);
+    }
+    if (rays.empty()) add_record_of(json, report, records);
+    json["rays"] = rays;
+    trees.push_back(json);
 }
 
 Json point_json(const glm::vec3& p) {
@@ -178,8 +177,7 @@ Document document_of(const RayReport& report) {
                          "rays the tree is ahead of the first one."}};
     Json trees = Json::array();
     for (const TracedTree& tree : report.trees) {
-        trees.push_back(tree_json(report, tree));
-        add_records(document.records, report, tree);
+        add_tree(report, tree, trees, document.records);
         if (!tree.build.message.empty()) {
             document.remarks.push_back({title(tree) + ": " + tree.build.message, true});
         }

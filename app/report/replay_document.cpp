@@ -1,9 +1,9 @@
-#include "app/report/replay_document.h"
-
 #include "app/backends/allocator_options.h"
 #include "app/base/text.h"
 #include "app/measure/result_json.h"
-#include "app/report/cells.h"
+#include "app/report/documents.h"
+#include "app/report/replay_figures.h"
+#include "app/report/tables.h"
 
 namespace heapwood::app {
 namespace {
@@ -30,47 +30,24 @@ Table trace_table(const ReplayReport& report) {
             break;
         }
     }
-    return {.title = "Trace",
-            .columns = {{""}, {""}},
-            .rows = {{"file", report.path},
-                     {"scene", said(header, "scene", "path")},
-                     {"recorded", "with " + said(header, "", "allocator") + " on " +
-                                      said(header, "provenance", "device")},
-                     {"callers", callers},
-                     {"calls", grouped(f.requests) + " requests of " + bytes_text(f.bytes) +
-                                   " in all, " + grouped(f.frees) + " frees"},
-                     {"peak", bytes_text(f.peak_bytes) + " requested and not yet freed"},
-                     {"device", report.turns.machine.text()},
-                     {"pool", bytes_text(report.pool_bytes)}}};
-}
-
-Table result_table(const ReplayReport& report, std::string title,
-                   const std::vector<std::string>& keys) {
-    Table table{.title = std::move(title), .columns = {{"allocator"}}};
-    for (const std::string& key : keys) {
-        const auto& figure = figure_of(replay_figures(), key);
-        table.columns.push_back({figure.title, figure.unit != Unit::word});
-    }
-    for (const BenchCell& cell : report.turns.cells) {
-        const Runner& runner = report.turns.runners[cell.runner];
-        const TaskResult& result = cell.result;
-        table.rows.push_back({starred(runner.name, runner.full)});
-        for (const std::string& key : keys) {
-            const bool failed = key == "outcome" && result.outcome != Outcome::done;
-            table.rows.back().push_back(
-                failed ? failed_cell(result.outcome, result.message)
-                       : shown(value_of(replay_figures(), key, ReplayOf{report, cell}),
-                               figure_of(replay_figures(), key).unit));
-        }
-    }
-    return table;
+    return facts_table("Trace",
+                       {{"file", report.path},
+                        {"scene", said(header, "scene", "path")},
+                        {"recorded", "with " + said(header, "", "allocator") + " on " +
+                                         said(header, "provenance", "device")},
+                        {"callers", callers},
+                        {"calls", grouped(f.requests) + " requests of " + bytes_text(f.bytes) +
+                                      " in all, " + grouped(f.frees) + " frees"},
+                        {"peak", bytes_text(f.peak_bytes) + " requested and not yet freed"},
+                        {"device", report.turns.machine.text()},
+                        {"pool", bytes_text(report.pool_bytes)}});
 }
 
 std::vector<Remark> remarks(const ReplayReport& report) {
     std::vector<Remark> all;
     bool asterisk = false;
     for (const BenchCell& cell : report.turns.cells) {
-        const Runner& runner = report.turns.runners[cell.runner];
+        const Runner& runner = ReplayOf{report, cell}.runner();
         asterisk = asterisk || !runner.full;
         if (!cell.result.message.empty()) all.push_back({runner.name + ": " + cell.result.message});
     }
@@ -81,16 +58,14 @@ std::vector<Remark> remarks(const ReplayReport& report) {
 Plot slowdowns(const ReplayReport& report) {
     Plot plot{.table = "Replay", .title = report.path, .x = "", .y = " ms"};
     for (const BenchCell& cell : report.turns.cells) {
-        const Runner& runner = report.turns.runners[cell.runner];
-        const Json ms = value_of(replay_figures(), "ms", ReplayOf{report, cell});
-        Plot::Line line{.name = starred(runner.name, runner.full),
-                        .points = {},
-                        .partial = !runner.full,
-                        .word = ms.is_null() ? word(cell.result.outcome) : ""};
-        if (!ms.is_null()) {
+        const ReplayOf one{report, cell};
+        const Json ms = value_of(replay_figures(), "ms", one);
+        Plot::Line& line = plot.lines.emplace_back(line_of(one.runner().name, one.runner().full));
+        if (ms.is_null()) {
+            line.word = word(cell.result.outcome);
+        } else {
             line.points = {{0, ms.get<double>(), shown(ms, Unit::ms).text + " ms"}};
         }
-        plot.lines.push_back(std::move(line));
     }
     return plot;
 }
@@ -122,25 +97,27 @@ Json trace_json(const ReplayReport& report) {
 }  // namespace
 
 Document document_of(const ReplayReport& report) {
-    Document document{
-        .title = "heapwood replay",
-        .tables = {trace_table(report),
-                   result_table(report, "Replay",
-                                {"ms", "ms_min", "ms_max", "slowdown", "calls_per_second", "failed",
-                                 "corrupt", "outcome"}),
-                   result_table(report, "Memory of the pool",
-                                {"peak_allocated_bytes", "peak_external", "end_external"})},
-        .plots = {slowdowns(report)},
-        .remarks = remarks(report)};
+    Document document{.title = "heapwood replay",
+                      .tables = {},
+                      .plots = {slowdowns(report)},
+                      .remarks = remarks(report)};
+    std::vector<FigureRow<ReplayOf>> rows;
     Json results = Json::array();
     for (const BenchCell& cell : report.turns.cells) {
         const ReplayOf one{report, cell};
+        rows.push_back({starred(one.runner().name, one.runner().full), one});
         results.push_back(json_of(replay_figures(), one));
         Record record{{"trace", report.path}};
         append(record, replay_figures(), one);
         record.emplace_back("peak_requested_bytes", report.facts.peak_bytes);
         add_record(document.records, record);
     }
+    document.tables = {trace_table(report),
+                       figure_table(replay_figures(), "Replay", rows,
+                                    {"ms", "ms_min", "ms_max", "slowdown", "calls_per_second",
+                                     "failed", "corrupt", "outcome"}),
+                       figure_table(replay_figures(), "Memory of the pool", rows,
+                                    {"peak_allocated_bytes", "peak_external", "end_external"})};
     document.data = {{"schema", kSchema},
                      {"kind", "replay"},
                      {"provenance", provenance(report)},

@@ -47,11 +47,14 @@ public:
         constexpr std::size_t kMostForNames = 40;
         for (std::size_t i = 0; i < table.columns.size(); ++i) {
             const std::size_t most = i == 0 ? kMostForNames : kTextWidth - widths_[0] - kGap;
-            std::size_t width = wrapped_width(table.columns[i].title, most);
-            for (const auto& row : table.rows) {
-                width = std::max(width, wrapped_width(shown(row[i]), most));
+            std::vector<Lines> cells{wrapped(table.columns[i].title, most)};
+            for (const auto& row : table.rows) cells.push_back(wrapped(shown(row[i]), most));
+            std::size_t width = 0;
+            for (const Lines& lines : cells) {
+                for (const auto& line : lines) width = std::max(width, display_width(line));
             }
             widths_.push_back(width);
+            columns_.push_back(std::move(cells));
         }
     }
 
@@ -60,10 +63,12 @@ public:
         std::string all;
         std::size_t from = 1;
         do {
-            std::size_t to = from;
+            std::vector<std::size_t> chosen{0};
             std::size_t width = widths_[0];
+            std::size_t to = from;
             while (to < widths_.size() && width + kGap + widths_[to] <= kTextWidth) {
-                width += kGap + widths_[to++];
+                width += kGap + widths_[to];
+                chosen.push_back(to++);
             }
             if (from > 1) all += "\n";
             const std::string title = table_.title + (from > 1 ? ", continued" : "");
@@ -72,7 +77,9 @@ public:
                     all += bold(line, colour) + "\n";
                 }
             }
-            all += part(from, to, colour);
+            for (std::size_t row = 0; row <= table_.rows.size(); ++row) {
+                all += row_text(chosen, row, colour);
+            }
             from = to;
         } while (from < widths_.size());
         return all;
@@ -81,47 +88,29 @@ public:
 private:
     static constexpr std::size_t kGap = 2;
 
-    static std::size_t wrapped_width(const std::string& text, std::size_t most) {
-        std::size_t width = 0;
-        for (const std::string& line : wrapped(text, most)) {
-            width = std::max(width, display_width(line));
-        }
-        return width;
-    }
-
-    /// Headings and rows of the names and of the columns from `from` to before `to`.
-    std::string part(std::size_t from, std::size_t to, bool colour) const {
-        std::vector<std::size_t> columns{0};
-        for (std::size_t i = from; i < to; ++i) columns.push_back(i);
+    /// A row of these columns, as many lines as its highest cell; row 0 has the headings.
+    std::string row_text(const std::vector<std::size_t>& chosen, std::size_t row,
+                         bool colour) const {
+        std::size_t height = 0;
+        for (const std::size_t i : chosen) height = std::max(height, columns_[i][row].size());
         std::string text;
-        const auto add = [&](const auto& cell, bool heading) {
-            std::vector<Lines> cells;
-            std::size_t height = 0;
-            for (const std::size_t i : columns) {
-                cells.push_back(wrapped(cell(i), widths_[i]));
-                height = std::max(height, cells.back().size());
-            }
-            for (std::size_t number = 0; number < height; ++number) {
-                const std::string line = one_line(columns, cells, number);
-                if (!heading || !line.empty()) text += bold(line, colour && heading) + "\n";
-            }
-        };
-        add([&](std::size_t i) { return table_.columns[i].title; }, true);
-        for (const auto& row : table_.rows) {
-            add([&](std::size_t i) { return shown(row[i]); }, false);
+        for (std::size_t number = 0; number < height; ++number) {
+            const std::string line = line_text(chosen, row, number);
+            if (row > 0 || !line.empty()) text += bold(line, colour && row == 0) + "\n";
         }
         return text;
     }
 
     /// That line of each cell, without blanks at the end.
-    std::string one_line(const std::vector<std::size_t>& columns, const std::vector<Lines>& cells,
-                         std::size_t number) const {
+    std::string line_text(const std::vector<std::size_t>& chosen, std::size_t row,
+                          std::size_t number) const {
         std::string text;
         std::size_t pending = 0;
-        for (std::size_t i = 0; i < columns.size(); ++i) {
-            const std::string cell = number < cells[i].size() ? cells[i][number] : "";
-            const std::size_t padding = widths_[columns[i]] - display_width(cell);
-            const bool right = table_.columns[columns[i]].numbers;
+        for (const std::size_t i : chosen) {
+            const Lines& lines = columns_[i][row];
+            const std::string cell = number < lines.size() ? lines[number] : "";
+            const std::size_t padding = widths_[i] - display_width(cell);
+            const bool right = table_.columns[i].numbers;
             if (!cell.empty()) {
                 text += std::string(pending + (right ? padding : 0), ' ') + cell;
                 pending = right ? 0 : padding;
@@ -134,19 +123,18 @@ private:
     }
 
     const Table& table_;
+    std::vector<std::vector<Lines>> columns_;  ///< each with its heading first
     std::vector<std::size_t> widths_;
 };
 
 }  // namespace
 
 std::string as_text(const Document& document, bool colour, bool details) {
-    const Depth hidden = details ? Depth::brief : Depth::detailed;
     std::string text;
-    for (const Table& table : document.tables) {
-        if (table.depth != hidden) text += Layout(table).text(colour) + "\n";
+    for (const Table& table : for_readers(document.tables, details)) {
+        text += Layout(table).text(colour) + "\n";
     }
-    for (const Remark& remark : document.remarks) {
-        if (remark.depth == hidden) continue;
+    for (const Remark& remark : for_readers(document.remarks, details)) {
         for (const std::string& line : wrapped(remark.text, kTextWidth)) text += line + "\n";
     }
     return text;

@@ -6,7 +6,7 @@
 #include "app/base/text.h"
 #include "app/measure/engine.h"
 #include "app/measure/workload_plan.h"
-#include "app/report/bench_document.h"
+#include "app/report/documents.h"
 #include "app/verbs/choices.h"
 #include "app/verbs/commands.h"
 #include "app/verbs/publish.h"
@@ -14,7 +14,7 @@
 namespace heapwood::app {
 namespace {
 
-BenchReport prepared(const BenchOptions& options, const std::vector<const Backend*>& available) {
+BenchReport prepared(const BenchOptions& options, const Backends& available) {
     BenchReport report;
     const std::vector<std::string> tests = choose_tests(options.tests);
     report.arguments = options.arguments;
@@ -31,8 +31,7 @@ BenchReport prepared(const BenchOptions& options, const std::vector<const Backen
                   .repeat = options.repeat.value_or(options.quick ? 1 : 3),
                   .threads = options.threads,
                   .time_limit = options.time_limit.value_or(report.machine.gpu ? 2.0F : 5.0F)};
-    report.runners = choose_runners(available, options.allocators, options.allocator_options,
-                                    options.threads, report.machine.gpu);
+    report.runners = choose_runners(available, options, report.machine.gpu);
     for (const std::string& test : tests) {
         for (Series& series : series_of(test, report.run.settings)) {
             if (!series.points.empty() || test == "registers") {
@@ -58,12 +57,9 @@ BenchReport prepared(const BenchOptions& options, const std::vector<const Backen
 
 }  // namespace
 
-ExitCode bench(const BenchOptions& options, const std::vector<const Backend*>& available) {
+ExitCode bench(const BenchOptions& options, const Backends& available) {
     BenchReport report = prepared(options, available);
-    check_files({}, {{"--json", options.output.json},
-                     {"--html", options.output.html},
-                     {"--resume", options.resume}});
-    Publisher publisher(options.output);
+    Publisher publisher(options.output, {}, {{"--resume", options.resume}});
     WorkloadPlan plan(report);
     Engine engine(plan, options.arguments, {.resume = options.resume, .results = publisher.file()});
     engine.run();

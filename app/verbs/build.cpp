@@ -9,7 +9,7 @@
 #include "app/measure/report.h"
 #include "app/measure/trace_file.h"
 #include "app/measure/turn.h"
-#include "app/report/build_document.h"
+#include "app/report/documents.h"
 #include "app/verbs/choices.h"
 #include "app/verbs/commands.h"
 #include "app/verbs/publish.h"
@@ -44,15 +44,11 @@ Result build_with(const Backend& backend, const BuildOptions& options, const sce
 
 }  // namespace
 
-ExitCode build(const BuildOptions& options, const std::vector<const Backend*>& available) {
-    check(options.config);
+ExitCode build(const BuildOptions& options, const Backends& available) {
     Report report = new_report(options);
     const auto chosen = choose_backends(available, options, report.machine.gpu);
-    check_files({{"the scene", options.scene}}, {{"--json", options.output.json},
-                                                 {"--html", options.output.html},
-                                                 {"--trace", options.trace},
-                                                 {"--out", options.out}});
-    Publisher publisher(options.output);
+    Publisher publisher(options.output, {{"the scene", options.scene}},
+                        {{"--trace", options.trace}, {"--out", options.out}});
     if (!options.trace.empty()) check_trace(chosen);
     Output trace(options.trace), out(options.out);
     report.run.trace = !options.trace.empty();

@@ -11,51 +11,44 @@
 namespace heapwood::app {
 namespace {
 
-/// The available backends of these names on that machine, each once; "all" stands for every one but
-/// the specimens.
+template <class T, class U>
+bool contains(const std::vector<T>& all, const U& one) {
+    return std::ranges::find(all, one) != all.end();
+}
+
+/// The available backends with the allocators asked for on that machine, each once; "all" stands
+/// for every one but the specimens. Warns of options that none of them has.
 /// @throws UsageError for an unknown name.
 std::vector<const Backend*> named_backends(const std::vector<const Backend*>& available,
-                                           const std::vector<std::string>& names, bool gpu) {
+                                           const RunParameters& parameters, bool gpu) {
     std::vector<const Backend*> there;
     std::vector<std::string> known;
-    std::vector<std::string> sound;
     for (const Backend* backend : available) {
         if (backend->gpu != gpu) continue;
         there.push_back(backend);
         known.emplace_back(backend->traits.name);
-        if (backend->traits.sound) sound.push_back(known.back());
     }
+    const bool all = contains(parameters.allocators, "all");
     std::vector<const Backend*> chosen;
-    const bool all = std::find(names.begin(), names.end(), "all") != names.end();
-    const auto index = [&](const std::string& name) {
-        const auto found = std::find(known.begin(), known.end(), name);
-        if (found == known.end()) {
-            throw UsageError("no allocator '" + name + "'; there are " + joined(known, ", ") +
-                             did_you_mean(name, known));
+    for (const std::string& name : parameters.allocators) {
+        if (name != "all" && !contains(known, name)) {
+            throw UsageError(no_allocator(name, known, left_out_allocators()));
         }
-        return static_cast<std::size_t>(found - known.begin());
-    };
-    for (const std::string& name : names) {
-        if (name != "all") index(name);
-    }
-    for (const std::string& name : all ? sound : names) {
-        const Backend* backend = there[index(name)];
-        if (std::find(chosen.begin(), chosen.end(), backend) == chosen.end()) {
-            chosen.push_back(backend);
+        for (const Backend* backend : there) {
+            const bool wanted = all ? backend->traits.sound : backend->traits.name == name;
+            if (wanted && !contains(chosen, backend)) chosen.push_back(backend);
         }
     }
+    warn_of_idle_options(chosen, parameters.allocator_options);
     return chosen;
 }
 
-}  // namespace
-
-void check(const kdtree::BuildConfig& config) {
-    try {
-        kdtree::validate(config);
-    } catch (const std::invalid_argument& error) {
-        throw UsageError(error.what());
-    }
+void warn_of_threads(const RunParameters& parameters, bool gpu) {
+    if (!gpu || parameters.threads == 0) return;
+    log::warning("--threads is for builds on the CPU and has no effect on a GPU");
 }
+
+}  // namespace
 
 Machine choose_machine(DeviceChoice choice) {
     if (choice == DeviceChoice::gpu) return gpu();
@@ -67,6 +60,11 @@ Machine choose_machine(DeviceChoice choice) {
 }
 
 Report new_report(const BuildParameters& parameters) {
+    try {
+        kdtree::validate(parameters.config);
+    } catch (const std::invalid_argument& error) {
+        throw UsageError(error.what());
+    }
     Report report;
     report.arguments = parameters.arguments;
     report.date = now();
@@ -91,55 +89,48 @@ std::uint64_t pool_bytes(const std::optional<PoolSize>& chosen, const Report& re
 
 std::vector<const Backend*> choose_backends(const std::vector<const Backend*>& available,
                                             const BuildParameters& parameters, bool gpu) {
-    const auto has = [&](Method method) {
-        return std::find(parameters.methods.begin(), parameters.methods.end(), method) !=
-               parameters.methods.end();
-    };
     std::vector<const Backend*> chosen;
-    if (has(Method::single)) {
-        chosen = named_backends(available, parameters.allocators, gpu);
-        warn_of_idle_options(chosen, parameters.allocator_options);
+    if (contains(parameters.methods, Method::single)) {
+        chosen = named_backends(available, parameters, gpu);
     } else if (!parameters.allocator_options.empty()) {
         log::warning("the method levels has no allocator: no effect of " +
                      joined(parameters.allocator_options, ", "));
     }
-    if (has(Method::levels)) chosen.push_back(&level_backend(gpu));
-    if (gpu && parameters.threads > 0) {
-        log::warning("--threads is for builds on the CPU and has no effect on a GPU");
-    }
+    if (contains(parameters.methods, Method::levels)) chosen.push_back(&level_backend(gpu));
+    warn_of_threads(parameters, gpu);
     return chosen;
 }
 
 std::vector<Runner> choose_runners(const std::vector<const Backend*>& available,
-                                   const std::vector<std::string>& names,
-                                   const std::vector<std::string>& options, unsigned threads,
-                                   bool gpu) {
-    BuildParameters parameters;
-    parameters.allocators = names;
-    parameters.allocator_options = options;
-    parameters.threads = threads;
+                                   const RunParameters& parameters, bool gpu) {
     std::vector<Runner> runners;
-    for (const Backend* backend : choose_backends(available, parameters, gpu)) {
+    for (const Backend* backend : named_backends(available, parameters, gpu)) {
         runners.push_back(runner_of(*backend));
     }
+    warn_of_threads(parameters, gpu);
     return runners;
+}
+
+std::string no_allocator(const std::string& name, const std::vector<std::string>& known,
+                         const std::vector<std::string>& left_out) {
+    const std::string none = "no allocator '" + name + "'; there are " + joined(known, ", ");
+    if (!contains(left_out, name)) return none + did_you_mean(name, known);
+    return none + "; this program is compiled without it: configure with -DHEAPWOOD_ALLOCATORS=\"" +
+           joined(known, ";") + ";" + name + "\", or empty for all";
 }
 
 std::vector<std::string> choose_tests(const std::vector<std::string>& asked) {
     std::vector<std::string> known;
     for (const TestName& test : test_names()) known.push_back(test.name);
     for (const std::string& name : asked) {
-        if (name != "all" && std::find(known.begin(), known.end(), name) == known.end()) {
+        if (name != "all" && !contains(known, name)) {
             throw UsageError("no test '" + name + "'; there are " + joined(known, ", ") + ", all" +
                              did_you_mean(name, known));
         }
     }
-    const auto wanted = [&](const std::string& name) {
-        return std::find(asked.begin(), asked.end(), name) != asked.end();
-    };
     std::vector<std::string> chosen;
     for (const std::string& name : known) {
-        if (wanted(name) || wanted("all")) chosen.push_back(name);
+        if (contains(asked, name) || contains(asked, "all")) chosen.push_back(name);
     }
     return chosen;
 }

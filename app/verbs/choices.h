@@ -11,17 +11,14 @@
 #include "app/cli/cli.h"
 #include "app/measure/bench_report.h"
 #include "app/measure/report.h"
-#include "kdtree/config.h"
 
 namespace heapwood::app {
-
-/// @throws UsageError for parameters that are no configuration of the builder.
-void check(const kdtree::BuildConfig& config);
 
 /// The machine that the user's choice comes down to. @throws NoDevice.
 Machine choose_machine(DeviceChoice choice);
 
-/// A report of nothing as yet: what was asked for, of which machine, and when. @throws NoDevice.
+/// A report of nothing as yet: what was asked for, of which machine, and when. @throws NoDevice,
+/// and UsageError for parameters that are no configuration of the builder.
 Report new_report(const BuildParameters& parameters);
 
 /// The pool that a scene's build gets, of the size chosen or of the default.
@@ -41,9 +38,12 @@ std::vector<const Backend*> choose_backends(const std::vector<const Backend*>& a
 
 /// The same, of the single kernel's backends, as the runners of bench and replay.
 std::vector<Runner> choose_runners(const std::vector<const Backend*>& available,
-                                   const std::vector<std::string>& names,
-                                   const std::vector<std::string>& options, unsigned threads,
-                                   bool gpu);
+                                   const RunParameters& parameters, bool gpu);
+
+/// That there is no allocator `name`, and what to do: to choose one of the `known`, or to compile
+/// it into the program if it is one of those `left_out`.
+std::string no_allocator(const std::string& name, const std::vector<std::string>& known,
+                         const std::vector<std::string>& left_out);
 
 /// @throws UsageError unless these can record a trace: one full allocator, whose frees are those
 /// of whole blocks.

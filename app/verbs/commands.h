@@ -1,5 +1,7 @@
 /// @file
-/// The verbs. Each turns options into library calls and prints what they found.
+/// The verbs: each turns options into library calls and prints what they found. And the program
+/// that runs them. `available` are the backends to choose among; where work is done by processes,
+/// they are this executable again.
 #pragma once
 
 #include <vector>
@@ -10,46 +12,39 @@
 
 namespace heapwood::app {
 
+using Backends = std::vector<const Backend*>;
+
+/// What main() does: reads the command line, runs the verb, and turns errors into exit codes.
+ExitCode run(int argc, const char* const* argv, const Backends& available = backends());
+
 /// Loads a scene, builds its tree with every allocator asked for, and reports. An allocator that
 /// fails does not keep the others from their turn; its failure is the exit code.
-/// @param available the backends to choose among.
 /// @throws UsageError, NoDevice, scenes::SceneError, std::bad_alloc.
-ExitCode build(const BuildOptions& options,
-               const std::vector<const Backend*>& available = backends());
+ExitCode build(const BuildOptions& options, const Backends& available = backends());
 
 /// Builds every scene with every allocator and pool, the allocators taking turns, each in a process
 /// of its own, and reports.
-/// @param available the backends to choose among. A worker is this executable again.
 /// @throws UsageError, NoDevice, scenes::SceneError, std::bad_alloc before the work begins.
-ExitCode compare(const CompareOptions& options,
-                 const std::vector<const Backend*>& available = backends());
+ExitCode compare(const CompareOptions& options, const Backends& available);
 
 /// Runs the tests asked for with every allocator asked for, each in a process of its own that is
 /// killed when it takes too long, and reports.
-/// @param available the backends to choose among. A worker is this executable again.
 /// @throws UsageError, NoDevice.
-ExitCode bench(const BenchOptions& options,
-               const std::vector<const Backend*>& available = backends());
+ExitCode bench(const BenchOptions& options, const Backends& available);
 
 /// Replays a trace with every allocator asked for, each in a process of its own, as bench does, and
 /// reports.
-/// @param available the backends to choose among. A worker is this executable again.
 /// @throws UsageError, NoDevice, TraceError, scenes::SceneError.
-ExitCode replay(const ReplayOptions& options,
-                const std::vector<const Backend*>& available = backends());
+ExitCode replay(const ReplayOptions& options, const Backends& available);
 
 /// What a worker process of compare, bench and replay does, until its parent is gone.
-/// @param available as that verb has them.
-ExitCode worker(const WorkerOptions& options,
-                const std::vector<const Backend*>& available = backends());
+ExitCode worker(const WorkerOptions& options, const Backends& available);
 
 /// Builds a scene's trees, times rays of every kind through them, and reports.
-/// @param available the backends to choose among.
 /// @throws UsageError, NoDevice, scenes::SceneError, std::bad_alloc.
-ExitCode trace(const TraceOptions& options,
-               const std::vector<const Backend*>& available = backends());
+ExitCode trace(const TraceOptions& options, const Backends& available);
 
 /// Lists allocators, generators and devices. @throws UsageError.
-ExitCode list(const ListOptions& options);
+ExitCode list(const ListOptions& options, const Backends& available);
 
 }  // namespace heapwood::app

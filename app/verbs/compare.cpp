@@ -4,22 +4,17 @@
 #include "app/base/output.h"
 #include "app/measure/build_plan.h"
 #include "app/measure/engine.h"
-#include "app/report/comparison_document.h"
+#include "app/report/documents.h"
 #include "app/verbs/choices.h"
 #include "app/verbs/commands.h"
 #include "app/verbs/publish.h"
 
 namespace heapwood::app {
 
-ExitCode compare(const CompareOptions& options, const std::vector<const Backend*>& available) {
-    check(options.config);
+ExitCode compare(const CompareOptions& options, const Backends& available) {
     std::vector<NamedFile> inputs;
     for (const std::string& scene : options.scenes) inputs.push_back({"the scene", scene});
-    check_files(inputs, {{"--json", options.output.json},
-                         {"--html", options.output.html},
-                         {"--resume", options.resume}});
-    Publisher publisher(options.output);
-
+    Publisher publisher(options.output, inputs, {{"--resume", options.resume}});
     Comparison comparison;
     comparison.common = new_report(options);
     comparison.time_limit = options.time_limit;

@@ -6,7 +6,8 @@
 #include "app/backends/allocator_options.h"
 #include "app/backends/backend.h"
 #include "app/base/machine.h"
-#include "app/report/list_document.h"
+#include "app/report/documents.h"
+#include "app/report/listing.h"
 #include "app/verbs/commands.h"
 #include "app/verbs/publish.h"
 #include "scenes/generators.h"
@@ -14,19 +15,7 @@
 namespace heapwood::app {
 namespace {
 
-/// An allocator by one of its backends, which share its traits and options.
-ListedAllocator listed(const Backend& backend, unsigned architecture) {
-    const char* name = backend.traits.name;
-    ListedAllocator allocator{.traits = backend.traits,
-                              .machines = {},
-                              .options = backend.options,
-                              .registers = find_registers(kernel_table(), name, architecture)};
-    if (find_backend(name, false) != nullptr) allocator.machines.emplace_back("cpu");
-    if (find_backend(name, true) != nullptr) allocator.machines.emplace_back("gpu");
-    return allocator;
-}
-
-Listing listing() {
+Listing listing(const Backends& available) {
     Listing all{.allocators = {},
                 .options = offered_options(),
                 .generators = scenes::generators(),
@@ -39,21 +28,30 @@ Listing listing() {
     } else {
         all.no_gpu = platform::device_absence();
     }
-    for (const Backend* backend : backends()) {
+    // A backend for each machine; the CPU's come first.
+    for (const Backend* backend : available) {
         const std::string_view name = backend->traits.name;
-        const bool seen =
-            std::any_of(all.allocators.begin(), all.allocators.end(),
-                        [name](const auto& other) { return other.traits.name == name; });
-        if (!seen) all.allocators.push_back(listed(*backend, architecture));
+        const auto seen = std::ranges::find_if(
+            all.allocators,
+            [name](const ListedAllocator& other) { return other.traits.name == name; });
+        ListedAllocator& allocator =
+            seen != all.allocators.end()
+                ? *seen
+                : all.allocators.emplace_back(ListedAllocator{
+                      .traits = backend->traits,
+                      .machines = {},
+                      .options = backend->options,
+                      .registers = find_registers(kernel_table(), name, architecture)});
+        allocator.machines.emplace_back(backend->gpu ? "gpu" : "cpu");
     }
     return all;
 }
 
 }  // namespace
 
-ExitCode list(const ListOptions& options) {
+ExitCode list(const ListOptions& options, const Backends& available) {
     Publisher publisher(options.output);
-    return publisher.publish(document_of(listing())) ? ExitCode::done : ExitCode::internal;
+    return publisher.publish(document_of(listing(available))) ? ExitCode::done : ExitCode::internal;
 }
 
 }  // namespace heapwood::app

@@ -1,5 +1,3 @@
-#include "app/verbs/program.h"
-
 #include <exception>
 #include <new>
 
@@ -7,7 +5,6 @@
 #include "app/base/console.h"
 #include "app/base/exit_code.h"
 #include "app/base/log.h"
-#include "app/cli/cli.h"
 #include "app/measure/trace_file.h"
 #include "app/verbs/commands.h"
 #include "kdtree/tree/tree_file.h"
@@ -18,7 +15,7 @@ namespace {
 
 /// Where std::visit finds the function for each verb.
 struct Run {
-    const std::vector<const Backend*>& available;
+    const Backends& available;
 
     ExitCode operator()(const Exit& exit) const { return exit.code; }
     ExitCode operator()(const BuildOptions& options) const { return build(options, available); }
@@ -27,7 +24,7 @@ struct Run {
     ExitCode operator()(const ReplayOptions& options) const { return replay(options, available); }
     ExitCode operator()(const WorkerOptions& options) const { return worker(options, available); }
     ExitCode operator()(const TraceOptions& options) const { return trace(options, available); }
-    ExitCode operator()(const ListOptions& options) const { return list(options); }
+    ExitCode operator()(const ListOptions& options) const { return list(options, available); }
 };
 
 ExitCode fail(ExitCode code, const char* why) {
@@ -37,7 +34,7 @@ ExitCode fail(ExitCode code, const char* why) {
 
 }  // namespace
 
-ExitCode run(int argc, const char* const* argv, const std::vector<const Backend*>& available) {
+ExitCode run(int argc, const char* const* argv, const Backends& available) {
     try {
         const CommandLine line = parse(argc, argv);
         log::set_up(line.verbosity);

@@ -10,8 +10,15 @@
 
 namespace heapwood::app {
 
-Publisher::Publisher(const OutputOptions& output)
-    : output_(output), json_(output.json), html_(output.html) {}
+Publisher::Publisher(const OutputOptions& output, const std::vector<NamedFile>& inputs,
+                     std::vector<NamedFile> others)
+    : output_(output) {
+    others.push_back({"--json", output.json});
+    others.push_back({"--html", output.html});
+    check_files(inputs, others);
+    json_.emplace(output.json);
+    html_.emplace(output.html);
+}
 
 std::string Publisher::file() const {
     return output_.json.empty() || output_.json == "-" ? output_.html : output_.json;
@@ -36,10 +43,10 @@ bool Publisher::publish(const Document& document) {
                             : as_text(document, colour_allowed(STDOUT_FILENO), output_.details));
     });
     attempt([&] {
-        if (json_) json_.write(as_json(document));
+        if (*json_) json_->write(as_json(document));
     });
     attempt([&] {
-        if (html_) html_.write(as_html(document));
+        if (*html_) html_->write(as_html(document));
     });
     return fine;
 }

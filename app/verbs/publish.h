@@ -2,7 +2,9 @@
 /// What becomes of a verb's document.
 #pragma once
 
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "app/base/output.h"
 #include "app/cli/cli.h"
@@ -13,8 +15,11 @@ namespace heapwood::app {
 /// Where a verb's document goes; its files are known to be writable before the work begins.
 class Publisher {
 public:
-    /// @throws UsageError if a file cannot be opened for writing.
-    explicit Publisher(const OutputOptions& output);
+    /// @param others the verb's other files, written to as well
+    /// @throws UsageError if a file cannot be opened for writing, or is an input or another output,
+    /// too (check_files()).
+    explicit Publisher(const OutputOptions& output, const std::vector<NamedFile>& inputs = {},
+                       std::vector<NamedFile> others = {});
 
     /// The first file, for what is kept beside it; empty if there is none.
     std::string file() const;
@@ -25,8 +30,8 @@ public:
 
 private:
     OutputOptions output_;
-    Output json_;
-    Output html_;
+    std::optional<Output> json_;
+    std::optional<Output> html_;
 };
 
 }  // namespace heapwood::app

@@ -4,9 +4,10 @@
 
 #include "app/base/console.h"
 #include "app/measure/engine.h"
+#include "app/measure/replay_report.h"
 #include "app/measure/trace_file.h"
 #include "app/measure/workload_plan.h"
-#include "app/report/replay_document.h"
+#include "app/report/documents.h"
 #include "app/verbs/choices.h"
 #include "app/verbs/commands.h"
 #include "app/verbs/publish.h"
@@ -21,14 +22,11 @@ ReplayReport prepared(const ReplayOptions& options, const Machine& machine,
     turns.arguments = options.arguments;
     turns.date = now();
     turns.machine = machine;
-    turns.run = {.settings = {.gpu = turns.machine.gpu,
-                              .quick = false,
-                              .pool_bytes = std::nullopt,
-                              .iterations = std::nullopt,
-                              .choices = options.choices},
-                 .repeat = options.repeat,
-                 .threads = options.threads,
-                 .time_limit = options.time_limit};
+    turns.run.settings.gpu = machine.gpu;
+    turns.run.settings.choices = options.choices;
+    turns.run.repeat = options.repeat;
+    turns.run.threads = options.threads;
+    turns.run.time_limit = options.time_limit;
     turns.runners = runners;
     report.path = options.trace;
     report.header = file.header;
@@ -53,14 +51,11 @@ ReplayReport prepared(const ReplayOptions& options, const Machine& machine,
 
 }  // namespace
 
-ExitCode replay(const ReplayOptions& options, const std::vector<const Backend*>& available) {
-    check_files({{"the trace", options.trace}}, {{"--json", options.output.json},
-                                                 {"--html", options.output.html},
-                                                 {"--resume", options.resume}});
-    Publisher publisher(options.output);
+ExitCode replay(const ReplayOptions& options, const Backends& available) {
+    Publisher publisher(options.output, {{"the trace", options.trace}},
+                        {{"--resume", options.resume}});
     const Machine machine = choose_machine(options.device);
-    const std::vector<Runner> runners = choose_runners(
-        available, options.allocators, options.allocator_options, options.threads, machine.gpu);
+    const std::vector<Runner> runners = choose_runners(available, options, machine.gpu);
     show_progress("reading " + options.trace);
     const auto start = std::chrono::steady_clock::now();
     const TraceFile file = read_trace(options.trace);

@@ -8,7 +8,7 @@
 #include "app/base/output.h"
 #include "app/measure/ray_run.h"
 #include "app/measure/turn.h"
-#include "app/report/ray_document.h"
+#include "app/report/documents.h"
 #include "app/verbs/choices.h"
 #include "app/verbs/commands.h"
 #include "app/verbs/publish.h"
@@ -49,15 +49,12 @@ TracedTree trace_with(const Backend& backend, const TraceOptions& options,
 
 }  // namespace
 
-ExitCode trace(const TraceOptions& options, const std::vector<const Backend*>& available) {
-    check(options.config);
+ExitCode trace(const TraceOptions& options, const Backends& available) {
     RayReport report{
         .origin = new_report(options), .seed = options.seed, .fast = options.fast, .trees = {}};
     const bool gpu = report.origin.machine.gpu;
     const std::vector<const Backend*> chosen = choose_backends(available, options, gpu);
-    check_files({{"the scene", options.scene}},
-                {{"--json", options.output.json}, {"--html", options.output.html}});
-    Publisher publisher(options.output);
+    Publisher publisher(options.output, {{"the scene", options.scene}});
     show_progress("loading " + options.scene);
     const scenes::Scene scene = scenes::load(options.scene);
     describe(report.origin, scene);

@@ -11,7 +11,7 @@ namespace {
 /// Serves as the worker of a runner for the verb that the program runs.
 struct Serve {
     const std::string& runner;
-    const std::vector<const Backend*>& available;
+    const Backends& available;
 
     const Backend* backend(bool gpu) const {
         for (const Backend* candidate : available) {
@@ -34,7 +34,7 @@ struct Serve {
 
 }  // namespace
 
-ExitCode worker(const WorkerOptions& options, const std::vector<const Backend*>& available) {
+ExitCode worker(const WorkerOptions& options, const Backends& available) {
     become_worker();
     std::visit(Serve{options.runner, available}, options.verb);
     return ExitCode::done;

@@ -29,11 +29,11 @@ class Scenes(unittest.TestCase):
 
     def test_files_that_cannot_be_read(self):
         with folder() as place:
-            self.check(place / "missing.obj", "No such file")
+            self.check(place / "missing.obj", "No such file", "name a file that can be read")
             self.check(place, "directory")
             loop = place / "loop.obj"
             loop.symlink_to(loop)
-            self.check(loop, "cannot be opened")
+            self.check(loop, "cannot be opened", "symbolic links", "name a file that can be read")
             # Reading it fails for everyone, root included.
             device = place / "device.obj"
             device.symlink_to("/proc/self/mem")

@@ -10,7 +10,7 @@
 #include "allocators/circular.cuh"
 #include "app/backends/backend.h"
 #include "app/backends/workload_cpu.h"
-#include "app/verbs/program.h"
+#include "app/verbs/commands.h"
 #include "tests/app/revolving.h"
 
 namespace heapwood::app {

@@ -12,7 +12,7 @@
 #include <thread>
 
 #include "app/backends/backend.h"
-#include "app/verbs/program.h"
+#include "app/verbs/commands.h"
 
 namespace heapwood::app {
 namespace {

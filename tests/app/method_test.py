@@ -1,4 +1,4 @@
-"""The reference method: the same trees, without an allocator."""
+"""The level method: the same trees, without an allocator."""
 
 import csv
 import io

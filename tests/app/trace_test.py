@@ -94,7 +94,7 @@ class Trace(unittest.TestCase):
     def test_mistakes(self):
         for options in (["--rays", 0], ["--rays", -1], ["--rays", "many"], ["--beside", "cheap"],
                         ["--seed", "x"], ["--minimal-pool"], ["--statistics"], ["--width", 32]):
-            result = trace(SCENE, *options)
+            result = run("trace", SCENE, "--device", "cpu", *options)
             self.assertEqual(result.returncode, USAGE, options)
             self.assertIn(str(options[-1]), result.stderr)
         self.assertEqual(trace().returncode, USAGE)

@@ -1,11 +1,13 @@
 """The command line: help, version, mistakes, the environment, and where output goes."""
 
+import copy
 import csv
 import io
 import json
 import pathlib
 import unittest
 
+import schema_check
 from command_line import (
     DONE, INTERNAL, MODELS, NO_DEVICE, OUT_OF_MEMORY, USAGE, allocators, build, folder, run,
 )
@@ -104,14 +106,14 @@ class Mistakes(unittest.TestCase):
         self.check(["--json -", "--csv"], "build", SCENE, "--csv", "--json", "-")
         self.check(["--json -", "--markdown"], "list", "--markdown", "--json", "-")
         self.check(["--quiet", "--verbose"], "build", SCENE, "-q", "-v")
-        self.check(["'tpu'", "auto, gpu, cpu"], "build", SCENE, "--device", "tpu")
-        self.check(["'small'", "every or large"], "build", SCENE, "--arrays", "small")
+        self.check(["'tpu'", "auto, cpu, gpu"], "build", SCENE, "--device", "tpu")
+        self.check(["'small'", "every, large"], "build", SCENE, "--arrays", "small")
         self.check(["--page", "5000", "4096"], "build", SCENE, "--page", "5000")
 
     def test_json_target_is_checked_before_the_build(self):
         # A scene that cannot be loaded shows that nothing was tried before the check.
-        self.check(["/no/such/folder/x.json"], "build", "missing.obj", "--json",
-                   "/no/such/folder/x.json")
+        self.check(["/no/such/folder/x.json", "No such file", "name a file in a folder"], "build",
+                   "missing.obj", "--json", "/no/such/folder/x.json")
         with folder() as place:
             self.check([str(place)], "build", "missing.obj", "--json", place)
 
@@ -224,6 +226,17 @@ class Formats(unittest.TestCase):
                 self.assertEqual(shown["title"], "heapwood " + verb[0])
                 self.assertGreater(len(shown["tables"]), 1)
 
+    def test_a_minimal_pool_is_shown_if_asked_for(self):
+        options = (SCENE, "-a", "cmalloc,hybrid", "--repeat", 1)
+        self.assertNotIn("minimal pool", build(*options).stdout)
+        for more in ((), ("--details",)):
+            result = build(*options, "--minimal-pool", *more)
+            self.assertEqual(result.returncode, DONE, result.stderr)
+            heading = next(line for line in result.stdout.splitlines() if "minimal pool" in line)
+            rows = result.stdout.split(heading)[1].splitlines()[1:3]
+            for row, name in zip(rows, ("cmalloc", "hybrid")):
+                self.assertRegex(row, rf"^{name} .* [0-9.]+ KiB, [0-9.]+x$")
+
     def test_a_build_is_a_screenful(self):
         for allocators in ("hybrid", "atomicmalloc,cmalloc,halloc,hybrid"):
             lines = build(SCENE, "-a", allocators).stdout.splitlines()
@@ -233,6 +246,25 @@ class Formats(unittest.TestCase):
 
 
 class List(unittest.TestCase):
+    SCHEMA = json.loads((schema_check.SCHEMAS / "list.schema.json").read_text())
+
+    def test_json_is_by_the_schema(self):
+        listing = json.loads(run("list", "--json", "-").stdout)
+        self.assertEqual(schema_check.violations(listing, self.SCHEMA), [])
+        for spoil in (
+            lambda l: l.update(schema=2),
+            lambda l: l.pop("devices"),
+            lambda l: l["allocators"][0].update(full=None),
+            lambda l: l["allocators"][0].update(devices=["tpu"]),
+            lambda l: l["allocators"][0]["published_registers"].update(coalesced=0),
+            lambda l: l["allocators"][0].update(registers={"architecture": "90"}),
+            lambda l: l["devices"][0].update(units=0),
+            lambda l: l["generators"].clear(),
+        ):
+            wrong = copy.deepcopy(listing)
+            spoil(wrong)
+            self.assertNotEqual(schema_check.violations(wrong, self.SCHEMA), [])
+
     def test_json_and_tables_agree(self):
         listing = json.loads(run("list", "--json", "-").stdout)
         for form in ([], ["--markdown"], ["--csv"]):

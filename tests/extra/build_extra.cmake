@@ -87,3 +87,6 @@ endif()
 # There is no such allocator on a CPU.
 run(2 ${program} build gen:sphere:1000 --device cpu --allocator device-stripes)
 expect("${errors}" "no allocator 'device-stripes'")
+# One of ours can be compiled into the program.
+run(2 ${program} build gen:sphere:1000 --device cpu --allocator hybrid)
+expect("${errors}" "-DHEAPWOOD_ALLOCATORS=\"atomicmalloc;stripes;hybrid\"")

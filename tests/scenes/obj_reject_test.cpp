@@ -150,8 +150,10 @@ TEST(ObjRejectPath, NoName) {
 }
 
 TEST(ObjRejectPath, MissingFile) {
-    EXPECT_EQ(message_of("/no/such/file.obj"),
-              "/no/such/file.obj: cannot be opened: No such file or directory");
+    EXPECT_EQ(
+        message_of("/no/such/file.obj"),
+        "/no/such/file.obj: cannot be opened: No such file or directory; name a file that can be "
+        "read");
 }
 
 TEST(ObjRejectPath, Directory) {
@@ -163,7 +165,8 @@ TEST(ObjRejectPath, Directory) {
 TEST(ObjRejectPath, FileInsteadOfFolder) {
     const TempFolder folder;
     const std::string path = folder.write("a.obj", kGood) + "/b.obj";
-    EXPECT_EQ(message_of(path), path + ": cannot be opened: Not a directory");
+    EXPECT_EQ(message_of(path),
+              path + ": cannot be opened: Not a directory; name a file that can be read");
 }
 
 }  // namespace

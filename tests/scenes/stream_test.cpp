@@ -158,7 +158,7 @@ TEST(Stream, UnreadableFile) {
     if (root && seteuid(kNobody) != 0) GTEST_SKIP() << "cannot give up root's rights";
     const std::string message = message_of(path);
     ASSERT_TRUE(!root || seteuid(0) == 0);
-    EXPECT_EQ(message, path + ": cannot be opened: Permission denied");
+    EXPECT_EQ(message, path + ": cannot be opened: Permission denied; name a file that can be read");
 }
 
 TEST(Stream, FileThatFailsWhileItIsRead) {

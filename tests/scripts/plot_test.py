@@ -69,7 +69,7 @@ class FiguresTest(unittest.TestCase):
         names = ("awmalloc", "cudamalloc", "cmalloc", "hybrid", "levels")
         without_reference = sample_results.compare(scenes=("a/x.obj", "b/x.obj"), allocators=names)
         for cell in without_reference["cells"]:
-            if cell["build"]["allocator"] == "levels":  # the reference method has no pool
+            if cell["build"]["allocator"] == "levels":  # the level method has no pool
                 cell["build"]["pool_multiple"] = 0
         documents = {"c": sample_results.compare(), "b": sample_results.bench(),
                      "n": without_reference, "r": sample_results.replay()}

@@ -1,7 +1,5 @@
 /// @file
 /// What the document of a build says.
-#include "app/report/build_document.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -12,6 +10,7 @@
 #include <vector>
 
 #include "app/measure/build_figures.h"
+#include "app/report/documents.h"
 #include "app/report/formats.h"
 #include "tests/app/sample_report.h"
 

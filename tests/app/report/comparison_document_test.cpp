@@ -1,13 +1,12 @@
 /// @file
 /// What the document of a comparison says.
-#include "app/report/comparison_document.h"
-
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "app/report/documents.h"
 #include "app/report/formats.h"
 #include "tests/app/sample_comparison.h"
 
@@ -46,6 +45,14 @@ TEST(ComparisonDocument, ScenesWithOneNameAreToldApart) {
     c.groups.push_back(c.groups[0]);
     c.groups[1].scene = 1;
     EXPECT_NE(text_of(c).find("\nothers/a_b.obj "), std::string::npos);
+}
+
+TEST(ComparisonDocument, UntimedBuildsAreCounted) {
+    Comparison c = sample_comparison({{done_result("a", 1, 7)}});
+    c.common.run.warm_up = 1;
+    EXPECT_NE(text_of(c).find(" builds, each after 1 untimed one;"), std::string::npos);
+    c.common.run.warm_up = 2;
+    EXPECT_NE(text_of(c).find(" builds, each after 2 untimed ones;"), std::string::npos);
 }
 
 TEST(ComparisonDocument, DocumentsAreEscapedAndTheFastestIsBold) {

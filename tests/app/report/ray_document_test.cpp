@@ -1,12 +1,12 @@
 /// @file
 /// When a tree pays, and what the document of rays says.
-#include "app/report/ray_document.h"
-
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "app/measure/ray_report.h"
+#include "app/report/documents.h"
 #include "app/report/formats.h"
 #include "tests/app/sample_report.h"
 

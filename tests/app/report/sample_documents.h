@@ -5,11 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "app/report/bench_document.h"
-#include "app/report/build_document.h"
-#include "app/report/comparison_document.h"
-#include "app/report/list_document.h"
-#include "app/report/replay_document.h"
+#include "app/measure/replay_report.h"
+#include "app/report/documents.h"
+#include "app/report/listing.h"
 #include "tests/app/sample_comparison.h"
 #include "tests/app/sample_report.h"
 

@@ -1,20 +1,18 @@
 /// @file
-/// The results of `replay` as a document.
+/// The figures of a replay.
 #pragma once
 
 #include "app/measure/bench_report.h"
 #include "app/measure/figures.h"
-#include "app/report/document.h"
 
 namespace heapwood::app {
-
-/// The trace, and a row for each allocator. JSON is by app/report/schemas/replay.schema.json.
-Document document_of(const ReplayReport& report);
 
 /// An allocator's cell in its report.
 struct ReplayOf {
     const ReplayReport& report;
     const BenchCell& cell;
+
+    const Runner& runner() const { return report.turns.runners[cell.runner]; }
 };
 
 /// The figures of a replay, in the order of JSON and CSV.

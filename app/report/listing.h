@@ -1,5 +1,5 @@
 /// @file
-/// The results of `list`: plain data, and as a document.
+/// The results of `list`: plain data.
 #pragma once
 
 #include <optional>
@@ -10,7 +10,6 @@
 #include "allocators/allocator.cuh"
 #include "app/backends/registers.h"
 #include "app/base/machine.h"
-#include "app/report/document.h"
 #include "scenes/generators.h"
 
 namespace heapwood::app {
@@ -31,8 +30,5 @@ struct Listing {
     std::vector<Machine> machines;
     std::string no_gpu;  ///< why there is no GPU; empty if there is one
 };
-
-/// Tables of all; CSV has the allocators.
-Document document_of(const Listing& listing);
 
 }  // namespace heapwood::app

@@ -1,10 +1,11 @@
 /// @file
-/// Builds as `build` and `compare` show them alike.
+/// What the documents of `build`, `compare` and `list` show alike.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "app/measure/report.h"
 #include "app/report/cells.h"
@@ -22,5 +23,18 @@ Cell minimal_pool_cell(const Result& result, std::uint64_t root_bytes);
 /// @param fastest the number of the result that stands out, if any
 Plot slowdown_plot(const Report& report, std::string table, std::string title,
                    std::optional<std::size_t> fastest = std::nullopt);
+
+/// Registers of allocators' kernels: the table, still without rows.
+Table registers_table();
+
+/// An allocator's row in it; `label` is its name with its mark.
+std::vector<Cell> registers_row(const std::string& label, const allocators::Traits& traits,
+                                const std::optional<Registers>& registers);
+
+/// The table of all results that have an allocator.
+Table registers_table(const std::vector<Result>& results);
+
+/// Where the time of a build went, from a profiling build of the program.
+Table profile_table(const Report& report, const Result& result);
 
 }  // namespace heapwood::app

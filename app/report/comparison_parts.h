@@ -1,15 +1,14 @@
 /// @file
-/// The results of `compare` as a document.
+/// The parts of the document of `compare`.
 #pragma once
+
+#include <string>
+#include <vector>
 
 #include "app/measure/comparison.h"
 #include "app/report/document.h"
 
 namespace heapwood::app {
-
-/// For each pool the papers' table, memory and fragmentation; CSV has the rows of `build` with the
-/// pool as it was asked for; JSON is by app/report/schemas/compare.schema.json.
-Document document_of(const Comparison& comparison);
 
 /// The scenes' names, short where they stay different: bunny for models/bunny.obj.xz.
 std::vector<std::string> scene_names(const Comparison& comparison);
@@ -30,8 +29,5 @@ std::vector<Plot> comparison_plots(const Comparison& comparison);
 /// Adds the papers' tables of builds beside the figures of the scenes and allocators that this run
 /// has, too, and says what differs.
 void add_published(const Comparison& comparison, Document& document);
-
-/// The title of the table of times with that pool.
-std::string times_title(const std::string& pool);
 
 }  // namespace heapwood::app

@@ -1,0 +1,194 @@
+/// @file
+/// The options of the verbs that build: `build`, `compare` and `trace`.
+#include <map>
+
+#include "app/cli/verb_options.h"
+#include "kdtree/tree/tree.h"
+
+namespace heapwood::app {
+namespace {
+
+/// The parameters of the tree, one option a field, and presets of all of them.
+void add_config(Options& options, BuildParameters& o) {
+    kdtree::BuildConfig& c = o.config;
+    options.group("Tree");
+    // All others override the preset, because it is declared first.
+    options.value("--preset", "default|paper|pbrt", o.preset,
+                  "All of these options at once: default; paper: Vinkler & Havran's 32 sampled "
+                  "planes; pbrt: pbrt-v3's constants. Options given beside it override it",
+                  [&o](const std::string& text) {
+                      o.config = named(kdtree::presets(), text);
+                      o.preset = text;
+                  });
+    options.real("--traversal-cost", c.traversal_cost, {},
+                 "Ct of the SAH: cost of visiting an inner node");
+    options.real("--intersection-cost", c.intersection_cost, {.open = true},
+                 "Ci of the SAH: cost of one triangle test");
+    options.real("--empty-bonus", c.empty_bonus, {.open = true, .most = 1},
+                 "Factor on the cost of a split that leaves one child empty; 1: no bonus");
+    options.value(
+        "--empty-rule", "pays|whole|tests", kdtree::name(c.empty_rule),
+        "What the bonus is on: whole cost; pays: the same, of cuts that are worth their "
+        "cost without it; tests: the cost of the tests alone",
+        [&c](const std::string& text) { c.empty_rule = named(kdtree::empty_rules(), text); });
+    options.whole("--leaf-limit", c.leaf_limit, {0, kdtree::Node::kLimit - 1},
+                  "Nodes of at most this many references become leaves, if they are small");
+    options.real(
+        "--leaf-area", c.leaf_area, {},
+        "Such a node is small if its references * area are at most this times the root's area / "
+        "triangles; 0: always");
+    options.real("--depth-base", c.depth_base, {.most = kdtree::kMaxDepth},
+                 "Greatest depth: base + factor * log2(triangles), at most 60");
+    options.real("--depth-factor", c.depth_factor, {.most = kdtree::kMaxDepth}, "See --depth-base");
+    options.real("--bad-split-ratio", c.bad_split_ratio, {.open = true},
+                 "A split is bad if it costs at least this many times what a leaf would");
+    options.real("--bad-splits", c.bad_splits, {},
+                 "On a path this + --bad-splits-per-level * greatest depth may be bad; then "
+                 "there is a leaf");
+    options.real("--bad-splits-per-level", c.bad_splits_per_level, {}, "See --bad-splits");
+    options.real("--hopeless-ratio", c.hopeless_ratio, {},
+                 "A bad split of fewer than 16 references may cost at most this many leaves; 0: "
+                 "anything");
+    options.whole("--exact-limit", c.exact_limit, {0, 64},
+                  "Nodes of at most this many references choose among all planes, others among "
+                  "bins");
+    options.whole("--planes", c.planes, {3, 93}, "Planes between the bins, in all three axes");
+    options.whole("--snap-limit", c.snap_limit, {0, 65535},
+                  "In nodes of at most this many references planes move to the nearest end of a "
+                  "reference");
+    options.whole("--large-limit", c.large_limit, {},
+                  "Nodes above this many references are shared by many warps; 0: what suits the "
+                  "machine");
+    options.whole("--chunk", c.chunk, {},
+                  "Most references of such a node that a warp takes at a time, fewer while "
+                  "others idle; 0: what suits the machine");
+    options.whole("--max-nodes", c.max_nodes, {0, kdtree::Node::kLimit},
+                  "Capacity of the node array; 0: estimated, grows if needed");
+    options.whole("--max-references", c.max_references, {},
+                  "Capacity of the leaves' reference array; 0: estimated, grows if needed");
+    options.flag("--tight-cuts,!--no-tight-cuts", c.tight_cuts,
+                 "Bins divide the box around the references, whose faces are planes, too, rather "
+                 "than the cell (on by default)");
+    options.flag("--clip,!--no-clip", c.clip,
+                 "Clip triangles at split planes rather than cut their boxes (on by default)");
+}
+
+/// Everything that says how trees are built and timed, but for scenes and pools.
+void add_building(Options& options, BuildParameters& o) {
+    options.list("-m,--method", "NAME", "single",
+                 "single: one kernel that allocates; levels: the level method, many kernels and no "
+                 "allocator; both, separated by a comma",
+                 [&o](const std::vector<std::string>& names) {
+                     static const std::map<std::string, Method> kMethods{
+                         {"levels", Method::levels}, {"single", Method::single}};
+                     o.methods.clear();
+                     for (const std::string& name : names)
+                         o.methods.push_back(named(kMethods, name));
+                 });
+    add_run(options, o,
+            "Allocators of the children's arrays, separated by commas; all: sound ones");
+    options.value(
+        "--arrays", "every|large", "every",
+        "Which nodes' arrays come from the allocator: every node's, or those of large "
+        "nodes only, above --exact-limit",
+        [&o](const std::string& text) {
+            static const std::map<std::string, bool> kSmallToo{{"every", true}, {"large", false}};
+            o.config.small_arrays = named(kSmallToo, text);
+        });
+    options.value("--host-pool", "on|off", "on",
+                  "Memory outside the allocator's pool: kept for the next array or build (on), or "
+                  "taken from the system and returned each time (off)",
+                  [&o](const std::string& text) {
+                      using Keep = allocators::ArrayPool::Keep;
+                      static const std::map<std::string, Keep> kKeeps{{"off", Keep::nothing},
+                                                                      {"on", Keep::slabs}};
+                      o.array_pool = named(kKeeps, text);
+                  });
+    options.whole("--repeat", o.repeat, {1, 1000000}, "Timed runs");
+    options.whole("--warm-up", o.warm_up, {0, 1000000}, "Untimed runs before them");
+    options.flag("--verify", o.verify, "Check the tree against the scene (exit code 5 if wrong)");
+}
+
+/// What is found out beside times, by more runs.
+void add_more_runs(Options& options, BuildParameters& o) {
+    options.flag("--minimal-pool", o.minimal_pool,
+                 "Find the smallest pool that is enough, too, by bisection");
+    options.flag("--statistics,!--no-statistics", o.statistics,
+                 "Count the allocations in one more run (on by default)");
+}
+
+/// SCENE and --pool of a verb with one scene.
+void add_scene(Options& options, SceneParameters& o) {
+    options.text("SCENE", o.scene,
+                 "An OBJ file (.obj, .obj.xz, .obj.gz) or gen:NAME:TRIANGLES[:SEED]");
+    add_pool(
+        options, o.pool,
+        "Memory for the allocator: 20x the root node's array, or bytes: 512MiB; the default is "
+        "at least what the allocator needs and at most a third of the machine's memory");
+}
+
+}  // namespace
+
+void add_build(Options& options, BuildOptions& o) {
+    add_scene(options, o);
+    add_building(options, o);
+    add_more_runs(options, o);
+    add_config(options, o);
+    options.group("Output");
+    options.file("--trace", o.trace,
+                 "Record the requests and frees of one more, untimed build to this file, for "
+                 "'heapwood replay'; with one full allocator",
+                 "a trace needs a file: standard output has the tables");
+    options.file("-o,--out", o.out,
+                 "Write the tree with its triangles to this file (.kdt); it is the same tree for "
+                 "all allocators",
+                 "a tree needs a file: standard output has the tables");
+    options.flag("--details", o.output.details,
+                 "Print all that is known: times, memory by array, fragmentation, the whole tree");
+}
+
+void add_trace(Options& options, TraceOptions& o) {
+    add_scene(options, o);
+    options.whole("--rays", o.rays, {1, 1U << 28},
+                  "Rays of each kind, rounded up to a square picture in tiles of 32 * 32");
+    options.whole("--seed", o.seed, {}, "Of the random rays");
+    options.flag("--fast", o.fast,
+                 "With a faster test of triangles that is wrong for a few rays in a million");
+    options.list("--beside", "NAME", "",
+                 "Presets whose trees are built and traced, too, separated by commas: does a "
+                 "slower build with faster rays pay?",
+                 [&o](const std::vector<std::string>& presets) {
+                     for (const auto& preset : presets) named(kdtree::presets(), preset);
+                     o.beside = presets;
+                 });
+    add_building(options, o);
+    add_config(options, o);
+}
+
+void add_compare(Options& options, CompareOptions& o) {
+    options.texts("SCENE", o.scenes,
+                  "OBJ files (.obj, .obj.xz, .obj.gz) or gen:NAME:TRIANGLES[:SEED]");
+    options.list("-p,--pool", "SIZE", PoolSize().text(),
+                 "Memory for the allocators, one table each: 20x the root node's array, or bytes: "
+                 "512MiB; separated by commas; the default is at least what the allocator needs "
+                 "and at most a third of the machine's memory",
+                 [&o](const std::vector<std::string>& sizes) {
+                     o.pools.clear();
+                     for (const auto& text : sizes) o.pools.push_back(PoolSize::parse(text));
+                 });
+    options.real("--time-limit", o.time_limit, {.open = true, .most = 1e6F},
+                 "Seconds after which a turn is given up: a build with its warm-up", "SECONDS");
+    options.real("--budget", o.budget, {},
+                 "Seconds an allocator may take for the turns on a scene, with all pools; then the "
+                 "rest of them is skipped; 0: as long as it takes",
+                 "SECONDS");
+    options.flag("--published", o.published,
+                 "Show the tables of Vinkler & Havran 2014 and 2015 beside the results, for scenes "
+                 "of the same names");
+    add_building(options, o);
+    add_more_runs(options, o);
+    add_config(options, o);
+    add_resume(options, o.resume);
+}
+
+}  // namespace heapwood::app

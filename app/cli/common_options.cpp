@@ -1,0 +1,81 @@
+#include <algorithm>
+#include <map>
+
+#include "app/backends/allocator_options.h"
+#include "app/cli/verb_options.h"
+
+namespace heapwood::app {
+
+void add_output(Options& options, OutputOptions& output) {
+    options.group("Output");
+    options.file("--json", output.json,
+                 "Write the results as JSON to this file; '-': to standard output, alone");
+    options.file("--html", output.html,
+                 "Write the results as a page for a browser to this file: tables that can be "
+                 "sorted, plots, provenance",
+                 "the page needs a file: standard output has the tables");
+    options.flag("--csv", output.csv, "Print the results as CSV");
+    options.flag("--markdown", output.markdown, "Print the results as Markdown tables");
+    options.flag("--latex", output.latex, "Print the results as LaTeX tables");
+}
+
+void check(const OutputOptions& output) {
+    std::vector<std::string> asked;
+    if (output.json == "-") asked.emplace_back("--json -");
+    if (output.csv) asked.emplace_back("--csv");
+    if (output.markdown) asked.emplace_back("--markdown");
+    if (output.latex) asked.emplace_back("--latex");
+    // Two documents in one stream would be neither.
+    if (asked.size() > 1) throw UsageError(asked[0] + " excludes " + asked[1]);
+}
+
+void add_run(Options& options, RunParameters& o, const char* what) {
+    options.list("-a,--allocator", "NAME", joined(o.allocators, ","), what,
+                 [&o](const auto& names) { o.allocators = names; });
+    options.value("-d,--device", "auto|gpu|cpu", "auto",
+                  "auto: a GPU if there is one, else the CPU", [&o](const std::string& text) {
+                      static const std::map<std::string, DeviceChoice> kDevices{
+                          {"auto", DeviceChoice::automatic},
+                          {"cpu", DeviceChoice::cpu},
+                          {"gpu", DeviceChoice::gpu}};
+                      o.device = named(kDevices, text);
+                  });
+    options.whole("--threads", o.threads, {0, 1024},
+                  "CPU only: threads; 0: one for each hardware thread");
+    o.choices = default_choices();
+    for (const allocators::Option& option : offered_options()) {
+        const std::vector<std::string> values = values_of(option);
+        options.value(option.flag, option.values, values.front(), option.help,
+                      [&o, option, values](const std::string& text) {
+                          if (std::find(values.begin(), values.end(), text) == values.end()) {
+                              throw UsageError("'" + text + "' is none of " + joined(values, ", "));
+                          }
+                          choose(o.choices, option.key, text);
+                      });
+    }
+}
+
+void add_resume(Options& options, std::string& file) {
+    options.group("Output");
+    options.file("--resume", file,
+                 "Note every turn in this file, and go on from what is in it; without it, with "
+                 "--json FILE, turns are noted in FILE.partial until all are done; so are they "
+                 "with --html");
+}
+
+void add_pool(Options& options, std::optional<PoolSize>& pool, const char* what) {
+    options.value("-p,--pool", "SIZE", PoolSize().text(), what,
+                  [&pool](const std::string& text) { pool = PoolSize::parse(text); });
+}
+
+std::vector<std::string> allocator_options(const Options& options) {
+    std::vector<std::string> given;
+    const auto add = [&](const char* name) {
+        if (options.given(name)) given.emplace_back(name);
+    };
+    for (const char* name : {"--allocator", "--pool", "--minimal-pool"}) add(name);
+    for (const allocators::Option& option : offered_options()) add(option.flag);
+    return given;
+}
+
+}  // namespace heapwood::app

@@ -1,0 +1,201 @@
+/// @file
+/// The only file that includes CLI11.
+#include "app/cli/options.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <cmath>
+#include <iostream>
+
+namespace heapwood::app {
+namespace {
+
+/// The option that `take` is to get the value of, with its long name in what `take` refuses.
+template <class Value>
+CLI::Option* add_option(CLI::App& verb, const std::string& name, const char* what,
+                        const std::function<void(const Value&)>& take) {
+    const std::string long_name = name.substr(name.find(',') + 1);
+    const auto told = [long_name, take](const Value& value) {
+        try {
+            take(value);
+        } catch (const UsageError& error) {
+            throw CLI::ValidationError(long_name, error.what());
+        }
+    };
+    return verb.add_option_function<Value>(name, told, what);
+}
+
+/// The items of lists with commas between them. @throws UsageError for an empty item.
+std::vector<std::string> items(const std::vector<std::string>& lists) {
+    std::vector<std::string> all;
+    for (const std::string& list : lists) {
+        for (std::size_t begin = 0; begin <= list.size();) {
+            const std::size_t end = std::min(list.find(',', begin), list.size());
+            if (end == begin) {
+                throw UsageError("'" + list +
+                                 "' has an empty item; write items with one comma between two");
+            }
+            all.push_back(list.substr(begin, end - begin));
+            begin = end + 1;
+        }
+    }
+    return all;
+}
+
+/// The number that is the whole text. CLI11's own conversion takes -1 for a huge number and 010 for
+/// eight.
+template <class T>
+std::optional<T> number(const std::string& text) {
+    T value{};
+    const char* end = text.data() + text.size();
+    const auto [stop, error] = std::from_chars(text.data(), end, value);
+    if (error != std::errc() || stop != end || leading_zero(text)) return std::nullopt;
+    return value;
+}
+
+/// Lets every option that has a long name be given by the environment too: --warm-up by
+/// HEAPWOOD_WARM_UP.
+void name_environment(CLI::App& app) {
+    for (CLI::Option* option : app.get_options()) {
+        if (option->get_lnames().empty()) continue;
+        std::string name = option->get_lnames().front();
+        if (name == "help" || name == "version") continue;
+        if (name == "preset") name = "tree-preset";  // HEAPWOOD_PRESET is for scripts/heapwood
+        std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) {
+            return c == '-' ? '_' : static_cast<char>(std::toupper(c));
+        });
+        option->envname("HEAPWOOD_" + name);
+    }
+}
+
+/// CLI11 answers a mistyped verb with "A subcommand is required"; say which was meant.
+std::string verb_hint(const CLI::App& app, int argc, const char* const* argv) {
+    std::vector<std::string> verbs;
+    for (const CLI::App* verb : app.get_subcommands(std::function<bool(const CLI::App*)>())) {
+        verbs.push_back(verb->get_name());
+    }
+    for (int i = 1; i < argc; ++i) {
+        const std::string word = argv[i];
+        if (word.empty() || word.front() == '-') continue;
+        if (std::find(verbs.begin(), verbs.end(), word) != verbs.end()) return "";
+        return "'" + word + "' is none of the verbs " + joined(verbs, ", ") +
+               did_you_mean(word, verbs);
+    }
+    return "";
+}
+
+}  // namespace
+
+std::uint64_t read(const std::string& text, const Whole& allowed) {
+    const auto value = number<std::uint64_t>(text);
+    if (value && *value >= allowed.least && *value <= allowed.most) return *value;
+    throw UsageError("'" + text + "' is not a whole number from " + std::to_string(allowed.least) +
+                     " to " + std::to_string(allowed.most));
+}
+
+template <class T>
+T read(const std::string& text, const Real& allowed) {
+    const auto [least, open, most] = allowed;
+    const auto value = number<T>(text);
+    if (value && std::isfinite(*value) && (open ? *value > least : *value >= least) &&
+        *value <= most) {
+        return *value;
+    }
+    throw UsageError("'" + text + "' is not a number " + (open ? "above " : "from ") +
+                     shortest(least) + (most < Real().most ? " up to " + shortest(most) : ""));
+}
+template float read<float>(const std::string&, const Real&);
+template double read<double>(const std::string&, const Real&);
+
+void Options::text(const char* name, std::string& value, const char* what) {
+    verb_.add_option(name, value, what)->required()->type_name("");
+}
+
+void Options::texts(const char* name, std::vector<std::string>& values, const char* what) {
+    verb_.add_option(name, values, what)->required()->type_name("");
+}
+
+void Options::flag(const char* name, bool& value, const char* what) {
+    CLI::Option* option = verb_.add_flag(name, value, what);
+    if (!group_.empty()) option->group(group_);
+}
+
+void Options::file(const char* name, std::string& path, const char* what, const char* refusal) {
+    value(name, "FILE", "", what, [&path, refusal](const std::string& text) {
+        if (text == "-" && refusal != nullptr) throw UsageError(refusal);
+        path = text;
+    });
+}
+
+void Options::value(const char* name, const char* type, const std::string& standard,
+                    const char* what, const Take& take) {
+    CLI::Option* option = add_option(verb_, name, what, take);
+    option->default_str(standard)->type_name(type);
+    if (!group_.empty()) option->group(group_);
+}
+
+void Options::list(const char* name, const char* type, const std::string& standard,
+                   const char* what, const TakeList& take) {
+    const TakeList take_items = [take](const auto& lists) { take(items(lists)); };
+    CLI::Option* option = add_option(verb_, name, what, take_items);
+    option->allow_extra_args(false)->default_str(standard)->type_name(type);
+    if (!group_.empty()) option->group(group_);
+}
+
+bool Options::given(const char* name) const {
+    return verb_.get_option_no_throw(name) != nullptr && verb_.count(name) > 0;
+}
+
+Program::Program(const char* what, const std::string& version, const char* examples)
+    : app_(std::make_unique<CLI::App>(what, "heapwood")) {
+    app_->set_version_flag("-V,--version", version);
+    app_->require_subcommand(1);
+    app_->footer(examples);
+    add_verbosity(*app_);
+    name_environment(*app_);
+}
+
+Program::~Program() = default;
+
+void Program::add_verbosity(CLI::App& app) {
+    CLI::Option* quiet = app.add_flag("-q,--quiet", quiet_, "Say nothing but results and errors");
+    app.add_flag("-v,--verbose", verbose_, "Say more")->excludes(quiet);
+}
+
+void Program::verb(const char* name, const char* what, const char* examples,
+                   const std::function<void(Options&)>& declare,
+                   const std::function<void(const Options&)>& chosen) {
+    CLI::App& verb = *app_->add_subcommand(name, what);
+    verb.footer(examples);
+    Options options(verb);
+    declare(options);
+    add_verbosity(verb);
+    name_environment(verb);
+    verb.callback([options, chosen] {
+        try {
+            chosen(options);
+        } catch (const UsageError& error) {
+            throw CLI::ValidationError(error.what());
+        }
+    });
+}
+
+std::optional<ExitCode> Program::parse(int argc, const char* const* argv) {
+    try {
+        app_->parse(argc, argv);
+        return std::nullopt;
+    } catch (const CLI::ParseError& error) {
+        if (error.get_exit_code() == 0) {
+            app_->exit(error, std::cout, std::cerr);
+            return ExitCode::done;
+        }
+        const std::string hint = verb_hint(*app_, argc, argv);
+        std::cerr << "heapwood: error: " << (hint.empty() ? error.what() : hint)
+                  << "\nRun heapwood with --help for more information.\n";
+        return ExitCode::usage;
+    }
+}
+
+}  // namespace heapwood::app

@@ -1,0 +1,145 @@
+/// @file
+/// How verbs declare their options. The library that reads command lines stays behind this header.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/base/exit_code.h"
+#include "app/base/text.h"
+
+namespace CLI {
+class App;
+class Option;
+}  // namespace CLI
+
+namespace heapwood::app {
+
+/// The whole numbers that an option takes.
+struct Whole {
+    std::uint64_t least = 0;
+    std::uint64_t most = std::numeric_limits<std::uint32_t>::max();
+};
+
+/// The numbers that an option takes: from `least`, or above it if `open`.
+struct Real {
+    float least = 0;
+    bool open = false;
+    float most = std::numeric_limits<float>::max();
+};
+
+/// The number that is written in digits alone: -1 and 010 are none. @throws UsageError.
+std::uint64_t read(const std::string& text, const Whole& allowed);
+
+/// The finite number. @throws UsageError.
+template <class T>
+T read(const std::string& text, const Real& allowed);
+
+/// What `text` names in a map. @throws UsageError.
+template <class Map>
+typename Map::mapped_type named(const Map& map, const std::string& text) {
+    const auto found = map.find(text);
+    if (found != map.end()) return found->second;
+    std::vector<std::string> names;
+    for (const auto& [name, value] : map) names.push_back(name);
+    throw UsageError("'" + text + "' is none of " + joined(names, ", "));
+}
+
+/// The options of a verb. What a verb's variables hold when an option is declared is its default;
+/// they are set in the order of the declarations, whatever that of the command line. A name is
+/// "--long", "-s,--long", or NAME of something that has to be there.
+class Options {
+public:
+    /// Checks and stores a value. @throws UsageError, to which the option's name is added.
+    using Take = std::function<void(const std::string&)>;
+    using TakeList = std::function<void(const std::vector<std::string>&)>;
+
+    explicit Options(CLI::App& verb) : verb_(verb) {}
+
+    /// The heading in the help of the options from here on; empty: the usual one.
+    void group(const char* heading) { group_ = heading; }
+
+    /// A word, or words, that have to be there.
+    void text(const char* name, std::string& value, const char* what);
+    void texts(const char* name, std::vector<std::string>& values, const char* what);
+
+    /// Something that is so or not: "--clip,!--no-clip" has a name for each.
+    void flag(const char* name, bool& value, const char* what);
+
+    /// A file for something that standard output is not for; `refusal` says why.
+    void file(const char* name, std::string& path, const char* what, const char* refusal = nullptr);
+
+    /// @param type stands for the value in the help, `standard` for the default
+    void value(const char* name, const char* type, const std::string& standard, const char* what,
+               const Take& take);
+
+    /// Items with commas between them.
+    void list(const char* name, const char* type, const std::string& standard, const char* what,
+              const TakeList& take);
+
+    /// A whole number; or one without a value that could stand for its default.
+    template <class T>
+    void whole(const char* name, T& value, const Whole& allowed, const char* what) {
+        this->value(name, "N", std::to_string(value), what,
+                    [&value, allowed](const std::string& text) {
+                        value = static_cast<T>(read(text, allowed));
+                    });
+    }
+    template <class T>
+    void whole(const char* name, std::optional<T>& value, const Whole& allowed,
+               const char* standard, const char* what) {
+        this->value(name, "N", standard, what, [&value, allowed](const std::string& text) {
+            value = static_cast<T>(read(text, allowed));
+        });
+    }
+
+    /// A float or double.
+    template <class T>
+    void real(const char* name, T& value, const Real& allowed, const char* what,
+              const char* type = "N") {
+        this->value(name, type, shortest(value), what,
+                    [&value, allowed](const std::string& text) { value = read<T>(text, allowed); });
+    }
+
+    /// Whether the user gave that option.
+    bool given(const char* name) const;
+
+private:
+    CLI::App& verb_;
+    std::string group_;
+};
+
+/// The command line of the program: options of its own, and verbs, of which it has one.
+class Program {
+public:
+    /// @param examples what the help ends with; as for verbs
+    Program(const char* what, const std::string& version, const char* examples);
+    ~Program();
+
+    /// Adds a verb, which `declare` gives its options. @param chosen is called after all options of
+    /// a command line with this verb are stored
+    void verb(const char* name, const char* what, const char* examples,
+              const std::function<void(Options&)>& declare,
+              const std::function<void(const Options&)>& chosen);
+
+    /// Reads the command line and the HEAPWOOD_* environment; the command line wins. Answers help,
+    /// --version and mistakes itself. @return the exit code if it did; nothing: a verb was chosen
+    std::optional<ExitCode> parse(int argc, const char* const* argv);
+
+    /// -1 quiet, 0 normal, 1 and more verbose.
+    int verbosity() const { return quiet_ ? -1 : verbose_; }
+
+private:
+    void add_verbosity(CLI::App& app);
+
+    std::unique_ptr<CLI::App> app_;
+    bool quiet_ = false;
+    int verbose_ = 0;
+};
+
+}  // namespace heapwood::app

@@ -1,0 +1,36 @@
+/// @file
+/// The options of each verb, and those that verbs have in common.
+#pragma once
+
+#include "app/cli/cli.h"
+#include "app/cli/options.h"
+
+namespace heapwood::app {
+
+/// The options of the verbs, but for those of add_output.
+void add_build(Options& options, BuildOptions& o);
+void add_compare(Options& options, CompareOptions& o);
+void add_bench(Options& options, BenchOptions& o);
+void add_replay(Options& options, ReplayOptions& o);
+void add_trace(Options& options, TraceOptions& o);
+
+/// The formats of results: --json, --html, --csv, --markdown and --latex.
+void add_output(Options& options, OutputOptions& output);
+
+/// @throws UsageError for two formats on standard output.
+void check(const OutputOptions& output);
+
+/// --allocator, the options of allocators, with their defaults, --device and --threads.
+/// @param what the help says of --allocator
+void add_run(Options& options, RunParameters& o, const char* what);
+
+/// --resume.
+void add_resume(Options& options, std::string& file);
+
+/// --pool, of one size.
+void add_pool(Options& options, std::optional<PoolSize>& pool, const char* what);
+
+/// Which of the options that were given are for allocators alone, as typed.
+std::vector<std::string> allocator_options(const Options& options);
+
+}  // namespace heapwood::app

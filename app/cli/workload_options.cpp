@@ -1,0 +1,96 @@
+/// @file
+/// The options of `bench` and `replay`.
+#include "app/cli/verb_options.h"
+#include "app/measure/sweeps.h"
+
+namespace heapwood::app {
+namespace {
+
+constexpr Whole kCount{1, 1000000};
+constexpr const char* kAllocators = "Allocators, separated by commas; all: sound ones";
+
+/// A number of bytes with a unit. @throws UsageError.
+std::uint64_t read_bytes(const std::string& text, const Whole& allowed) {
+    std::uint64_t value = 0;
+    try {
+        value = PoolSize::parse(text).bytes;
+    } catch (const UsageError&) {
+        // It would say what a pool's size may be.
+        value = 0;
+    }
+    if (value >= allowed.least && value <= allowed.most) return value;
+    throw UsageError("'" + text + "' is not a size from " + bytes_text(allowed.least) + " to " +
+                     bytes_text(allowed.most) + ", such as 64KiB");
+}
+
+/// How many warps call in AD, ACD and P.
+std::optional<std::uint32_t> read_blocks(const std::string& text) {
+    if (text == "fill") return std::nullopt;
+    try {
+        return static_cast<std::uint32_t>(read(text, kCount));
+    } catch (const UsageError& error) {
+        throw UsageError(error.what() + std::string(", or fill"));
+    }
+}
+
+}  // namespace
+
+void add_bench(Options& options, BenchOptions& o) {
+    static const std::string kTests = [] {
+        std::string text = "What to measure; all: everything. Tests:";
+        for (const TestName& test : test_names()) text += "\n  " + test.name + ": " + test.what;
+        return text;
+    }();
+    options.texts("TEST", o.tests, kTests.c_str());
+    add_run(options, o, kAllocators);
+    options.value("-p,--pool", "SIZE", "2GiB, CPU: 256MiB",
+                  "Bytes of the pool in the tests of 2021; older tests have the papers'",
+                  [&o](const std::string& text) {
+                      o.pool_bytes = read_bytes(text, {1, std::uint64_t{1} << 46});
+                  });
+    options.value(
+        "--largest", "SIZE", "8KiB",
+        "Largest request of the sweeps over sizes; what needs more than half of the pool "
+        "is left out",
+        [&o](const std::string& text) {
+            o.largest_bytes = static_cast<std::uint32_t>(read_bytes(text, {16, 1U << 30}));
+        });
+    options.flag("--quick", o.quick,
+                 "Few and small requests, for trying out: every test in a moment");
+    options.value("--blocks", "N|fill", "120",
+                  "Blocks of 8 warps in ad, acd and p; fill: 8 a multiprocessor, as the papers' "
+                  "120 were on their GPU",
+                  [&o](const std::string& text) { o.blocks = read_blocks(text); });
+    options.whole("--repeat", o.repeat, kCount, "3, quick: 1",
+                  "Turns of an allocator at each point, a fresh pool in each");
+    options.whole("--iterations", o.iterations, kCount, "5, quick: 1",
+                  "Most warm iterations of a turn, after the cold one; 100 ms are enough, too");
+    options.value(
+        "--time-limit", "S", "2, CPU: 5",
+        "Seconds an allocator may take for a test; then the rest of it is skipped, and "
+        "what does not end is killed and called a hang",
+        [&o](const std::string& text) { o.time_limit = read<float>(text, {.open = true}); });
+    options.whole("--seed", o.seed, {}, "Of the sizes and dice");
+    options.flag("--published", o.published,
+                 "Show the medians of Winter et al. 2021 on a TITAN V beside ours");
+    add_resume(options, o.resume);
+}
+
+void add_replay(Options& options, ReplayOptions& o) {
+    options.text("FILE", o.trace, "A trace, plain or compressed with xz or gzip");
+    add_run(options, o, kAllocators);
+    add_pool(options, o.pool,
+             "Memory for the allocators: 20x the root node's array of the trace's scene, or bytes: "
+             "512MiB; the default is at least what an allocator needs and at most a third of the "
+             "machine's memory");
+    options.whole("--repeat", o.repeat, kCount,
+                  "Turns of an allocator: a fresh pool, a replay that is not shown, one that is, "
+                  "and one that is counted and checked in full");
+    options.real("--time-limit", o.time_limit, {.open = true},
+                 "Seconds an allocator may take for all its turns; then no other begins, and what "
+                 "does not end is killed and called a hang",
+                 "S");
+    add_resume(options, o.resume);
+}
+
+}  // namespace heapwood::app

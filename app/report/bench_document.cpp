@@ -10,7 +10,7 @@ namespace heapwood::app {
 namespace {
 
 /// The version of app/report/schemas/bench.schema.json; a reader may rely on it.
-constexpr int kSchema = 1;
+constexpr int kBenchSchema = 1;
 
 /// Whether something runs: the registers are what the compiler said.
 bool runs(const BenchOf& b) {
@@ -38,7 +38,7 @@ Figure<BenchOf, BenchOf> counted(const char* name, std::uint64_t allocators::Cou
     return figure("", name, [=](const BenchOf& b) { return b.cell.result.counts.*member; });
 }
 
-FigureList<BenchOf> made_figures() {
+FigureList<BenchOf> made_bench_figures() {
     using allocators::Counts;
     return {
         {"",
@@ -193,7 +193,7 @@ std::vector<Remark> remarks(const BenchReport& report) {
 }  // namespace
 
 const FigureList<BenchOf>& bench_figures() {
-    static const FigureList<BenchOf> all = made_figures();
+    static const FigureList<BenchOf> all = made_bench_figures();
     return all;
 }
 
@@ -217,8 +217,8 @@ Document document_of(const BenchReport& report) {
         add_records(report, cell, document.records);
     }
     document.data = {
-        {"schema", kSchema},     {"kind", "bench"},  {"provenance", provenance(report)},
-        {"allocators", runners}, {"series", series}, {"cells", cells}};
+        {"schema", kBenchSchema}, {"kind", "bench"},  {"provenance", provenance(report)},
+        {"allocators", runners},  {"series", series}, {"cells", cells}};
     if (report.asked_for_published) document.data["published"] = published_json(report.published);
     return document;
 }

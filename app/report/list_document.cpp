@@ -8,7 +8,7 @@
 namespace heapwood::app {
 namespace {
 
-constexpr int kSchema = 1;
+constexpr int kListSchema = 1;
 
 /// {"registers", "stack_bytes", "spill_store_bytes", "spill_load_bytes"}, or null if unknown.
 Json kernel_json(const std::optional<KernelFigures>& kernel) {
@@ -83,7 +83,7 @@ Json data(const Listing& listing) {
     for (const scenes::GeneratorInfo& g : listing.generators) {
         generators.push_back({{"name", g.name}, {"description", g.description}});
     }
-    return {{"schema", kSchema},
+    return {{"schema", kListSchema},
             {"allocators", allocators_json(listing)},
             {"generators", generators},
             {"devices", devices_json(listing)}};

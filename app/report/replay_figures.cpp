@@ -85,7 +85,7 @@ ReplayFigure counted(const char* key, std::uint64_t allocators::Counts::*which,
     });
 }
 
-FigureList<ReplayOf> made_figures() {
+FigureList<ReplayOf> made_replay_figures() {
     using allocators::Counts;
     return {
         {"",
@@ -134,7 +134,7 @@ FigureList<ReplayOf> made_figures() {
 }  // namespace
 
 const FigureList<ReplayOf>& replay_figures() {
-    static const FigureList<ReplayOf> all = made_figures();
+    static const FigureList<ReplayOf> all = made_replay_figures();
     return all;
 }
 

@@ -14,6 +14,7 @@
 #include "allocators/buddy.cuh"
 #include "tests/allocators/fixture.h"
 #include "tests/allocators/interleaving.h"
+#include "tests/allocators/stalling.h"
 #include "tests/allocators/subjects.h"
 
 namespace heapwood::tests {
@@ -139,19 +140,12 @@ TEST(Buddy, MergesBuddiesFreedAtTheSameTime) {
 
 /// A policy whose threads now and then yield or sleep where that may hurt.
 struct Stalling : allocators::BuddyPolicy {
-    static void pause() {
-        static std::atomic<std::uint64_t> threads{0};
-        thread_local Dice dice{++threads};
-        const std::uint64_t roll = dice.below(4096);
-        if (roll < 128) std::this_thread::yield();
-        if (roll == 4095) std::this_thread::sleep_for(std::chrono::microseconds(50));
-    }
+    static void pause() { stall_now_and_then(); }
 };
 using StallingBuddy = allocators::BasicBuddy<Stalling>;
 
-[[maybe_unused]] const bool kEnlisted = enlist<StallingBuddy, SerialMachine>("stalling_buddy");
-
-}  // namespace
+[[maybe_unused]] const bool buddy_variants_are_enlisted =
+    enlist<StallingBuddy, SerialMachine>("stalling_buddy");
 
 using BuddyStress = AllocatorTest<Subject<StallingBuddy, SerialMachine>>;
 
@@ -171,5 +165,7 @@ TEST_F(BuddyStress, TinyPools) {
         EXPECT_NE(request(*a, {a->pool_bytes()})[0].data, nullptr);
     }
 }
+
+}  // namespace
 
 }  // namespace heapwood::tests

@@ -23,7 +23,7 @@
 #include "tests/explorer/pool.h"
 #include "tests/explorer/resized.h"
 
-namespace heapwood::tests::explorer {
+namespace heapwood::tests::explorer::halloc_scenarios {
 
 namespace {
 
@@ -268,4 +268,4 @@ TEST(HallocExplorer, FindsFaults) {
 
 }  // namespace
 
-}  // namespace heapwood::tests::explorer
+}  // namespace heapwood::tests::explorer::halloc_scenarios

@@ -18,7 +18,7 @@
 #include "tests/explorer/pool.h"
 #include "tests/explorer/resized.h"
 
-namespace heapwood::tests::explorer {
+namespace heapwood::tests::explorer::xmalloc_scenarios {
 
 namespace {
 
@@ -127,4 +127,4 @@ TEST(XMallocExplorer, FindsFaults) {
 
 }  // namespace
 
-}  // namespace heapwood::tests::explorer
+}  // namespace heapwood::tests::explorer::xmalloc_scenarios

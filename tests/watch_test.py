@@ -8,6 +8,7 @@ names, and of an executable whose tests nobody adds.
 
 import json
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -15,6 +16,10 @@ source, build = (pathlib.Path(argument).resolve() for argument in sys.argv[1:])
 
 with open(build / "compile_commands.json", encoding="utf-8") as file:
     compiled = {pathlib.Path(entry["file"]).resolve() for entry in json.load(file)}
+# Of files that are compiled as one, the compiler is given one that includes them.
+for path in [path for path in compiled if path.parent.name == "Unity"]:
+    included = re.findall(r'^#include "(.*)"$', path.read_text(encoding="utf-8"), re.MULTILINE)
+    compiled.update(pathlib.Path(name).resolve() for name in included)
 listing = json.loads(
     subprocess.run(
         ["ctest", "--test-dir", build, "--show-only=json-v1"],

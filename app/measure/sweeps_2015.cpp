@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::uint32_t kWarpsOfABlock = 8;
 constexpr std::uint32_t kBytesOfARequest = 4;
-constexpr std::uint64_t kHeap = 2048 * kMiB;
+constexpr std::uint64_t kHeapOf2015 = 2048 * kMiB;
 constexpr std::uint64_t kSmallestHeap = 128 * kKiB;
 constexpr std::uint64_t kLargestPayload = 128 * kKiB;
 constexpr std::uint32_t kIterations = 10;  // of ACD: requests in a cycle
@@ -25,7 +25,7 @@ const Axis kBlocks{"blocks", "blocks of 8 warps",
                    [](Task& task, std::uint64_t n) { task.callers = narrow(n * kWarpsOfABlock); }};
 
 std::uint64_t heap(const SweepSettings& settings) {
-    return settings.quick ? kQuickPool : settings.gpu ? kHeap : kPoolOnCpu;
+    return settings.quick ? kQuickPool : settings.gpu ? kHeapOf2015 : kPoolOnCpu;
 }
 
 std::uint64_t largest_payload(const SweepSettings& settings) {

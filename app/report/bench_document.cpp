@@ -11,7 +11,7 @@ namespace heapwood::app {
 namespace {
 
 /// The version of app/report/schemas/bench.schema.json; a reader may rely on it.
-constexpr int kSchema = 1;
+constexpr int kBenchSchema = 1;
 
 /// A cell of bench in its report.
 struct BenchOf {
@@ -192,7 +192,7 @@ Document document_of(const BenchReport& report) {
         cells.push_back(cell_json(report, cell));
         add_records(report, cell, document.records);
     }
-    document.data = {{"schema", kSchema},
+    document.data = {{"schema", kBenchSchema},
                      {"kind", "bench"},
                      {"provenance", provenance(report)},
                      {"allocators", runners},

@@ -12,7 +12,7 @@ namespace heapwood::app {
 namespace {
 
 /// The version of app/report/schemas/report.schema.json; a reader may rely on it.
-constexpr int kSchema = 1;
+constexpr int kBuildSchema = 1;
 
 using Results = std::vector<const Result*>;
 
@@ -230,7 +230,7 @@ Document document_of(const Report& report) {
         results.push_back(result_json(report, result));
         add_record(document.records, build_record(report, result));
     }
-    document.data = {{"schema", kSchema},
+    document.data = {{"schema", kBuildSchema},
                      {"provenance", provenance_json(report)},
                      {"scene", scene_json(report)},
                      {"results", results}};

@@ -10,7 +10,7 @@ namespace heapwood::app {
 namespace {
 
 /// The version of app/report/schemas/compare.schema.json; a reader may rely on it.
-constexpr int kSchema = 1;
+constexpr int kComparisonSchema = 1;
 
 /// Why cells have no figures, and what marks mean.
 std::vector<Remark> remarks(const Comparison& comparison) {
@@ -105,14 +105,11 @@ Document document_of(const Comparison& comparison) {
             add_cell(group, i, cells, document.records);
         }
     }
-    document.data = {{"schema", kSchema},
-                     {"kind", "compare"},
-                     {"complete", complete(comparison)},
-                     {"provenance", provenance(comparison)},
-                     {"pools", comparison.pools},
-                     {"allocators", allocators_json(comparison)},
-                     {"scenes", scenes_json(comparison)},
-                     {"cells", cells}};
+    document.data = {
+        {"schema", kComparisonSchema},       {"kind", "compare"},
+        {"complete", complete(comparison)},  {"provenance", provenance(comparison)},
+        {"pools", comparison.pools},         {"allocators", allocators_json(comparison)},
+        {"scenes", scenes_json(comparison)}, {"cells", cells}};
     return document;
 }
 

@@ -8,7 +8,7 @@ namespace heapwood::app {
 namespace {
 
 /// The version of app/report/schemas/list.schema.json; a reader may rely on it.
-constexpr int kSchema = 1;
+constexpr int kListSchema = 1;
 
 Json kernel_json(const std::optional<KernelFigures>& kernel) {
     if (!kernel) return {};
@@ -125,7 +125,7 @@ Document document_of(const Listing& listing) {
         for (const char* key : kColumns) record.emplace_back(key, allocator.at(key));
         add_record(document.records, record);
     }
-    document.data = {{"schema", kSchema},
+    document.data = {{"schema", kListSchema},
                      {"allocators", all},
                      {"generators", generators_json},
                      {"devices", devices_json(listing)}};

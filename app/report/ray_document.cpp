@@ -11,7 +11,7 @@ namespace heapwood::app {
 namespace {
 
 /// The version of app/report/schemas/trace.schema.json; a reader may rely on it.
-constexpr int kSchema = 1;
+constexpr int kRaySchema = 1;
 
 /// The numbers of rays that a time is told for.
 constexpr double kRays[] = {1e6, 1e7, 1e8, 1e9};
@@ -182,7 +182,7 @@ Document document_of(const RayReport& report) {
             document.remarks.push_back({title(tree) + ": " + tree.build.message, true});
         }
     }
-    document.data = {{"schema", kSchema},
+    document.data = {{"schema", kRaySchema},
                      {"kind", "trace"},
                      {"provenance", provenance_json(report.origin)},
                      {"scene", scene_json(report.origin)},

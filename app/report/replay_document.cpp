@@ -9,7 +9,7 @@ namespace heapwood::app {
 namespace {
 
 /// The version of app/report/schemas/replay.schema.json; a reader may rely on it.
-constexpr int kSchema = 1;
+constexpr int kReplaySchema = 1;
 
 /// A text of the trace's header, or no value: strangers may write traces, too.
 std::string said(const Json& header, const char* object, const char* field) {
@@ -118,7 +118,7 @@ Document document_of(const ReplayReport& report) {
                                      "failed", "corrupt", "outcome"}),
                        figure_table(replay_figures(), "Memory of the pool", rows,
                                     {"peak_allocated_bytes", "peak_external", "end_external"})};
-    document.data = {{"schema", kSchema},
+    document.data = {{"schema", kReplaySchema},
                      {"kind", "replay"},
                      {"provenance", provenance(report)},
                      {"trace", trace_json(report)},

@@ -3,7 +3,9 @@
 /// where every stalled call is interrupted by others, from beginning to end, which are stalled in
 /// turn: a seed reproduces a run, and a plain map knows the truth. Then in many, for the thread
 /// sanitizer above all.
+#include <array>
 #include <atomic>
+#include <barrier>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -12,6 +14,7 @@
 #include "allocators/buddy.cuh"
 #include "tests/allocators/fixture.h"
 #include "tests/allocators/interleaving.h"
+#include "tests/allocators/stalling.h"
 #include "tests/allocators/subjects.h"
 
 namespace heapwood::tests {
@@ -87,21 +90,62 @@ TEST(BuddyMoves, AreNotTakenForAFullPool) {
     }
 }
 
+TEST(Buddy, MergesBuddiesFreedAtTheSameTime) {
+    // Halves of the pool, within one word; halves of units that are words of their own, which have
+    // to be merged by whoever asks next; and both threads ask at once.
+    allocators::Buddy a({.bytes = 32768});
+    const auto r = a.ref();
+    auto* base = static_cast<char*>(r.allocate({}, a.pool_bytes()));
+    r.deallocate({}, base, a.pool_bytes());
+    std::array<void*, 2> block{};
+    std::array<std::uint64_t, 2> got{};
+    constexpr std::array<std::uint64_t, 5> kSizes{16384, 8192, 512, 256, 16};
+    constexpr unsigned kRounds = 20000;
+    std::barrier together(2);
+    std::uint64_t lost = 0;
+    std::uint64_t none = 0;
+    std::uint64_t strangers = 0;
+    const auto body = [&](unsigned t) {
+        for (unsigned i = 0; i < kRounds; ++i) {
+            const std::uint64_t size = kSizes[i % kSizes.size()];
+            if (t == 0) {
+                for (void*& half : block) half = r.allocate({}, size);
+                lost += block[0] == nullptr || block[1] == nullptr;
+                const auto offset = [&](void* p) { return static_cast<char*>(p) - base; };
+                strangers +=
+                    (offset(block[0]) ^ offset(block[1])) != static_cast<std::ptrdiff_t>(size);
+            }
+            together.arrive_and_wait();
+            r.deallocate({}, block[t], size);
+            // One of the two calls may miss what the other has in its hands, but not both.
+            void* whole = r.allocate({}, a.pool_bytes());
+            got[t] = whole != nullptr;
+            if (whole != nullptr) r.deallocate({}, whole, a.pool_bytes());
+            together.arrive_and_wait();
+            if (t == 0) {
+                none += got[0] + got[1] == 0;
+                whole = r.allocate({}, a.pool_bytes());
+                lost += whole == nullptr;
+                if (whole != nullptr) r.deallocate({}, whole, a.pool_bytes());
+            }
+        }
+    };
+    std::thread other(body, 1U);
+    body(0);
+    other.join();
+    EXPECT_EQ(lost, 0U);
+    EXPECT_LT(strangers, kRounds / 10) << "mostly they are buddies";
+    EXPECT_EQ(none, 0U) << "of " << kRounds;
+}
+
 /// A policy whose threads now and then yield or sleep where that may hurt.
 struct Stalling : allocators::BuddyPolicy {
-    static void pause() {
-        static std::atomic<std::uint64_t> threads{0};
-        thread_local Dice dice{++threads};
-        const std::uint64_t roll = dice.below(4096);
-        if (roll < 128) std::this_thread::yield();
-        if (roll == 4095) std::this_thread::sleep_for(std::chrono::microseconds(50));
-    }
+    static void pause() { stall_now_and_then(); }
 };
 using StallingBuddy = allocators::BasicBuddy<Stalling>;
 
-[[maybe_unused]] const bool kEnlisted = enlist<StallingBuddy, SerialMachine>("stalling_buddy");
-
-}  // namespace
+[[maybe_unused]] const bool buddy_variants_are_enlisted =
+    enlist<StallingBuddy, SerialMachine>("stalling_buddy");
 
 using BuddyStress = AllocatorTest<Subject<StallingBuddy, SerialMachine>>;
 
@@ -121,5 +165,7 @@ TEST_F(BuddyStress, TinyPools) {
         EXPECT_NE(request(*a, {a->pool_bytes()})[0].data, nullptr);
     }
 }
+
+}  // namespace
 
 }  // namespace heapwood::tests

@@ -1,12 +1,11 @@
 /// @file
 /// What only the buddy allocator has (buddy_tree_test.cpp has its arithmetic): orders and places,
 /// merging in every order of freeing, pools of odd and of large sizes, and a sequential
-/// model that knows every block that must be there; then merging under two threads.
+/// model that knows every block that must be there.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <array>
-#include <barrier>
 #include <bit>
 #include <cstdint>
 #include <map>
@@ -14,7 +13,6 @@
 #include <optional>
 #include <random>
 #include <set>
-#include <thread>
 #include <vector>
 
 #include "allocators/buddy.cuh"
@@ -356,54 +354,6 @@ TEST(Buddy, RefusesAPoolThatCannotBeHad) {
         } catch (const BufferError&) {
         }
     });
-}
-
-TEST(Buddy, MergesBuddiesFreedAtTheSameTime) {
-    // Halves of the pool, within one word; halves of units that are words of their own, which have
-    // to be merged by whoever asks next; and both threads ask at once.
-    Buddy a({.bytes = 32768});
-    const auto r = a.ref();
-    auto* base = static_cast<char*>(r.allocate({}, a.pool_bytes()));
-    r.deallocate({}, base, a.pool_bytes());
-    std::array<void*, 2> block{};
-    std::array<std::uint64_t, 2> got{};
-    constexpr std::array<std::uint64_t, 5> kSizes{16384, 8192, 512, 256, 16};
-    constexpr unsigned kRounds = 20000;
-    std::barrier together(2);
-    std::uint64_t lost = 0;
-    std::uint64_t none = 0;
-    std::uint64_t strangers = 0;
-    const auto body = [&](unsigned t) {
-        for (unsigned i = 0; i < kRounds; ++i) {
-            const std::uint64_t size = kSizes[i % kSizes.size()];
-            if (t == 0) {
-                for (void*& half : block) half = r.allocate({}, size);
-                lost += block[0] == nullptr || block[1] == nullptr;
-                const auto offset = [&](void* p) { return static_cast<char*>(p) - base; };
-                strangers +=
-                    (offset(block[0]) ^ offset(block[1])) != static_cast<std::ptrdiff_t>(size);
-            }
-            together.arrive_and_wait();
-            r.deallocate({}, block[t], size);
-            // One of the two calls may miss what the other has in its hands, but not both.
-            void* whole = r.allocate({}, a.pool_bytes());
-            got[t] = whole != nullptr;
-            if (whole != nullptr) r.deallocate({}, whole, a.pool_bytes());
-            together.arrive_and_wait();
-            if (t == 0) {
-                none += got[0] + got[1] == 0;
-                whole = r.allocate({}, a.pool_bytes());
-                lost += whole == nullptr;
-                if (whole != nullptr) r.deallocate({}, whole, a.pool_bytes());
-            }
-        }
-    };
-    std::thread other(body, 1U);
-    body(0);
-    other.join();
-    EXPECT_EQ(lost, 0U);
-    EXPECT_LT(strangers, kRounds / 10) << "mostly they are buddies";
-    EXPECT_EQ(none, 0U) << "of " << kRounds;
 }
 
 }  // namespace

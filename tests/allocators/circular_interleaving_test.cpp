@@ -51,10 +51,10 @@ std::uint32_t hostile_word(Dice& dice) {
 
 template <class Policy>
 class CircularInterleaving : public ::testing::Test {};
-using Policies =
+using InterleavedPolicies =
     ::testing::Types<allocators::CMallocPolicy, allocators::CFMallocPolicy,
                      Backward<allocators::CMallocPolicy>, Backward<allocators::CFMMallocPolicy>>;
-TYPED_TEST_SUITE(CircularInterleaving, Policies);
+TYPED_TEST_SUITE(CircularInterleaving, InterleavedPolicies);
 
 TYPED_TEST(CircularInterleaving, StalledCallsHarmNobody) {
     using HookedMalloc = allocators::circular::CircularMalloc<Hooked<TypeParam>>;

@@ -2,12 +2,10 @@
 /// The circular allocators' core with threads stalled at its dangerous points: the conformance
 /// suite, and tiny pools, in which headers die and come to life all the time. For the thread
 /// sanitizer above all.
-#include <atomic>
-#include <chrono>
-#include <thread>
 
 #include "allocators/circular.cuh"
 #include "tests/allocators/fixture.h"
+#include "tests/allocators/stalling.h"
 #include "tests/allocators/subjects.h"
 
 namespace heapwood::tests {
@@ -21,13 +19,7 @@ struct Stalling : Policy {
     static constexpr bool kBackward = true;
     static constexpr std::uint32_t kCrowd = 1;
     static constexpr std::uint32_t kGranulesPerRefuge = 16;
-    static void pause() {
-        static std::atomic<std::uint64_t> threads{0};
-        thread_local Dice dice{++threads};
-        const std::uint64_t roll = dice.below(4096);
-        if (roll < 128) std::this_thread::yield();
-        if (roll == 4095) std::this_thread::sleep_for(std::chrono::microseconds(50));
-    }
+    static void pause() { stall_now_and_then(); }
 };
 
 template <class Policy>
@@ -35,7 +27,7 @@ using StallingMalloc = allocators::circular::CircularMalloc<Stalling<Policy>>;
 
 using StallingCMalloc = StallingMalloc<allocators::CMallocPolicy>;
 using StallingCFMMalloc = StallingMalloc<allocators::CFMMallocPolicy>;
-[[maybe_unused]] const bool kEnlisted =
+[[maybe_unused]] const bool circular_variants_are_enlisted =
     enlist<StallingCMalloc, SerialMachine>("stalling_cmalloc") &&
     enlist<StallingCFMMalloc, SerialMachine>("stalling_cfmmalloc");
 

@@ -26,7 +26,7 @@ using allocators::FDGMalloc;
 using allocators::PoolConfig;
 using allocators::Region;
 
-[[maybe_unused]] const bool kEnlisted =
+[[maybe_unused]] const bool fdg_variants_are_enlisted =
     enlist<Cached<FDGMalloc>, SerialMachine>("cached_fdgmalloc") &&
     enlist<Cached<FDGMalloc>, LockstepMachine>("cached_fdgmalloc");
 

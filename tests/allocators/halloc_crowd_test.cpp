@@ -13,6 +13,7 @@
 #include "allocators/halloc.cuh"
 #include "tests/allocators/fixture.h"
 #include "tests/allocators/interleaving.h"
+#include "tests/allocators/roomy_first.h"
 #include "tests/allocators/specimens/published_stress.h"
 #include "tests/allocators/subjects.h"
 
@@ -94,12 +95,6 @@ TEST(HallocInterleaving, AHeadIsClosedWithTicketsLeft) {
     EXPECT_GT(closed, 0U);
 }
 
-/// As published: rather than an empty slab one with pieces in use is opened.
-struct RoomyFirstPolicy : HallocPolicy {
-    static constexpr bool kRoomyFirst = true;
-};
-using RoomyFirst = allocators::BasicHalloc<RoomyFirstPolicy>;
-
 using StallingHalloc = allocators::BasicHalloc<Stalling<HallocPolicy>>;
 /// Lanes always act for one another, in groups of one.
 struct CrowdedPolicy : HallocPolicy {
@@ -107,9 +102,10 @@ struct CrowdedPolicy : HallocPolicy {
 };
 using CrowdedHalloc = allocators::BasicHalloc<CrowdedPolicy>;
 
-[[maybe_unused]] const bool kEnlisted = enlist<StallingHalloc, SerialMachine>("stalling_halloc") &&
-                                        enlist<CrowdedHalloc, SerialMachine>("crowded_halloc") &&
-                                        enlist<RoomyFirst, SerialMachine>("roomy_first_halloc");
+[[maybe_unused]] const bool halloc_variants_are_enlisted =
+    enlist<StallingHalloc, SerialMachine>("stalling_halloc") &&
+    enlist<CrowdedHalloc, SerialMachine>("crowded_halloc") &&
+    enlist<RoomyFirst, SerialMachine>("roomy_first_halloc");
 
 /// Sleeps where slabs are taken off their heads, opened and closed.
 struct SleepyPolicy : HallocPolicy {

@@ -14,6 +14,7 @@
 #include "allocators/halloc.cuh"
 #include "tests/allocators/fixture.h"
 #include "tests/allocators/interleaving.h"
+#include "tests/allocators/roomy_first.h"
 #include "tests/allocators/specimens/published_stress.h"
 #include "tests/allocators/subjects.h"
 
@@ -58,12 +59,6 @@ TEST(HallocClasses, AreThePublishedOnesAtMultiplesOf16AndLarger) {
 }
 
 // ---------------------------------------------------------------- slabs, by one thread
-
-/// As published: rather than an empty slab one with pieces in use is opened.
-struct RoomyFirstPolicy : HallocPolicy {
-    static constexpr bool kRoomyFirst = true;
-};
-using RoomyFirst = allocators::BasicHalloc<RoomyFirstPolicy>;
 
 /// A pool of 256 slabs of 1 KiB, with pieces of up to 64 bytes and two heads for each class.
 class HallocTest : public ::testing::Test {

@@ -28,8 +28,9 @@ using allocators::Hybrid;
 using allocators::PoolConfig;
 using allocators::Region;
 
-[[maybe_unused]] const bool kEnlisted = enlist<Cached<Hybrid>, SerialMachine>("cached_hybrid") &&
-                                        enlist<Cached<Hybrid>, LockstepMachine>("cached_hybrid");
+[[maybe_unused]] const bool hybrid_variants_are_enlisted =
+    enlist<Cached<Hybrid>, SerialMachine>("cached_hybrid") &&
+    enlist<Cached<Hybrid>, LockstepMachine>("cached_hybrid");
 
 /// A pool of 128 blocks of 512 bytes, and what one thread does to it as several callers. The first
 /// two callers have a cache each; the last of the eight for whom the pool is made has none.

@@ -3,14 +3,12 @@
 /// the thread sanitizer.
 #include <gtest/gtest.h>
 
-#include <atomic>
-#include <chrono>
 #include <cstdint>
 #include <string>
-#include <thread>
 
 #include "allocators/ouroboros.cuh"
 #include "tests/allocators/fixture.h"
+#include "tests/allocators/stalling.h"
 #include "tests/allocators/subjects.h"
 
 namespace heapwood::tests {
@@ -24,13 +22,7 @@ struct Stalling : Base {
     static constexpr std::uint32_t kMostEntries = 64;
     static constexpr std::uint32_t kMostParts = 2;
     static constexpr unsigned kPatience = 2;
-    static void pause() {
-        static std::atomic<std::uint64_t> threads{0};
-        thread_local Dice dice{++threads};
-        const std::uint64_t roll = dice.below(4096);
-        if (roll < 32) std::this_thread::yield();
-        if (roll == 4095) std::this_thread::sleep_for(std::chrono::microseconds(50));
-    }
+    static void pause() { stall_now_and_then(32); }
 };
 
 template <class Policy>
@@ -46,7 +38,7 @@ using OuroborosStressSubjects = ::testing::Types<
     Stalled<allocators::OuroborosCVAPolicy>, Stalled<allocators::OuroborosCVLPolicy>>;
 TYPED_TEST_SUITE(OuroborosStress, OuroborosStressSubjects);
 
-[[maybe_unused]] const bool kEnlisted =
+[[maybe_unused]] const bool ouroboros_variants_are_enlisted =
     enlist<Stalled<allocators::OuroborosPVLPolicy>::Allocator, SerialMachine>(
         "stalling_ouroboros_p_vl") &&
     enlist<Stalled<allocators::OuroborosCVAPolicy>::Allocator, SerialMachine>(

@@ -22,7 +22,7 @@ namespace {
 
 using namespace allocators;
 
-[[maybe_unused]] const bool kEnlisted =
+[[maybe_unused]] const bool ouroboros_twins_are_enlisted =
     enlist<Cached<OuroborosPS>, SerialMachine>("cached_ouroboros_p_s") &&
     enlist<Cached<OuroborosCVA>, LockstepMachine>("cached_ouroboros_c_va");
 

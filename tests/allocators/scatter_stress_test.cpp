@@ -4,18 +4,17 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <atomic>
-#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <set>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "allocators/scatteralloc.cuh"
 #include "tests/allocators/fixture.h"
 #include "tests/allocators/interleaving.h"
+#include "tests/allocators/paged.h"
+#include "tests/allocators/stalling.h"
 #include "tests/allocators/subjects.h"
 
 namespace heapwood::tests {
@@ -26,20 +25,9 @@ using allocators::PoolConfig;
 using allocators::Region;
 using allocators::ScatterAlloc;
 
-/// The choice of pages of that many bytes.
-allocators::Choices paged(std::uint64_t bytes) {
-    return {{"page_bytes", std::to_string(bytes)}};
-}
-
 /// A policy whose threads now and then yield or sleep where that may hurt.
 struct StallingScatter : allocators::ScatterPolicy {
-    static void pause() {
-        static std::atomic<std::uint64_t> threads{0};
-        thread_local Dice dice{++threads};
-        const std::uint64_t roll = dice.below(4096);
-        if (roll < 128) std::this_thread::yield();
-        if (roll == 4095) std::this_thread::sleep_for(std::chrono::microseconds(50));
-    }
+    static void pause() { stall_now_and_then(); }
 };
 using StallingAlloc = allocators::BasicScatterAlloc<StallingScatter>;
 
@@ -50,7 +38,7 @@ public:
     explicit Paged(PoolConfig config) : A((config.choices = paged(kPageBytes), config)) {}
 };
 
-[[maybe_unused]] const bool kEnlisted =
+[[maybe_unused]] const bool scatter_variants_are_enlisted =
     enlist<Paged<ScatterAlloc, 8192>, SerialMachine>("scatteralloc_8192") &&
     enlist<Paged<StallingAlloc, 16384>, SerialMachine>("stalling_scatteralloc_16384") &&
     enlist<StallingAlloc, SerialMachine>("stalling_scatteralloc");

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "allocators/scatteralloc.cuh"
+#include "tests/allocators/paged.h"
 #include "tests/seed.h"
 
 namespace heapwood::tests {
@@ -24,11 +25,6 @@ using allocators::Context;
 using allocators::PoolConfig;
 using allocators::Region;
 using allocators::ScatterAlloc;
-
-/// The choice of pages of that many bytes.
-allocators::Choices paged(std::uint64_t bytes) {
-    return {{"page_bytes", std::to_string(bytes)}};
-}
 
 class ScatterTest : public ::testing::TestWithParam<std::uint64_t> {
 protected:

@@ -207,13 +207,13 @@ TEST(XMalloc, HandsLargeRequestsToCudaIfAsked) {
 // ---------------------------------------------------------------- stalled calls
 
 /// Calls that may be interrupted at each step, and which soon give up waiting for another.
-struct HookedPolicy : XMallocPolicy {
+struct HookedXMalloc : XMallocPolicy {
     static constexpr std::uint32_t kPatience = 2;
     static void pause() { Interruptible::pause(); }
 };
 
 TEST(XMallocInterleaving, StalledCallsHarmNobody) {
-    using Hooked = allocators::BasicXMalloc<HookedPolicy>;
+    using Hooked = allocators::BasicXMalloc<HookedXMalloc>;
     const std::uint64_t seed = test_seed();
     unsigned given = 0;
     for (std::uint64_t i = 0; i < 40 && !HasFailure(); ++i) {
@@ -239,7 +239,7 @@ public:
 };
 
 using StallingXMalloc = allocators::BasicXMalloc<Stalling<XMallocPolicy>>;
-[[maybe_unused]] const bool kEnlisted =
+[[maybe_unused]] const bool xmalloc_variants_are_enlisted =
     enlist<Buffers<XMallocPolicy>, SerialMachine>("xmalloc_buffers") &&
     enlist<Cached<XMalloc>, SerialMachine>("cached_xmalloc") &&
     enlist<Cached<XMalloc>, LockstepMachine>("cached_xmalloc") &&

@@ -12,7 +12,7 @@
 #include "tests/explorer/explorer.h"
 #include "tests/explorer/pool.h"
 
-namespace heapwood::tests::explorer {
+namespace heapwood::tests::explorer::awmalloc_scenarios {
 
 namespace {
 
@@ -151,4 +151,4 @@ TEST(AWMallocExplorer, IsSound) {
 
 }  // namespace
 
-}  // namespace heapwood::tests::explorer
+}  // namespace heapwood::tests::explorer::awmalloc_scenarios

@@ -15,7 +15,7 @@
 #include "tests/explorer/explorer.h"
 #include "tests/explorer/pool.h"
 
-namespace heapwood::tests::explorer {
+namespace heapwood::tests::explorer::buddy_scenarios {
 
 namespace {
 
@@ -129,4 +129,4 @@ TEST(BuddyExplorer, ASplitThatIsDoneRefusesNobody) {
 
 }  // namespace
 
-}  // namespace heapwood::tests::explorer
+}  // namespace heapwood::tests::explorer::buddy_scenarios

@@ -17,7 +17,7 @@
 #include "tests/explorer/explorer.h"
 #include "tests/explorer/faults.h"
 
-namespace heapwood::tests::explorer {
+namespace heapwood::tests::explorer::builder_scenarios {
 
 namespace {
 
@@ -279,4 +279,4 @@ TEST(BuilderExplorer, FindsFaults) {
 
 }  // namespace
 
-}  // namespace heapwood::tests::explorer
+}  // namespace heapwood::tests::explorer::builder_scenarios

@@ -18,7 +18,7 @@
 #include "tests/explorer/explorer.h"
 #include "tests/explorer/faults.h"
 
-namespace heapwood::tests::explorer {
+namespace heapwood::tests::explorer::circular_scenarios {
 
 namespace {
 
@@ -174,4 +174,4 @@ TEST(CircularExplorer, FindsFaultsInFusedHeadersMergingBack) {
 
 }  // namespace
 
-}  // namespace heapwood::tests::explorer
+}  // namespace heapwood::tests::explorer::circular_scenarios

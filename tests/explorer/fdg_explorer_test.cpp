@@ -15,7 +15,7 @@
 #include "tests/explorer/explorer.h"
 #include "tests/explorer/pool.h"
 
-namespace heapwood::tests::explorer {
+namespace heapwood::tests::explorer::fdg_scenarios {
 
 namespace {
 
@@ -93,4 +93,4 @@ TEST(FDGExplorer, IsSound) {
 
 }  // namespace
 
-}  // namespace heapwood::tests::explorer
+}  // namespace heapwood::tests::explorer::fdg_scenarios

@@ -21,8 +21,9 @@
 #include "tests/explorer/explorer.h"
 #include "tests/explorer/faults.h"
 #include "tests/explorer/pool.h"
+#include "tests/explorer/resized.h"
 
-namespace heapwood::tests::explorer {
+namespace heapwood::tests::explorer::halloc_scenarios {
 
 namespace {
 
@@ -44,34 +45,11 @@ constexpr std::size_t kPiece = 16;
 constexpr std::size_t kSlab = 20;
 constexpr std::size_t kWhole = 32;
 
-/// Halloc, of which pieces of 64 bytes are asked, what takes the place of a slab, or the whole
-/// pool.
-class Halloc : public allocators::BasicHalloc<ShortPolicy> {
-    using Base = allocators::BasicHalloc<ShortPolicy>;
-
-public:
-    struct Ref {
-        void* allocate(const allocators::Context& context, std::size_t used) const {
-            return inner.allocate(context, bytes(used));
-        }
-        void deallocate(const allocators::Context& context, void* p, std::size_t used) const {
-            inner.deallocate(context, p, bytes(used));
-        }
-        std::uint64_t granted_bytes(const void* p, std::size_t used) const {
-            return inner.granted_bytes(p, bytes(used));
-        }
-        static std::size_t bytes(std::size_t used) {
-            return used <= kPiece  ? kPieceBytes
-                   : used <= kSlab ? kPieces * kPieceBytes
-                                   : kPoolBytes;
-        }
-
-        Base::Ref inner;
-    };
-
-    using Base::Base;
-    Ref ref() const { return {Base::ref()}; }
-};
+/// The bytes to ask for: pieces of 64 bytes, what takes the place of a slab, or the whole pool.
+std::size_t bytes(std::size_t used) {
+    return used <= kPiece ? kPieceBytes : used <= kSlab ? kPieces * kPieceBytes : kPoolBytes;
+}
+using Halloc = Resized<allocators::BasicHalloc<ShortPolicy>, bytes>;
 
 using P = Pool<Halloc>;
 using B = const std::vector<void*>&;
@@ -290,4 +268,4 @@ TEST(HallocExplorer, FindsFaults) {
 
 }  // namespace
 
-}  // namespace heapwood::tests::explorer
+}  // namespace heapwood::tests::explorer::halloc_scenarios

@@ -19,7 +19,7 @@
 #include "tests/explorer/faults.h"
 #include "tests/explorer/pool.h"
 
-namespace heapwood::tests::explorer {
+namespace heapwood::tests::explorer::hybrid_scenarios {
 
 namespace {
 
@@ -259,4 +259,4 @@ TEST(HybridExplorer, FindsFaults) {
 
 }  // namespace
 
-}  // namespace heapwood::tests::explorer
+}  // namespace heapwood::tests::explorer::hybrid_scenarios

@@ -16,7 +16,7 @@
 #include "tests/explorer/faults.h"
 #include "tests/explorer/ouroboros_queue_subject.h"
 
-namespace heapwood::tests::explorer {
+namespace heapwood::tests::explorer::ouroboros_scenarios {
 
 namespace {
 
@@ -157,4 +157,4 @@ TYPED_TEST(OuroborosExplorer, FindsFaults) {
 
 }  // namespace
 
-}  // namespace heapwood::tests::explorer
+}  // namespace heapwood::tests::explorer::ouroboros_scenarios

@@ -20,7 +20,7 @@
 #include "tests/explorer/faults.h"
 #include "tests/explorer/pool.h"
 
-namespace heapwood::tests::explorer {
+namespace heapwood::tests::explorer::ouroboros_pool_scenarios {
 
 namespace {
 
@@ -244,4 +244,4 @@ TEST(OuroborosPoolFaults, OfMemoryOrderAreFound) {
 
 }  // namespace
 
-}  // namespace heapwood::tests::explorer
+}  // namespace heapwood::tests::explorer::ouroboros_pool_scenarios

@@ -11,7 +11,7 @@
 #include "tests/explorer/circular_scenarios.h"
 #include "tests/explorer/explorer.h"
 
-namespace heapwood::tests::explorer {
+namespace heapwood::tests::explorer::published_scenarios {
 
 namespace {
 
@@ -59,4 +59,4 @@ TYPED_TEST(PublishedExplorer, BlocksOverlap) {
 
 }  // namespace
 
-}  // namespace heapwood::tests::explorer
+}  // namespace heapwood::tests::explorer::published_scenarios

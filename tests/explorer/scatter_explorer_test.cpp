@@ -16,7 +16,7 @@
 #include "tests/explorer/faults.h"
 #include "tests/explorer/pool.h"
 
-namespace heapwood::tests::explorer {
+namespace heapwood::tests::explorer::scatter_scenarios {
 
 namespace {
 
@@ -237,4 +237,4 @@ TEST(ScatterExplorer, FindsFaults) {
 
 }  // namespace
 
-}  // namespace heapwood::tests::explorer
+}  // namespace heapwood::tests::explorer::scatter_scenarios

@@ -16,8 +16,9 @@
 #include "tests/explorer/explorer.h"
 #include "tests/explorer/faults.h"
 #include "tests/explorer/pool.h"
+#include "tests/explorer/resized.h"
 
-namespace heapwood::tests::explorer {
+namespace heapwood::tests::explorer::xmalloc_scenarios {
 
 namespace {
 
@@ -34,29 +35,11 @@ constexpr std::size_t kBlock = 16;
 /// What a thread uses of the whole pool, or the explorer would have too much to watch.
 constexpr std::size_t kWhole = 32;
 
-/// XMalloc, of which blocks of 16 bytes are asked, or the whole pool.
-class XMalloc : public allocators::BasicXMalloc<ShortPolicy> {
-    using Base = allocators::BasicXMalloc<ShortPolicy>;
-
-public:
-    struct Ref {
-        void* allocate(const allocators::Context& context, std::size_t used) const {
-            return inner.allocate(context, bytes(used));
-        }
-        void deallocate(const allocators::Context& context, void* p, std::size_t used) const {
-            inner.deallocate(context, p, bytes(used));
-        }
-        std::uint64_t granted_bytes(const void* p, std::size_t used) const {
-            return inner.granted_bytes(p, bytes(used));
-        }
-        static std::size_t bytes(std::size_t used) { return used <= kBlock ? used : kPoolBytes; }
-
-        Base::Ref inner;
-    };
-
-    using Base::Base;
-    Ref ref() const { return {Base::ref()}; }
-};
+/// The bytes to ask for: blocks of 16 bytes, or the whole pool.
+std::size_t bytes(std::size_t used) {
+    return used <= kBlock ? used : kPoolBytes;
+}
+using XMalloc = Resized<allocators::BasicXMalloc<ShortPolicy>, bytes>;
 
 using P = Pool<XMalloc>;
 using B = const std::vector<void*>&;
@@ -144,4 +127,4 @@ TEST(XMallocExplorer, FindsFaults) {
 
 }  // namespace
 
-}  // namespace heapwood::tests::explorer
+}  // namespace heapwood::tests::explorer::xmalloc_scenarios

@@ -56,6 +56,11 @@ if(CUDA)
     expect("${commands}" "/device_stripes_subject\\.cu")
 endif()
 
+run(0 ${CMAKE_COMMAND} --build ${WORK_DIR} --target heapwood_conformance_tests_cpu)
+run(0 ${WORK_DIR}/tests/allocators/heapwood_conformance_tests_cpu --gtest_filter=*stripes*)
+expect("${output}" "[1-9][0-9]* tests from 1 test suite ran")
+expect("${output}" "ConformanceTest.GivesEverySize/stripes_SerialWarp")
+
 run(0 ${CMAKE_COMMAND} --build ${WORK_DIR} --target heapwood)
 set(program ${WORK_DIR}/app/heapwood)
 run(0 ${program} list --json -)

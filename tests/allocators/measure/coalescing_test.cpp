@@ -12,7 +12,7 @@ using allocators::AWMalloc;
 using allocators::CFMalloc;
 using allocators::Coalescing;
 
-[[maybe_unused]] const bool kEnlisted =
+[[maybe_unused]] const bool coalescing_variants_are_enlisted =
     enlist<Coalescing<AtomicMalloc>, SerialMachine>("coalescing_atomicmalloc") &&
     enlist<Coalescing<AWMalloc>, SerialMachine>("coalescing_awmalloc") &&
     enlist<Coalescing<CFMalloc>, SerialMachine>("coalescing_cfmalloc");

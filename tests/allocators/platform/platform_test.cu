@@ -2,6 +2,7 @@
 /// The platform layer's tests on a GPU; skipped where there is none.
 #include <cstdint>
 
+#include "tests/allocators/platform/atomic_order_tests.h"
 #include "tests/allocators/platform/atomic_tests.h"
 #include "tests/allocators/platform/collective_tests.h"
 
@@ -55,5 +56,6 @@ TEST(SharedMemoryTest, Uint64) {
 
 INSTANTIATE_TYPED_TEST_SUITE_P(Gpu, CollectiveTest, DeviceMachine);
 INSTANTIATE_TYPED_TEST_SUITE_P(Gpu, AtomicTest, DeviceMachine);
+INSTANTIATE_TYPED_TEST_SUITE_P(Gpu, AtomicOrderTest, DeviceMachine);
 
 }  // namespace heapwood::tests

@@ -23,13 +23,8 @@
 #include "allocators/specimens/cmalloc_published.cuh"
 #include "tests/allocators/bodies.h"
 #include "tests/allocators/fixture.h"
+#include "tests/allocators/stalling.h"
 #include "tests/seed.h"
-
-#if !defined(__CUDACC__)
-#include <atomic>
-#include <chrono>
-#include <thread>
-#endif
 
 namespace heapwood::tests {
 
@@ -42,11 +37,7 @@ struct Stalling : Policy {
         const auto roll = static_cast<std::uint32_t>(clock64()) * 0x9e3779b1U >> 24;
         if (roll < 8) __nanosleep(roll == 0 ? 20000 : 1000);
 #elif !defined(__CUDACC__)
-        static std::atomic<std::uint64_t> threads{0};
-        thread_local Dice dice{++threads};
-        const std::uint64_t roll = dice.below(4096);
-        if (roll < 64) std::this_thread::yield();
-        if (roll == 4095) std::this_thread::sleep_for(std::chrono::microseconds(50));
+        stall_now_and_then(64);
 #endif
     }
 };

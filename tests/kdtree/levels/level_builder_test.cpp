@@ -70,8 +70,8 @@ struct LevelLockstep {
     }
 };
 
-using Machines = ::testing::Types<LevelThreads<1>, LevelThreads<4>, LevelLockstep>;
-INSTANTIATE_TYPED_TEST_SUITE_P(Cpu, LevelTest, Machines);
+using LevelMachines = ::testing::Types<LevelThreads<1>, LevelThreads<4>, LevelLockstep>;
+INSTANTIATE_TYPED_TEST_SUITE_P(Cpu, LevelTest, LevelMachines);
 
 TEST(LevelBuilder, BuildsTheModelsTrees) {
     for (const auto& entry : std::filesystem::directory_iterator(HEAPWOOD_MODELS_DIR)) {

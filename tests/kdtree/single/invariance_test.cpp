@@ -182,7 +182,7 @@ TEST(Invariance, ScenesOfAllMagnitudesAtOnceAreCorrect) {
 }
 
 TEST(Invariance, AWallHasAFlatCell) {
-    // Six triangles in the face z = 0 of a cube, one at the opposite face: reference_builder_test
+    // Six triangles in the face z = 0 of a cube, one at the opposite face: oracle_builder_test
     // has the arithmetic.
     std::vector<glm::vec3> corners;
     for (int i = 0; i < 6; ++i) corners.insert(corners.end(), {{0, 0, 0}, {4, 0, 0}, {0, 4, 0}});

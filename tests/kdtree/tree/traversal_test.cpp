@@ -14,7 +14,7 @@ INSTANTIATE_TYPED_TEST_SUITE_P(Cpu, TraversalTest, Machines);
 TEST(Traversal, FastTestIsAlmostAlwaysRight) {
     Dice dice;
     const auto scene = random_scene("soup", 300, dice());
-    const RayTree tree(reference_tree(scene, BuildConfig{}), scene);
+    const RayTree tree(oracle_tree(scene, BuildConfig{}), scene);
     std::vector<Ray> rays;
     for (unsigned i = 0; i < 20000; ++i) {
         const glm::vec3 from = dice.point(-1, 2);

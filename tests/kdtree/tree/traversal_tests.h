@@ -13,7 +13,7 @@
 
 #include "kdtree/config.h"
 #include "tests/kdtree/brute_force.h"
-#include "tests/kdtree/reference_builder.h"
+#include "tests/kdtree/oracle_builder.h"
 #include "tests/kdtree/small_scenes.h"
 #include "tests/kdtree/tree/ray_machines.h"
 #include "tests/kdtree/tree/rays.h"
@@ -162,7 +162,7 @@ TYPED_TEST_P(TraversalTest, FindsWhatBruteForceFinds) {
             BuildConfig config;
             config.leaf_limit = 1;
             config.traversal_cost = 0.1F;
-            const Tree tree = reference_tree(scene, config);
+            const Tree tree = oracle_tree(scene, config);
             ASSERT_NO_FATAL_FAILURE(compare_all_kinds<TypeParam>(scene, tree, 150, dice));
         }
     }
@@ -173,7 +173,7 @@ TYPED_TEST_P(TraversalTest, FindsWhatBruteForceFindsInGeneratedScenes) {
     for (const std::string name : {"sphere", "terrain", "city", "soup", "hair", "stadium",
                                    "slivers", "plane", "coincident"}) {
         const auto scene = scenes::load("gen:" + name + ":400:" + std::to_string(dice.below(1000)));
-        const Tree tree = reference_tree(scene, BuildConfig{});
+        const Tree tree = oracle_tree(scene, BuildConfig{});
         ASSERT_NO_FATAL_FAILURE(compare_all_kinds<TypeParam>(scene, tree, 70, dice));
     }
 }
@@ -181,7 +181,7 @@ TYPED_TEST_P(TraversalTest, FindsWhatBruteForceFindsInGeneratedScenes) {
 TYPED_TEST_P(TraversalTest, NoRayEscapesFromAClosedSurface) {
     Dice dice;
     const auto scene = closed_surface(9, 14, dice);
-    const Tree tree = reference_tree(scene, BuildConfig{});
+    const Tree tree = oracle_tree(scene, BuildConfig{});
     std::vector<Ray> rays;
     for (const char* kind : {"at_corner", "at_edge", "axis", "in_plane", "near_plane"}) {
         for (unsigned i = 0; i < 5000; ++i) {
@@ -202,7 +202,7 @@ TYPED_TEST_P(TraversalTest, NoRayEscapesFromAClosedSurface) {
 TYPED_TEST_P(TraversalTest, AskAboutAnyNumberOfRays) {
     Dice dice;
     const auto scene = random_scene("soup", 100, dice());
-    const Tree tree = reference_tree(scene, BuildConfig{});
+    const Tree tree = oracle_tree(scene, BuildConfig{});
     for (const unsigned count : {0U, 1U, 31U, 33U, 127U, 129U, 5000U}) {
         std::vector<Ray> rays;
         for (unsigned i = 0; i < count; ++i) rays.push_back(random_ray("any", scene, tree, dice));
@@ -217,7 +217,7 @@ TYPED_TEST_P(TraversalTest, ListsMoreHitsThanAWalkGathers) {
     for (const auto* scene : {&coincident, &flat}) {
         BuildConfig config;
         config.leaf_limit = 2;
-        const Tree tree = reference_tree(*scene, config);
+        const Tree tree = oracle_tree(*scene, config);
         std::vector<Ray> rays;
         for (unsigned i = 0; i < 200; ++i) {
             rays.push_back(random_ray("at_face", *scene, tree, dice));
@@ -248,7 +248,7 @@ TYPED_TEST_P(TraversalTest, LosesNoHitWhereDistancesOverflow) {
     Dice dice;
     for (int i = 0; i < 20; ++i) {
         const auto scene = random_scene("huge", 60, dice());
-        const Tree tree = reference_tree(scene, BuildConfig{});
+        const Tree tree = oracle_tree(scene, BuildConfig{});
         std::vector<Ray> rays;
         for (unsigned k = 0; k < 500; ++k) {
             rays.push_back(random_ray("near_plane", scene, tree, dice));
@@ -301,7 +301,7 @@ TYPED_TEST_P(TraversalTest, FindsPlanesWhosePositionOverThePaceOverflows) {
 
 TYPED_TEST_P(TraversalTest, InvalidRaysMeetNothing) {
     const auto scene = scene_of({{-9, -9, 1}, {9, -9, 1}, {0, 9, 1}});
-    const Tree tree = reference_tree(scene, BuildConfig{});
+    const Tree tree = oracle_tree(scene, BuildConfig{});
     const Ray good{{0, 0, 0}, {0, 0, 1}, 0, kInfinity};
     std::vector<Ray> rays{
         good, {{0, 0, 0}, {0, 0, 0x1p60F}, 0, 1}, {{0, 0, 0}, {0, 0, 0x1p-60F}, 0, kInfinity}};

@@ -1,6 +1,6 @@
 /// @file
 /// Whether the trees that the builder makes are right, by oracles that share no code with it:
-/// verify, the reference builder's check of all choices, and rays. builder_test.cpp shows that all
+/// verify, the check of all choices, and rays. builder_test.cpp shows that all
 /// other machines and allocators make these same trees.
 #include <gtest/gtest.h>
 
@@ -17,9 +17,9 @@
 #include "kdtree/tree/verify.h"
 #include "scenes/generators.h"
 #include "tests/kdtree/brute_force.h"
+#include "tests/kdtree/choice_checker.h"
 #include "tests/kdtree/dice.h"
 #include "tests/kdtree/plain_tree.h"
-#include "tests/kdtree/reference_builder.h"
 #include "tests/kdtree/slow.h"
 #include "tests/kdtree/small_scenes.h"
 #include "tests/kdtree/tree/rays.h"

@@ -15,7 +15,7 @@
 #include "kdtree/tree/walk.h"
 #include "tests/kdtree/dice.h"
 #include "tests/kdtree/overlap.h"
-#include "tests/kdtree/reference_builder.h"
+#include "tests/kdtree/oracle_builder.h"
 #include "tests/kdtree/small_scenes.h"
 
 namespace heapwood::kdtree {
@@ -99,7 +99,7 @@ TEST(Verify, AcceptsReferenceTrees) {
         for (const unsigned count : {1U, 2U, 7U, 60U, 250U}) {
             const auto scene = tests::random_scene(kind, count, dice());
             for (const BuildConfig& config : {BuildConfig{}, deep()}) {
-                const Tree tree = tests::reference_tree(scene, config);
+                const Tree tree = tests::oracle_tree(scene, config);
                 const auto found = verify(scene, tree, max_depth(config, count));
                 EXPECT_EQ(found, std::nullopt) << scene.path << ": " << *found;
             }
@@ -126,7 +126,7 @@ TEST(Verify, AcceptsTightTrees) {
     std::size_t dropped = 0;
     for (unsigned i = 0; i < 40; ++i) {
         const auto scene = oblique_grid(30, dice());
-        Parts parts(tests::reference_tree(scene, deep()));
+        Parts parts(tests::oracle_tree(scene, deep()));
         walk(parts.tree(), [&](std::uint32_t number, const Box& cell, std::uint32_t) {
             dropped += std::erase_if(parts.leaves[number], [&](std::uint32_t t) {
                 return tests::separation(corners(scene, t), cell) >= 0;
@@ -144,7 +144,7 @@ TEST(Verify, AgreesWithSeparatingAxesOnEveryMissingReference) {
     unsigned idle = 0;
     for (unsigned i = 0; i < 40; ++i) {
         const auto scene = oblique_grid(25, dice());
-        const Parts good(tests::reference_tree(scene, deep()));
+        const Parts good(tests::oracle_tree(scene, deep()));
         for (std::size_t leaf = 0; leaf < good.leaves.size(); ++leaf) {
             for (std::size_t j = 0; j < good.leaves[leaf].size(); ++j) {
                 Parts bad = good;
@@ -165,7 +165,7 @@ TEST(Verify, AgreesOnRandomDamage) {
     unsigned right_trees = 0;
     for (unsigned i = 0; i < 2000; ++i) {
         const auto scene = oblique_grid(12, dice());
-        const Tree good = tests::reference_tree(scene, deep());
+        const Tree good = tests::oracle_tree(scene, deep());
         if (good.nodes.size() < 5) continue;
         Parts parts(good);
         const std::size_t at = dice.below(parts.nodes.size());
@@ -215,7 +215,7 @@ TEST(Verify, SeesMissingReferencesAtAnyScale) {
     Dice dice;
     for (const std::string kind : {"soup", "slivers", "far", "huge", "tiny"}) {
         const auto scene = tests::random_scene(kind, 60, dice());
-        const Parts good(tests::reference_tree(scene, BuildConfig{}));
+        const Parts good(tests::oracle_tree(scene, BuildConfig{}));
         double size = 0;
         for (int k = 0; k < 3; ++k) {
             size = std::max(
@@ -291,7 +291,7 @@ TEST(Verify, FindsLostTrianglesOfEveryKind) {
     Dice dice;
     for (const std::string& kind : tests::scene_kinds()) {
         const auto scene = tests::random_scene(kind, 50, dice());
-        const Parts good(tests::reference_tree(scene, deep()));
+        const Parts good(tests::oracle_tree(scene, deep()));
         for (std::uint32_t lost = 0; lost < 50; ++lost) {
             Parts bad = good;
             for (auto& leaf : bad.leaves) std::erase(leaf, lost);
@@ -304,7 +304,7 @@ TEST(Verify, FindsLostTrianglesOfEveryKind) {
 
 TEST(Verify, ReportsMalformedTrees) {
     const auto scene = tests::random_scene("soup", 100, 1);
-    const Tree good = tests::reference_tree(scene, BuildConfig{});
+    const Tree good = tests::oracle_tree(scene, BuildConfig{});
     ASSERT_EQ(check(scene, good), std::nullopt);
     ASSERT_FALSE(good.nodes[0].is_leaf());
     const auto leaf = static_cast<std::size_t>(

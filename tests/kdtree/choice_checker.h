@@ -1,5 +1,5 @@
 /// @file
-/// An oracle for the builder: slow, obvious, in double precision, and without clipping.
+/// An oracle for the choices in a finished tree, which it makes once more by its own search.
 #pragma once
 
 #include <optional>
@@ -10,12 +10,6 @@
 #include "scenes/scene.h"
 
 namespace heapwood::kdtree::tests {
-
-/// Builds the tree that `config` asks for by trying every plane in every node, whatever
-/// config.exact_limit and the fields that are about larger nodes, and cutting boxes, whatever
-/// config.clip. Among equal costs the lowest axis wins, then the lowest plane, then planar
-/// references to the right. Quadratic in the number of triangles: for a thousand or so.
-Tree reference_tree(const scenes::Scene& scene, const BuildConfig& config);
 
 /// Checks the choices in a tree that a builder made of `scene` with clip off: that each node's
 /// references are those that the planes above leave it, that a split is one of the candidates,

@@ -1,31 +1,32 @@
 /// @file
-/// The oracle for split choices finds wrong ones.
-#include "tests/kdtree/reference_builder.h"
+/// The oracles for the builder: trees by hand, and wrong choices, which are found.
+#include "tests/kdtree/oracle_builder.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <string>
 
+#include "tests/kdtree/choice_checker.h"
 #include "tests/kdtree/dice.h"
 #include "tests/kdtree/small_scenes.h"
 
 namespace heapwood::kdtree::tests {
 namespace {
 
-/// The default, but all planes in every node, as the reference builder does it.
+/// The default, but all planes in every node, as the oracle does it.
 BuildConfig exact() {
     BuildConfig config;
     config.exact_limit = ~0U;
     return config;
 }
 
-TEST(ReferenceBuilder, CutsOffEmptySpaceByHand) {
+TEST(OracleBuilder, CutsOffEmptySpaceByHand) {
     // Five copies of a small triangle in a corner of a cell that one far away makes large.
     std::vector<glm::vec3> corners;
     for (int i = 0; i < 5; ++i) corners.insert(corners.end(), {{0, 0, 0}, {1, 0, 0}, {0, 1, 1}});
     corners.insert(corners.end(), {{9, 9, 9}, {10, 9, 9}, {9, 10, 10}});
-    const Tree tree = reference_tree(scene_of(corners), exact());
+    const Tree tree = oracle_tree(scene_of(corners), exact());
     // A leaf costs 1.5 * 6 = 9. The cut at the cluster's end leaves slabs of area 240 and 560 of
     // 600: 1 + 1.5 * (5 * 240 + 1 * 560) / 600 = 5.4. The cut before the other triangle costs 8.6.
     // All axes are alike, so the first wins.
@@ -35,13 +36,13 @@ TEST(ReferenceBuilder, CutsOffEmptySpaceByHand) {
     EXPECT_EQ(tree.references.size(), 6U);
 }
 
-TEST(ReferenceBuilder, FlatCellForAWallByHand) {
+TEST(OracleBuilder, FlatCellForAWallByHand) {
     // Six triangles in the face z = 0 of a cube of area 96, one at the opposite face. The flat cell
     // has area 32: 1 + 1.5 * (6 * 32 + 1 * 96) / 96 = 5.5; a leaf costs 10.5.
     std::vector<glm::vec3> corners;
     for (int i = 0; i < 6; ++i) corners.insert(corners.end(), {{0, 0, 0}, {4, 0, 0}, {0, 4, 0}});
     corners.insert(corners.end(), {{0, 0, 4}, {4, 0, 4}, {0, 4, 4}});
-    const Tree tree = reference_tree(scene_of(corners), exact());
+    const Tree tree = oracle_tree(scene_of(corners), exact());
     ASSERT_FALSE(tree.nodes[0].is_leaf());
     EXPECT_EQ(tree.nodes[0].axis(), 2U);
     EXPECT_EQ(tree.nodes[0].split(), 0.0F);
@@ -49,12 +50,12 @@ TEST(ReferenceBuilder, FlatCellForAWallByHand) {
     EXPECT_EQ(tree.nodes[1].count(), 6U);
 }
 
-TEST(ReferenceBuilder, IsItsOwnProof) {
+TEST(OracleBuilder, IsItsOwnProof) {
     Dice dice;
     for (const std::string& kind : scene_kinds()) {
         for (const unsigned count : {1U, 5U, 64U, 200U}) {
             const auto scene = random_scene(kind, count, dice());
-            const Tree tree = reference_tree(scene, exact());
+            const Tree tree = oracle_tree(scene, exact());
             const auto wrong = wrong_choice(scene, tree, exact());
             EXPECT_EQ(wrong, std::nullopt) << scene.path << ": " << *wrong;
         }
@@ -72,8 +73,8 @@ void expect_rule_noticed(Dice& dice, const std::string& rule, const Change& chan
             const auto scene = random_scene(kind, 60, dice());
             BuildConfig other = exact();
             change(other);
-            const Tree tree = reference_tree(scene, exact());
-            const Tree changed = reference_tree(scene, other);
+            const Tree tree = oracle_tree(scene, exact());
+            const Tree changed = oracle_tree(scene, other);
             if (digest(changed) == digest(tree)) continue;
             different += 2;
             noticed += wrong_choice(scene, changed, exact()).has_value();
@@ -85,7 +86,7 @@ void expect_rule_noticed(Dice& dice, const std::string& rule, const Change& chan
     EXPECT_GE(noticed * 10, different * 9) << rule << ": " << noticed << " of " << different;
 }
 
-TEST(ReferenceBuilder, OtherRulesAreNoticed) {
+TEST(OracleBuilder, OtherRulesAreNoticed) {
     Dice dice;
     const auto noticed = [&](const std::string& rule, auto change) {
         expect_rule_noticed(dice, rule, change);
@@ -110,11 +111,11 @@ TEST(ReferenceBuilder, OtherRulesAreNoticed) {
     });
 }
 
-TEST(ReferenceBuilder, MovedPlanesAndReferencesAreNoticed) {
+TEST(OracleBuilder, MovedPlanesAndReferencesAreNoticed) {
     Dice dice;
     for (unsigned i = 0; i < 200; ++i) {
         const auto scene = random_scene("soup", 60, dice());
-        Tree tree = reference_tree(scene, exact());
+        Tree tree = oracle_tree(scene, exact());
         if (tree.nodes.size() < 3) continue;
         const unsigned at = dice.below(tree.nodes.size());
         Node& node = tree.nodes[at];
@@ -128,10 +129,10 @@ TEST(ReferenceBuilder, MovedPlanesAndReferencesAreNoticed) {
     }
 }
 
-TEST(ReferenceBuilder, PlanesThatAreNoCandidatesAreNoticed) {
+TEST(OracleBuilder, PlanesThatAreNoCandidatesAreNoticed) {
     Dice dice;
     const auto scene = random_scene("soup", 60, dice());
-    const Tree tree = reference_tree(scene, exact());
+    const Tree tree = oracle_tree(scene, exact());
     ASSERT_EQ(wrong_choice(scene, tree, exact()), std::nullopt);
     // The next float keeps every reference where it was, but is no candidate.
     const Node root = tree.nodes[0];

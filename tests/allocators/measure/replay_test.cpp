@@ -1,0 +1,151 @@
+/// @file
+/// Replays by threads that free each other's blocks.
+#include "allocators/measure/workload.cuh"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstdint>
+#include <cstdlib>
+#include <random>
+#include <set>
+#include <thread>
+#include <vector>
+
+#include "allocators/measure/trace.h"
+#include "tests/allocators/measure/random_trace.h"
+#include "tests/seed.h"
+
+namespace heapwood::tests {
+namespace {
+
+using allocators::Context;
+using allocators::Counts;
+using allocators::ReplayScript;
+using allocators::ReplayStep;
+using allocators::Stamps;
+using allocators::Trace;
+using allocators::TraceEvent;
+using allocators::TraceFacts;
+using allocators::Work;
+using allocators::Workload;
+
+/// malloc, which refuses some sizes, and counts what it has given.
+struct Malloc {
+    std::atomic<int>* live;
+    std::uint32_t refused_bytes = 0;
+
+    void* allocate(const Context&, std::size_t bytes) const {
+        if (bytes == refused_bytes) return nullptr;
+        ++*live;
+        return std::malloc(bytes);
+    }
+    void deallocate(const Context&, void* p, std::size_t) const {
+        --*live;
+        std::free(p);
+    }
+};
+
+/// A replay by threads, and a launch that frees what it leaves.
+Counts replayed(const ReplayScript& script, const Malloc& ref, Counts& swept) {
+    std::vector<void*> slots(script.sizes.size());
+    Counts counts{};
+    Workload w{};
+    w.work = Work::replay;
+    w.stamps = Stamps::whole;
+    w.count = true;
+    w.callers = script.callers;
+    w.blocks = {slots.data(), slots.size(), 4, 4, 1, script.sizes.data()};
+    w.counts = &counts;
+    w.steps = script.steps.data();
+    w.first_step = script.first.data();
+    std::vector<std::thread> callers;
+    for (std::uint32_t c = 0; c < script.callers; ++c) {
+        callers.emplace_back([&, c] { run_caller(ref, {c, c}, w, c); });
+    }
+    for (std::thread& t : callers) t.join();
+    w.work = Work::deallocate;
+    w.counts = &swept;
+    w.requests = 1;
+    w.callers = static_cast<std::uint32_t>(slots.size());
+    for (std::uint32_t c = 0; c < w.callers; ++c) run_caller(ref, {0, 0}, w, c);
+    return counts;
+}
+
+TEST(Replay, MakesTheCallsOfTheTrace) {
+    std::mt19937_64 dice(test_seed());
+    for (const std::uint32_t callers : {1U, 2U, 6U}) {
+        const Trace trace = random_trace(dice, 6, 3000);
+        const TraceFacts wanted = facts(trace);
+        std::atomic<int> live = 0;
+        Counts swept{};
+        const Counts seen =
+            replayed(script_of(trace, callers, true, trace.events.size()), Malloc{&live}, swept);
+        EXPECT_EQ(seen, (Counts{wanted.requests, wanted.frees, 0, 0}));
+        EXPECT_EQ(swept, (Counts{0, wanted.requests - wanted.frees, 0, 0}));
+        EXPECT_EQ(live, 0);
+    }
+}
+
+TEST(Replay, PassesOverTheFreesOfRefusedRequests) {
+    std::mt19937_64 dice(test_seed());
+    const Trace trace = random_trace(dice, 6, 3000);
+    std::set<std::uint32_t> refused;
+    std::uint64_t frees = 0;
+    for (const TraceEvent& event : trace.events) {
+        if (event.bytes == 40) refused.insert(event.block);
+        if (event.bytes == 0 && refused.count(event.block) == 0) ++frees;
+    }
+    ASSERT_FALSE(refused.empty());
+    std::atomic<int> live = 0;
+    Counts swept{};
+    const Counts seen =
+        replayed(script_of(trace, 6, true, trace.events.size()), Malloc{&live, 40}, swept);
+    EXPECT_EQ(seen, (Counts{facts(trace).requests, frees, refused.size(), 0}));
+    EXPECT_EQ(swept.failed + swept.corrupt, 0U);
+    EXPECT_EQ(live, 0);
+}
+
+TEST(Replay, BlocksThatOverlapAreNoticed) {
+    // Two callers hold a block each, of 64 bytes, `step` bytes apart.
+    struct Overlapping {
+        char* memory;
+        std::uint64_t step;
+
+        void* allocate(const Context& context, std::size_t) const {
+            return memory + step * context.warp;
+        }
+        void deallocate(const Context&, void*, std::size_t) const {}
+    };
+    const Trace trace{2, {{0, 0, 64}, {1, 1, 64}, {1, 0, 0}, {0, 1, 0}}};
+    const ReplayScript script = script_of(trace, 2, true, 4);
+    for (const std::uint64_t step : {0, 16, 60, 64}) {
+        alignas(16) char memory[128];
+        std::vector<void*> slots(2);
+        Counts counts{};
+        Workload w{};
+        w.work = Work::replay;
+        w.stamps = Stamps::whole;
+        w.blocks = {slots.data(), 2, 4, 64, 1, script.sizes.data()};
+        w.counts = &counts;
+        // One after the other: up to each caller's own request, then the rest.
+        const std::vector<std::vector<std::uint64_t>> ends{{0, 1, 3}, {0, 2, 3}};
+        for (const unsigned part : {0U, 1U}) {
+            for (const std::uint32_t caller : {0U, 1U}) {
+                const std::uint32_t* all = script.steps.data() + script.first[caller];
+                ASSERT_EQ(all[3], ReplayStep::kEnd);
+                std::vector<std::uint32_t> steps(all + ends[caller][part],
+                                                 all + ends[caller][part + 1]);
+                steps.push_back(ReplayStep::kEnd);
+                const std::vector<std::uint64_t> first(2);
+                w.steps = steps.data();
+                w.first_step = first.data();
+                run_caller(Overlapping{memory, step}, {caller, caller}, w, caller);
+            }
+        }
+        EXPECT_EQ(counts.corrupt != 0, step < 64) << step;
+    }
+}
+
+}  // namespace
+}  // namespace heapwood::tests

@@ -1,0 +1,188 @@
+/// @file
+/// The papers' sweeps: their settings, tasks that measure what they promise, published rows.
+#include "app/measure/sweeps.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "app/measure/bench_report.h"
+#include "tests/app/measure/task_run.h"
+
+namespace heapwood::app {
+namespace {
+
+using tests::run_on_cpu;
+
+std::vector<Series> all_series(const SweepSettings& settings) {
+    std::vector<Series> all;
+    for (const TestName& test : test_names()) {
+        for (Series& series : series_of(test.name, settings)) all.push_back(std::move(series));
+    }
+    return all;
+}
+
+TEST(Sweeps, AscendAndFitAndHaveNamesOfTheirOwn) {
+    for (const std::uint32_t largest : {64U, 8192U, 1U << 20}) {
+        for (const bool gpu : {false, true}) {
+            for (const bool quick : {false, true}) {
+                SweepSettings settings;
+                settings.gpu = gpu;
+                settings.quick = quick;
+                settings.largest_bytes = largest;
+                std::set<std::string> ids;
+                for (const Series& series : all_series(settings)) {
+                    EXPECT_TRUE(ids.insert(series.id).second) << series.id;
+                    EXPECT_EQ(series.id.rfind(series.test, 0), 0U) << series.id;
+                    EXPECT_FALSE(series.metrics.empty());
+                    double before = -1;
+                    for (const Point& point : series.points) {
+                        EXPECT_GT(point.x, before) << series.id;
+                        before = point.x;
+                        const Task& t = point.task;
+                        EXPECT_EQ(t.min_bytes % 4, 0U);
+                        EXPECT_GE(t.min_bytes, 4U);
+                        EXPECT_LE(t.min_bytes, t.max_bytes);
+                        EXPECT_GE(t.callers, 1U);
+                        if (t.procedure == Procedure::fill) continue;
+                        const double bytes = (t.min_bytes + t.max_bytes) / 2.0 * t.callers *
+                                             (one_block_each(t.procedure) ? 1 : t.requests);
+                        const bool of_2015 = series.source.find("2015, fig") != std::string::npos;
+                        EXPECT_LE(bytes,
+                                  static_cast<double>(t.pool_bytes) / (of_2015 ? 1 : 2) + t.callers)
+                            << series.id << " at " << point.x;
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// A series by its id.
+Series series_named(const std::string& id, const SweepSettings& settings) {
+    for (Series& series : series_of(id.substr(0, id.find('.')), settings)) {
+        if (series.id == id) return std::move(series);
+    }
+    ADD_FAILURE() << "no series " << id;
+    return {};
+}
+
+// Table 1 of 2014, Table 2 of 2015.
+TEST(Sweeps, ThePapersSettings) {
+    SweepSettings settings;
+    settings.gpu = true;
+    constexpr std::uint64_t k2GiB = std::uint64_t{1} << 31;
+    for (const char* id : {"ad.payload", "ad.fragmentation", "acd.payload"}) {
+        const Series series = series_named(id, settings);
+        EXPECT_EQ(series.points.front().x, 4) << id;
+        EXPECT_EQ(series.points.back().x, 128 << 10) << id;
+        for (const Point& point : series.points) {
+            EXPECT_EQ(point.task.lanes, 1U) << id;
+            EXPECT_EQ(point.task.callers, 120U * 8) << id;
+            EXPECT_EQ(point.task.pool_bytes, k2GiB) << id;
+            EXPECT_EQ(point.task.requests, series.test == "acd" ? 10U : 1U) << id;
+        }
+    }
+    const Series heaps = series_named("acd.pool", settings);
+    EXPECT_EQ(heaps.points.front().task.pool_bytes, 256U << 10) << "128 KiB have too little room";
+    EXPECT_EQ(heaps.points.back().task.pool_bytes, k2GiB);
+    EXPECT_EQ(heaps.points.back().task.min_bytes, 4U);
+    const Series cycles = series_named("acd.requests", settings);
+    EXPECT_EQ(cycles.points.back().task.requests, 100U);
+    EXPECT_EQ(cycles.points.at(1).task.requests, 10U);
+    const Series blocks = series_named("p.blocks", settings);
+    EXPECT_EQ(blocks.points.front().task.callers, 8U);
+    EXPECT_EQ(blocks.points.back().x, 120);
+    EXPECT_EQ(blocks.points.back().task.callers, 960U);
+    EXPECT_EQ(blocks.points.back().task.rounds, 10U);
+    settings.blocks = 8 * 132;  // a GPU filled as theirs was
+    EXPECT_EQ(series_named("ad.payload", settings).points.front().task.callers, 8U * 8 * 132);
+    EXPECT_EQ(series_named("p.blocks", settings).points.back().x, 8 * 132);
+    const Series lanes = series_named("xmalloc.lanes", settings);
+    EXPECT_EQ(lanes.points.size(), 6U);
+    EXPECT_EQ(lanes.points.back().task.lanes, 32U);
+    EXPECT_EQ(lanes.points.back().task.callers, 1000000U);
+    EXPECT_EQ(series_named("xmalloc.held", settings).points.at(0).task.held_blocks, 1U << 17);
+}
+
+// At 120 blocks the papers count 1450 allocations and 986 frees.
+TEST(Sweeps, ProbabilityActsAsOftenAsInThePapers) {
+    SweepSettings settings;
+    settings.gpu = true;
+    Task task = series_named("p.blocks", settings).points.back().task;
+    task.pool_bytes = 8 << 20;
+    task.iterations = 1;
+    const TaskResult result = run_on_cpu("cmalloc", task);
+    EXPECT_EQ(result.outcome, Outcome::done) << result.message;
+    EXPECT_NEAR(static_cast<double>(result.counts.requests), 1450, 100);
+}
+
+TEST(Sweeps, TheRestOfThePapersSettings) {
+    SweepSettings settings;
+    settings.gpu = true;
+    std::vector<std::string> ids;
+    for (const Series& series : series_of("alloc", settings)) ids.push_back(series.id);
+    EXPECT_EQ(ids, (std::vector<std::string>{"alloc.thread.10000", "alloc.thread.100000",
+                                             "alloc.warp.10000", "alloc.warp.100000"}));
+    EXPECT_EQ(series_of("alloc", settings).at(1).points.back().x, 8192);
+    EXPECT_EQ(series_of("scaling", settings).at(0).points.back().x, 1 << 20);
+    EXPECT_EQ(series_of("fragmentation", settings).at(0).points.at(0).task.rounds, 100U);
+    settings.largest_bytes = 1 << 20;
+    EXPECT_EQ(series_of("alloc", settings).at(0).id, "alloc.thread.1000");
+    EXPECT_EQ(series_of("alloc", settings).at(0).points.back().x, 1 << 20);
+}
+
+TEST(Sweeps, TasksMeasureWhatTheirSeriesPromise) {
+    SweepSettings settings;
+    settings.quick = true;
+    settings.iterations = 1;
+    for (const Series& series : all_series(settings)) {
+        if (series.points.empty()) continue;
+        const TaskResult result = run_on_cpu("cmalloc", series.points.front().task);
+        ASSERT_EQ(result.outcome, Outcome::done) << series.id << ": " << result.message;
+        EXPECT_EQ(result.metrics.size(), series.metrics.size()) << series.id;
+        for (const Metric& metric : series.metrics) {
+            ASSERT_EQ(result.metrics.count(metric.name), 1U) << series.id << " " << metric.name;
+            const Samples& samples = result.metrics.at(metric.name);
+            EXPECT_EQ(samples.cold.size(), metric.timed ? 1U : 0U) << series.id;
+            EXPECT_EQ(samples.warm.size(), metric.timed ? 1U : 0U) << series.id;
+            EXPECT_EQ(samples.value.empty(), metric.timed) << series.id;
+        }
+    }
+}
+
+TEST(Published, TheSurveysMediansOnATitanV) {
+    SweepSettings settings;
+    settings.gpu = true;
+    const std::vector<PublishedRow> rows = published_rows(all_series(settings));
+    const auto value = [&](const std::string& series, const std::string& metric,
+                           const std::string& name, double x) -> std::optional<double> {
+        for (const PublishedRow& row : rows) {
+            if (row.series != series || row.metric != metric || row.name != name) continue;
+            const auto at = std::find(row.x.begin(), row.x.end(), x);
+            if (at != row.x.end()) return row.values[static_cast<std::size_t>(at - row.x.begin())];
+        }
+        return -1.0;
+    };
+    EXPECT_EQ(value("alloc.thread.100000", "alloc_ms", "CUDA", 16), 24.8);
+    EXPECT_EQ(value("alloc.thread.100000", "free_ms", "CUDA", 16), 25.0);
+    EXPECT_EQ(value("alloc.thread.100000", "alloc_ms", "CUDA", 1024), 3960.0);
+    EXPECT_EQ(value("alloc.thread.100000", "alloc_ms", "XMalloc", 256), std::nullopt);
+    EXPECT_EQ(value("alloc.thread.100000", "alloc_ms", "RegEff-C", 8192), std::nullopt);
+    EXPECT_EQ(value("alloc.warp.10000", "alloc_ms", "RegEff-CFM", 8192), 102.0);
+    EXPECT_EQ(value("mixed.100000", "alloc_ms", "RegEff-CF", 4), 270.0);
+    EXPECT_EQ(value("mixed.100000", "alloc_ms", "CUDA", 8192), 149.0);
+    EXPECT_EQ(value("scaling.16", "alloc_ms", "CUDA", 1048576), 789.0);
+    EXPECT_EQ(value("scaling.16", "alloc_ms", "CUDA", 1), 0.0266);
+    EXPECT_TRUE(published_rows({}).empty());
+    for (const PublishedRow& row : rows) EXPECT_EQ(row.x.size(), row.values.size());
+}
+
+}  // namespace
+}  // namespace heapwood::app

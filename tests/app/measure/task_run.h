@@ -1,0 +1,25 @@
+/// @file
+/// Tasks of `bench` on the program's allocators, for tests.
+#pragma once
+
+#include <string>
+
+#include "app/backends/backend.h"
+#include "app/backends/workload_machine.h"
+#include "app/measure/task.h"
+
+namespace heapwood::tests {
+
+/// A task for an allocator of the program, or for none, by two threads.
+inline app::TaskResult run_on_cpu(const std::string& allocator, const app::Task& task) {
+    const auto machine = app::cpu_workloads(2);
+    if (allocator.empty()) return app::perform({.machine = *machine, .threads = 2}, task);
+    const app::Backend* backend = app::find_backend(allocator, false);
+    return app::perform({.machine = *machine,
+                         .make = backend->make_pool,
+                         .frees = backend->traits.frees_individually,
+                         .threads = 2},
+                        task);
+}
+
+}  // namespace heapwood::tests

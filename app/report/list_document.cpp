@@ -61,7 +61,7 @@ Json allocator_json(const ListedAllocator& allocator) {
 }
 
 /// The columns of CSV.
-constexpr const char* kColumns[] = {
+constexpr const char* kListColumns[] = {
     "name",  "title",        "frees_individually",  "full",    "walkable",
     "sound", "header_bytes", "smallest_pool_bytes", "devices", "source"};
 
@@ -122,7 +122,7 @@ Document document_of(const Listing& listing) {
     const Json all = array_of(listing.allocators, allocator_json);
     for (const Json& allocator : all) {
         Record record;
-        for (const char* key : kColumns) record.emplace_back(key, allocator.at(key));
+        for (const char* key : kListColumns) record.emplace_back(key, allocator.at(key));
         add_record(document.records, record);
     }
     document.data = {{"schema", kListSchema},

@@ -120,7 +120,7 @@ Json tree_json(const RayReport& report, const TracedTree& tree) {
 
 /// The columns of CSV after those of scene and program, and their places in the JSON of a tree with
 /// the rays of one kind.
-constexpr std::pair<const char*, const char*> kColumns[] = {
+constexpr std::pair<const char*, const char*> kRayColumns[] = {
     {"tree", "/tree"},
     {"preset", "/preset"},
     {"outcome", "/outcome"},
@@ -143,7 +143,7 @@ void add_record_of(const Json& tree, const RayReport& report, Table& records) {
                   {"device_name", origin.machine.name},
                   {"version", version().version},
                   {"git", version().git}};
-    for (const auto& [heading, place] : kColumns) {
+    for (const auto& [heading, place] : kRayColumns) {
         record.emplace_back(heading, tree.value(Json::json_pointer(place), Json()));
     }
     add_record(records, record);

@@ -4,7 +4,6 @@
 
 #include "app/base/console.h"
 #include "app/measure/engine.h"
-#include "app/measure/replay_report.h"
 #include "app/measure/trace_file.h"
 #include "app/measure/workload_plan.h"
 #include "app/report/documents.h"

@@ -5,7 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "app/measure/replay_report.h"
+#include "app/measure/bench_report.h"
+#include "app/measure/sweeps.h"
 #include "app/report/documents.h"
 #include "app/report/listing.h"
 #include "tests/app/sample_comparison.h"

@@ -83,6 +83,9 @@ void add_config(CLI::App& verb, BuildParameters& o) {
         "Most references of such a node that a warp takes at a time, fewer while others idle; 0: "
         "what suits the machine",
         whole(0, kAny32));
+    add("--max-duplication", c.max_duplication,
+        "Most references of leaves for each triangle, else the tree is less deep; 0: any number",
+        whole(0, kAny32));
     add("--max-nodes", c.max_nodes, "Capacity of the node array; 0: estimated, grows if needed",
         whole(0, kdtree::Node::kLimit));
     add("--max-references", c.max_references,

@@ -19,10 +19,16 @@ namespace heapwood::kdtree {
 /// How a build ended.
 enum class Status : std::uint32_t {
     done,
-    pool_exhausted,        ///< the allocator returned nullptr
     nodes_exhausted,       ///< the node array was too small
     references_exhausted,  ///< the leaves' reference array was too small
+    // What follows ends a build early.
+    pool_exhausted,  ///< the allocator returned nullptr
+    over_budget,     ///< more references than BuildConfig::max_duplication allows
 };
+/// Whether warps give up when they see it: from then on they only free what they meet.
+constexpr bool ends_build(Status status) {
+    return status >= Status::pool_exhausted;
+}
 
 /// How to build, beside what to build.
 struct BuildOptions {
@@ -70,6 +76,9 @@ struct BuildResult {
     /// use, noticed that, and refused.
     bool overwritten = false;
     Tree tree;
+    /// Nodes at this depth became leaves, for a deeper tree would have had more references than
+    /// BuildConfig::max_duplication allows. Nothing: no such limit was needed.
+    std::optional<std::uint32_t> depth_limit;
     double build_ms = 0;   ///< the build: CUDA events around the kernel, or the threads' time
     double upload_ms = 0;  ///< making the build's arrays, and the scene into them
     double pool_ms = 0;    ///< making the pool

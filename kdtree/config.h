@@ -73,6 +73,11 @@ struct BuildConfig {
     std::uint32_t chunk = 0;
     /// Clip triangles at split planes, rather than cut their boxes only.
     bool clip = true;
+    /// References of the leaves that a tree may have for each triangle; 0: any number. Triangles
+    /// that overlap in a plane would otherwise have thousands each, and take all memory (real scenes
+    /// have 1.6 to 9, with all presets). Where the tree of the largest depth has more, the maximum
+    /// depth is the largest one that keeps to it.
+    std::uint32_t max_duplication = 32;
 
     /// Whether every child's array comes from the allocator, as in Vinkler & Havran 2014. If not,
     /// a warp keeps the arrays of nodes of at most exact_limit references in memory of its own,

@@ -62,6 +62,9 @@ void add_config(Options& options, BuildParameters& o) {
     options.whole("--chunk", c.chunk, {},
                   "Most references of such a node that a warp takes at a time, fewer while "
                   "others idle; 0: what suits the machine");
+    options.whole("--max-duplication", c.max_duplication, {},
+                  "Most references of leaves for each triangle, else the tree is less deep; 0: "
+                  "any number");
     options.whole("--max-nodes", c.max_nodes, {0, kdtree::Node::kLimit},
                   "Capacity of the node array; 0: estimated, grows if needed");
     options.whole("--max-references", c.max_references, {},

@@ -211,6 +211,7 @@ BuildGroup tree_group() {
          figure(kQuality, &Quality::references_per_triangle, "references_per_triangle", "N_ref",
                 Unit::cost),
          figure(kQuality, &Quality::max_depth, "max_depth", "depth", Unit::count),
+         figure(kTree, &TreeFacts::depth_limit, "depth_limit", "depth limit", Unit::count),
          figure(kQuality, &Quality::largest_leaf, "largest_leaf", "largest leaf", Unit::count),
          figure(kQuality, &Quality::I, "I", "I", Unit::cost),
          figure(kQuality, &Quality::L, "L", "L", Unit::cost),

@@ -36,6 +36,7 @@ struct TreeFacts {
     double sah = 0;        ///< by the build's own Ct and Ci
     double sah_1_1_5 = 0;  ///< by Ct = 1, Ci = 1.5
     std::uint64_t digest = 0;
+    std::optional<std::uint32_t> depth_limit;  ///< as in kdtree::BuildResult
     bool verified = false;  ///< `verify` was asked for and found nothing wrong
 };
 

@@ -66,6 +66,7 @@ Json configuration_json(const Report& report) {
             {"large_limit", c.large_limit},
             {"chunk", c.chunk},
             {"clip", c.clip},
+            {"max_duplication", c.max_duplication},
             {"max_nodes", c.max_nodes},
             {"max_references", c.max_references}};
 }

@@ -11,9 +11,18 @@ namespace {
 
 Outcome outcome(const MeasuredBuild& built) {
     if (built.overwritten) return Outcome::overwritten;
-    constexpr Outcome kByStatus[] = {Outcome::done, Outcome::pool_exhausted,
-                                     Outcome::nodes_exhausted, Outcome::references_exhausted};
-    return kByStatus[static_cast<std::size_t>(built.status)];
+    switch (built.status) {
+        case kdtree::Status::done:
+            return Outcome::done;
+        case kdtree::Status::nodes_exhausted:
+            return Outcome::nodes_exhausted;
+        case kdtree::Status::references_exhausted:
+        case kdtree::Status::over_budget:
+            return Outcome::references_exhausted;
+        case kdtree::Status::pool_exhausted:
+            return Outcome::pool_exhausted;
+    }
+    return Outcome::failed;
 }
 
 /// The first thing that is wrong with a finished build, or an empty string. Sets `verified`.
@@ -61,6 +70,7 @@ void record(const Turn& turn, MeasuredBuild& built, Result& result) {
                                 static_cast<double>(turn.config.intersection_cost));
     tree.sah_1_1_5 = tree.quality.sah(1, 1.5);
     tree.digest = kdtree::digest(built.tree);
+    tree.depth_limit = built.depth_limit;
     result.tree = tree;
 }
 

@@ -92,6 +92,7 @@ Table tree_table(const Report& report, const Result& result) {
         {"references", "from leaves"},
         {"references_per_triangle", "references per triangle"},
         {"max_depth", "of the deepest leaf"},
+        {"depth_limit", "where --max-duplication ended it"},
         {"largest_leaf", "references"},
         {"I", "inner nodes that a random ray visits"},
         {"L", "leaves that it visits"},
@@ -199,6 +200,13 @@ std::vector<Remark> remarks(const Report& report) {
             {"THE TREES DIFFER. They must be equal bit for bit for every allocator: "
              "one of them handed out memory twice or lost it.",
              true});
+    }
+    if (const Result* r = first_tree(report); r != nullptr && r->tree->depth_limit) {
+        all.push_back({"Triangles overlap: below depth " + std::to_string(*r->tree->depth_limit) +
+                           " the tree would have more than " +
+                           std::to_string(report.configuration.max_duplication) +
+                           " references a triangle (--max-duplication), so nodes there are leaves.",
+                       true});
     }
     if (asterisk) all.push_back({kAsteriskRemark});
     all.push_back({compared

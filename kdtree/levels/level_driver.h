@@ -23,6 +23,7 @@
 #include "allocators/memory/array_pool.h"
 #include "allocators/platform/threads.h"
 #include "kdtree/build_result.h"
+#include "kdtree/depth_search.h"
 #include "kdtree/levels/level_steps.cuh"
 #include "kdtree/single/build_input.h"
 
@@ -50,14 +51,24 @@ public:
         problem_.count = static_cast<std::uint32_t>(n);
         problem_.bounds = {scene_bounds_.lo * normalisation_, scene_bounds_.hi * normalisation_};
         static_cast<TreeRules&>(problem_) = tree_rules(config, problem_.bounds, n);
+        budget_ = reference_budget(config, n);
     }
 
-    /// One build; the status is done, nodes_exhausted or references_exhausted.
-    Status build() {
+    /// The largest depth a tree may have by its configuration.
+    std::uint32_t max_depth() const { return problem_.max_depth; }
+
+    /// One build, to at most that depth; the status is done or one of those that say what there was
+    /// too little of, or too much.
+    Status build(std::uint32_t max_depth) {
+        problem_.max_depth = max_depth;
         begin();
         Arrays level = root();
         while (level.level.count > 0) {
             const Needs needs = decide(level);
+            // Each reference of the next level becomes one of a leaf, or more.
+            if (tree_.next_reference + needs.leaf_references + needs.references > budget_) {
+                return Status::over_budget;
+            }
             if (!fits(needs)) return status_;
             Arrays next = make_level(needs.pieces, needs.references, needs.binned);
             level.items = pool_.request(needs.items * sizeof(LevelItem), "items of work");
@@ -225,6 +236,7 @@ private:
     Block references_;
     Box scene_bounds_;
     float normalisation_;  ///< of the scene's coordinates, for the build
+    std::uint64_t budget_;
     LevelProblem problem_{};
     LevelTree tree_{};
     Status status_ = Status::done;
@@ -243,7 +255,12 @@ BuildResult drive_levels(Machine& machine, const scenes::Scene& scene, const Bui
     std::optional<LevelDriver<Machine>> driver;
     result.upload_ms = platform::run_timed([&] { driver.emplace(machine, pool, scene, config); });
     result.root_bytes = root_array_bytes(scene.triangles.size());
-    result.build_ms = machine.time([&] { result.status = driver->build(); });
+    DepthSearch depth(driver->max_depth());
+    do {
+        result.build_ms = machine.time([&] { result.status = driver->build(depth.depth()); });
+    } while ((result.status == Status::done || result.status == Status::over_budget) &&
+             !depth.settle(result.status == Status::over_budget));
+    if (depth.limited()) result.depth_limit = depth.depth();
     if (result.status != Status::done) {
         result.message = driver->message();
         return result;

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "kdtree/depth_search.h"
 #include "kdtree/single/build_input.h"
 
 namespace heapwood::kdtree {
@@ -50,6 +51,10 @@ BuildMemory::BuildMemory(allocators::ArrayPool& pool, const scenes::Scene& scene
     problem_.large_limit = config.large_limit != 0 ? config.large_limit : gpu ? 512 : 4096;
     problem_.chunk = config.chunk != 0 ? config.chunk : gpu ? 256 : 4096;
     problem_.warps = warps;
+    // A block of references that a warp reserves is at least half used, but for its last one.
+    const std::uint64_t budget = reference_budget(config, n);
+    problem_.most_references =
+        budget > UINT32_MAX ? UINT64_MAX : 2 * budget + kLostReferences * slack_warps_;
 
     // Every level holds about 1.3 n references at its widest; large nodes thus number at most a
     // few times n / large_limit. Past the capacity a node is built by one warp.
@@ -211,6 +216,8 @@ std::string explain(Status status, const Problem& problem, const BuildState& sta
         case Status::pool_exhausted:
             return "the pool of " + bytes_text(pool_bytes) + " has no room for a request of " +
                    bytes_text(state.failed_bytes);
+        case Status::over_budget:
+            return "the tree would have more references than its budget";
         case Status::nodes_exhausted:
             return "the node array holds " + std::to_string(problem.node_capacity) +
                    " nodes, but up to " + std::to_string(2 * state.nodes + kLostNodes * warps) +

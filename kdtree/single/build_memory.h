@@ -33,6 +33,8 @@ public:
     std::optional<BuildProfile> profile() const;
     /// The finished tree, in canonical form.
     Tree tree() const;
+    /// The next builds are to a depth of at most this.
+    void limit_depth(std::uint32_t depth) { problem_.max_depth = depth; }
     /// After a build that ran short of nodes or references: replaces the arrays by ones that are
     /// large enough, but for those whose size the configuration sets.
     void enlarge(const BuildState& state);

@@ -69,6 +69,7 @@ public:
             problem_.references[index] = primitive;
         } else {
             record_failure(Status::references_exhausted, 0);
+            end_if_over_budget(problem_);
         }
     }
 
@@ -98,8 +99,8 @@ public:
         ++piece.depth;
     }
 
-    /// Records a failure: the first one, but lack of memory, which ends the build, before lack of
-    /// space for nodes and references, which does not. Any lane may call it. `bytes`: what the
+    /// Records a failure: the first one, but what ends the build (the latest of these) before lack
+    /// of space for nodes and references, which does not. Any lane may call it. `bytes`: what the
     /// allocator was asked for.
     HEAPWOOD_INLINE void record_failure(Status status, std::uint64_t bytes) const {
         record_failure(state(), status, bytes);
@@ -113,18 +114,26 @@ private:
     HEAPWOOD_INLINE bool leader() const { return warp_.lane() == 0; }
     HEAPWOOD_INLINE BuildState& state() const { return *problem_.state; }
 
-    /// Out of line, for it is rare. Static, for a call with `this` would force the whole object
+    /// Out of line, for they are rare. Static, for a call with `this` would force the whole object
     /// from registers into memory.
     HEAPWOOD_NOINLINE static void record_failure(BuildState& state, Status status,
                                                  std::uint64_t bytes) {
         const auto value = static_cast<std::uint32_t>(status);
-        if (status == Status::pool_exhausted) {
+        if (ends_build(status)) {
             if (state.status.ref().exchange_acq_rel(value) != value) {
                 platform::AtomicRef(state.failed_bytes).store_relaxed(bytes);
             }
         } else {
             auto none = static_cast<std::uint32_t>(Status::done);
             state.status.ref().cas_relaxed(none, value);
+        }
+    }
+    /// The arrays of a build that is over its budget hold less than it has reserved: so it is enough
+    /// to look where one of them is full.
+    HEAPWOOD_NOINLINE static void end_if_over_budget(const Problem& problem) {
+        BuildState& state = *problem.state;
+        if (platform::AtomicRef(state.references).load_relaxed() > problem.most_references) {
+            record_failure(state, Status::over_budget, 0);
         }
     }
 

@@ -89,6 +89,7 @@ struct Problem : TreeRules {
     std::uint64_t node_capacity;
     std::uint32_t* references;
     std::uint64_t reference_capacity;
+    std::uint64_t most_references;  ///< a build that reserves more is surely over its budget
     Job* jobs;
     std::uint32_t job_capacity;
     Task* stacks;       ///< kStackSize tasks for each warp

@@ -20,6 +20,7 @@
 #include "allocators/memory/buffer.h"
 #include "allocators/platform/threads.h"
 #include "kdtree/build_result.h"
+#include "kdtree/depth_search.h"
 #include "kdtree/single/build_memory.h"
 
 namespace heapwood::kdtree {
@@ -55,6 +56,8 @@ public:
             pool.reset_peak();
         });
         result.root_bytes = root_array_bytes(scene.triangles.size());
+        budget_ = reference_budget(config, scene.triangles.size());
+        depth_.emplace(memory_->problem().max_depth);
         result.warps = machine.warps();
         pool_ = {.place = machine.place(),
                  .bytes = options.pool_bytes,
@@ -81,16 +84,21 @@ public:
     }
 
     /// One build. Arrays that were only estimated are enlarged and the build is begun anew, so that
-    /// an estimate is never a limit. @return whether it is done; the result says why it is not.
+    /// an estimate is never a limit. A tree with more references than its budget is built anew to a
+    /// smaller depth, and so are all later ones.
+    /// @return whether it is done; the result says why it is not.
     template <allocators::Allocator A>
     bool build(A& allocator, BuildResult& result) {
         for (;;) {
+            memory_->limit_depth(depth_->depth());
             memory_->reset();
             allocator.reset();
             result.build_ms = machine_.template run<A>(memory_->problem(), allocator.ref());
             const BuildState state = memory_->state();
             result.status = static_cast<Status>(state.status.value);
-            if (result.status == Status::done) {
+            if (result.status == Status::done || result.status == Status::over_budget) {
+                if (!depth_->settle(over_budget(state))) continue;
+                if (depth_->limited()) result.depth_limit = depth_->depth();
                 memory_->enlarge_jobs(state);
                 return true;
             }
@@ -126,12 +134,20 @@ public:
     }
 
 private:
+    /// Whether the last build's tree has more references than it may. More are reserved than used.
+    bool over_budget(const BuildState& state) const {
+        return static_cast<Status>(state.status.value) == Status::over_budget ||
+               (state.references > budget_ && memory_->tree().references.size() > budget_);
+    }
+
     const Machine& machine_;
     const BuildConfig config_;
     const BuildOptions options_;
     allocators::ArrayPool own_pool_;
     allocators::PoolConfig pool_{};
     std::optional<BuildMemory> memory_;
+    std::uint64_t budget_ = 0;
+    std::optional<DepthSearch> depth_;
 };
 
 /// Builds the tree of a scene with allocator A on a machine, once.

@@ -109,8 +109,7 @@ public:
         bool failed = false;
         if (leader()) {
             idle_ = queue_.waiting();
-            failed = state_.status.ref().load_relaxed() ==
-                     static_cast<std::uint32_t>(Status::pool_exhausted);
+            failed = ends_build(static_cast<Status>(state_.status.ref().load_relaxed()));
         }
         failed_ = warp_.any(failed);
         idle_ = warp_.shuffle(idle_, 0);

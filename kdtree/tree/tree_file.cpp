@@ -33,13 +33,13 @@ static_assert(std::endian::native == std::endian::little,
 
 /// A byte that is not ASCII, and both forms of a line's end: a transfer as text is noticed.
 constexpr std::array<char, 8> kMagic{'\x89', 'K', 'D', 'T', '\r', '\n', '\x1a', '\n'};
-constexpr std::uint32_t kVersion = 1;
+constexpr std::uint32_t kVersion = 2;
 constexpr std::uint32_t kByteOrder = 0x01020304;
 constexpr const char* kRemedy = "write it anew with 'heapwood build SCENE --out FILE'";
 constexpr const char* kNameOne = "; name one that 'heapwood build SCENE --out FILE' wrote";
 /// Where sections begin: multiples of a cache line.
 constexpr std::uint64_t kAlignment = 64;
-constexpr std::size_t kConfigWords = 17;
+constexpr std::size_t kConfigWords = 18;
 
 /// The first bytes of a file.
 struct Header {
@@ -56,7 +56,7 @@ struct Header {
     std::uint64_t positions = 0;
     Box bounds{};
     std::array<std::uint32_t, kConfigWords> config{};
-    std::array<std::uint32_t, 5> reserved{};
+    std::array<std::uint32_t, 4> reserved{};
 };
 static_assert(sizeof(Header) == 192 && sizeof(Header) % kAlignment == 0);
 static_assert(offsetof(Header, checksum) == 24 && offsetof(Header, config) == 104);
@@ -102,6 +102,7 @@ void each_field(Config& c, const Visit& visit) {
     visit(c.tight_cuts);
     visit(c.snap_limit);
     visit(c.clip);
+    visit(c.max_duplication);
 }
 
 std::array<std::uint32_t, kConfigWords> packed(const BuildConfig& config) {

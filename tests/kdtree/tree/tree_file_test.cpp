@@ -189,7 +189,7 @@ TEST_F(TreeFileTest, WhatIsWrittenComesBack) {
 TEST_F(TreeFileTest, LaysTheBytesOutAsDocumented) {
     const std::string bytes = small_file();
     EXPECT_EQ(bytes.substr(0, 8), "\x89KDT\r\n\x1a\n");
-    EXPECT_EQ(get<std::uint32_t>(bytes, kVersion), 1U);
+    EXPECT_EQ(get<std::uint32_t>(bytes, kVersion), 2U);
     EXPECT_EQ(bytes.substr(kByteOrder, 4), "\x04\x03\x02\x01");
     EXPECT_EQ(get<std::uint64_t>(bytes, kBytes), bytes.size());
     EXPECT_EQ(bytes.size() % 64, 0U);
@@ -272,8 +272,8 @@ TEST_F(TreeFileTest, NamesWhatIsWrongWithAHeader) {
         return other;
     };
     expect_fault("v 0 0 0\n" + std::string(300, '\n'), 0, "this is not a tree file");
-    expect_fault(changed(kVersion, 2U), kVersion,
-                 "the file has version 2, and this program reads version 1");
+    expect_fault(changed(kVersion, 1U), kVersion,
+                 "the file has version 1, and this program reads version 2");
     expect_fault(changed(kByteOrder, 0x04030201U), kByteOrder, "the file is big-endian");
     expect_fault(changed(kByteOrder, 7U), kByteOrder, "order of bytes");
     for (const std::size_t count : {kNodes, kReferences, kTriangles, kPositions}) {

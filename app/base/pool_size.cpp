@@ -69,7 +69,7 @@ PoolSize PoolSize::doubled() const {
 }
 
 std::string PoolSize::text() const {
-    if (bytes == 0) return shortest(multiple) + "x";
+    if (bytes == 0) return digits(multiple) + "x";
     for (std::size_t i = kUnits.size(); i-- > 1;) {
         const auto& [name, factor] = kUnits[i];
         if (bytes % factor == 0) return std::to_string(bytes / factor) + std::string(name);

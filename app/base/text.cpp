@@ -43,6 +43,10 @@ std::string shortest(float value) {
     return converted(value);
 }
 
+std::string digits(double value) {
+    return converted(value, std::chars_format::fixed);
+}
+
 std::string fixed(double value, int decimals) {
     return converted(value, std::chars_format::fixed, decimals);
 }

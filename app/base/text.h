@@ -12,6 +12,8 @@ namespace heapwood::app {
 /// The shortest decimal that reads back as the same number: 0.8, 200, 1.5.
 std::string shortest(double value);
 std::string shortest(float value);
+/// The same without an exponent, however long.
+std::string digits(double value);
 
 /// With `decimals` digits after the point.
 std::string fixed(double value, int decimals);

@@ -1,5 +1,5 @@
 /// @file
-/// The options of the verbs that build: `build`, `compare` and `trace`.
+/// The options of the verbs that build.
 #include <map>
 
 #include "app/cli/verb_options.h"
@@ -76,7 +76,7 @@ void add_config(Options& options, BuildParameters& o) {
                  "Clip triangles at split planes rather than cut their boxes (on by default)");
 }
 
-/// Everything that says how trees are built and timed, but for scenes and pools.
+/// Everything that says how trees are built, but for scenes and pools.
 void add_building(Options& options, BuildParameters& o) {
     options.list("-m,--method", "NAME", "single",
                  "single: one kernel that allocates; levels: the level method, many kernels and no "
@@ -107,9 +107,13 @@ void add_building(Options& options, BuildParameters& o) {
                                                                       {"on", Keep::slabs}};
                       o.array_pool = named(kKeeps, text);
                   });
+    options.flag("--verify", o.verify, "Check the tree against the scene (exit code 5 if wrong)");
+}
+
+/// How often trees are built.
+void add_repetitions(Options& options, BuildParameters& o) {
     options.whole("--repeat", o.repeat, {1, 1000000}, "Timed runs");
     options.whole("--warm-up", o.warm_up, {0, 1000000}, "Untimed runs before them");
-    options.flag("--verify", o.verify, "Check the tree against the scene (exit code 5 if wrong)");
 }
 
 /// What is found out beside times, by more runs.
@@ -135,6 +139,7 @@ void add_scene(Options& options, SceneParameters& o) {
 void add_build(Options& options, BuildOptions& o) {
     add_scene(options, o);
     add_building(options, o);
+    add_repetitions(options, o);
     add_more_runs(options, o);
     add_config(options, o);
     options.group("Output");
@@ -148,6 +153,16 @@ void add_build(Options& options, BuildOptions& o) {
                  "a tree needs a file: standard output has the tables");
     options.flag("--details", o.output.details,
                  "Print all that is known: times, memory by array, fragmentation, the whole tree");
+}
+
+void add_tree(Options& options, TreeParameters& o) {
+    options.text("SCENE", o.scene,
+                 "An OBJ file (.obj, .obj.xz, .obj.gz), gen:NAME:TRIANGLES[:SEED], or a tree file "
+                 "(.kdt) of 'heapwood build SCENE --out TREE.kdt'");
+    add_pool(options, o.pool, "Memory for the allocator of the build, as for 'heapwood build'");
+    add_building(options, o);
+    add_config(options, o);
+    options.group("");
 }
 
 void add_trace(Options& options, TraceOptions& o) {
@@ -165,6 +180,7 @@ void add_trace(Options& options, TraceOptions& o) {
                      o.beside = presets;
                  });
     add_building(options, o);
+    add_repetitions(options, o);
     add_config(options, o);
 }
 
@@ -189,6 +205,7 @@ void add_compare(Options& options, CompareOptions& o) {
                  "Show the tables of Vinkler & Havran 2014 and 2015 beside the results, for scenes "
                  "of the same names");
     add_building(options, o);
+    add_repetitions(options, o);
     add_more_runs(options, o);
     add_config(options, o);
     add_resume(options, o.resume);

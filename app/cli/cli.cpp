@@ -18,6 +18,8 @@ constexpr const char* kProgramHelp = R"(Examples:
   heapwood build scenes/models/trefoil.obj --trace trefoil.trace
   heapwood replay trefoil.trace
   heapwood trace scenes/models/trefoil.obj
+  heapwood render scenes/models/cottage.obj -o cottage.png
+  heapwood inspect scenes/models/cottage.obj
   heapwood list
 
 Options marked (Env:...) can be given by that environment variable; the command line wins.
@@ -63,6 +65,20 @@ constexpr const char* kTraceHelp = R"(Examples:
 
 Rays: random ones; primary ones of a camera; bounce, shadow and ambient-occlusion rays from where
 these end. The trees of all allocators and methods are the same, and are traced once.)";
+
+constexpr const char* kRenderHelp = R"(Examples:
+  heapwood render bunny.obj -o bunny.png
+  heapwood render sponza.obj.xz -o sponza.png --mode path --spp 256
+  heapwood render bunny.kdt -o cost.png --mode cost --size 1920x1080
+  heapwood render bunny.obj -o depth.exr --mode depth --camera 0,0.2,0.4 --look-at 0,0.1,0
+
+The picture is the same, bit for bit, from a CPU and a GPU.)";
+
+constexpr const char* kInspectHelp = R"(Examples:
+  heapwood inspect bunny.obj
+  heapwood inspect bunny.kdt --html bunny.html
+  heapwood inspect sponza.obj.xz --preset paper --json paper.json
+  heapwood inspect bunny.kdt --boxes boxes.ply --depth 6)";
 
 constexpr const char* kListHelp = R"(Examples:
   heapwood list
@@ -128,6 +144,9 @@ CommandLine parse(int argc, const char* const* argv) {
         kReplayHelp, add_replay);
     add("trace", "Measure how many rays a second pass through a scene's tree", kTraceHelp,
         add_trace);
+    add("render", "Make a picture of a scene or its tree", kRenderHelp, add_render);
+    add("inspect", "Look into a tree: its leaves, and where its cost is", kInspectHelp,
+        add_inspect);
     add(
         "list", "List allocators, generators and devices", kListHelp,
         +[](Options&, ListOptions&) {});

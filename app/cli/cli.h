@@ -12,7 +12,9 @@
 #include "app/backends/backend.h"
 #include "app/base/exit_code.h"
 #include "app/base/pool_size.h"
+#include "app/render/settings.h"
 #include "kdtree/config.h"
+#include "scenes/glm.h"
 
 namespace heapwood::app {
 
@@ -81,6 +83,33 @@ struct TraceOptions : SceneParameters {
     bool fast = false;  ///< with FastTriangleTest
 };
 
+/// Those of verbs that look at one tree, which is read from a file or built once.
+struct TreeParameters : SceneParameters {
+    TreeParameters() {
+        statistics = false;
+        repeat = 1;
+        warm_up = 0;
+    }
+};
+
+/// `heapwood render`.
+struct RenderOptions : TreeParameters {
+    std::string out;  ///< file for the picture
+    RenderSettings settings;
+    /// Unset: see camera_of.
+    std::optional<glm::vec3> eye;
+    std::optional<glm::vec3> target;
+    std::optional<glm::vec3> up;
+    std::optional<float> field_of_view;  ///< degrees
+};
+
+/// `heapwood inspect`.
+struct InspectOptions : TreeParameters {
+    std::string boxes;      ///< file for the boxes of nodes; empty: none
+    unsigned depth = 8;     ///< of the deepest of these nodes
+    unsigned longest = 10;  ///< rows of lists of the worst
+};
+
 /// `heapwood compare`.
 struct CompareOptions : BuildParameters {
     std::vector<std::string> scenes;
@@ -132,7 +161,7 @@ struct Exit {
 /// A command line that was understood.
 struct CommandLine {
     std::variant<Exit, BuildOptions, CompareOptions, BenchOptions, ReplayOptions, WorkerOptions,
-                 TraceOptions, ListOptions>
+                 TraceOptions, RenderOptions, InspectOptions, ListOptions>
         verb;
     int verbosity = 0;  ///< -1 quiet, 0 normal, 1 and more verbose
 };

@@ -13,6 +13,11 @@ void add_compare(Options& options, CompareOptions& o);
 void add_bench(Options& options, BenchOptions& o);
 void add_replay(Options& options, ReplayOptions& o);
 void add_trace(Options& options, TraceOptions& o);
+void add_render(Options& options, RenderOptions& o);
+void add_inspect(Options& options, InspectOptions& o);
+
+/// What `render` and `inspect` have in common: a tree file, or a scene and how its tree is built.
+void add_tree(Options& options, TreeParameters& o);
 
 /// The formats of results: --json, --html, --csv, --markdown and --latex.
 void add_output(Options& options, OutputOptions& output);

@@ -11,21 +11,11 @@
 #include <string_view>
 #include <vector>
 
+#include "app/render/camera.h"
 #include "kdtree/model/triangle.cuh"
 #include "scenes/scene.h"
 
 namespace heapwood::app {
-
-/// Where primary rays come from.
-struct Camera {
-    glm::vec3 eye;
-    glm::vec3 target;     ///< in the picture's middle
-    float field_of_view;  ///< of the picture's width, in degrees
-};
-
-/// A view of a scene: of a published one (known by its file's name) from inside or from where it
-/// is usually seen, of any other the whole from its front and a little above.
-Camera camera_of(const scenes::Scene& scene);
 
 /// Rays of one kind.
 struct RaySet {

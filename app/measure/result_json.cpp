@@ -18,10 +18,6 @@ double neat(float value) {
     return result;
 }
 
-Json vector_json(const glm::vec3& v) {
-    return Json::array({neat(v.x), neat(v.y), neat(v.z)});
-}
-
 /// A figure, or null where it is unknown.
 Json known(bool is_known, const Json& value) {
     return is_known ? value : Json();
@@ -82,6 +78,10 @@ Json provenance_json(const Report& report) {
                  {"host_pool", keeps_memory(report) ? "on" : "off"},
                  {"date", report.date}});
     return json;
+}
+
+Json vector_json(const glm::vec3& v) {
+    return Json::array({neat(v.x), neat(v.y), neat(v.z)});
 }
 
 Json scene_json(const Report& report) {

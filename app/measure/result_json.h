@@ -22,6 +22,9 @@ nlohmann::ordered_json provenance_json(const Report& report);
 /// The parameters of the tree.
 nlohmann::ordered_json configuration_json(const Report& report);
 
+/// A point or direction, each number by its shortest decimal.
+nlohmann::ordered_json vector_json(const glm::vec3& v);
+
 /// The scene: path, counts, bounds.
 nlohmann::ordered_json scene_json(const Report& report);
 

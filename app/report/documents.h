@@ -8,8 +8,10 @@ namespace heapwood::app {
 
 struct BenchReport;
 struct Comparison;
+struct InspectReport;
 struct Listing;
 struct RayReport;
+struct RenderReport;
 struct ReplayReport;
 struct Report;
 
@@ -33,6 +35,14 @@ Document document_of(const ReplayReport& report);
 /// Of `trace`: rays a second by kind, and the time to as many rays as a reader has. JSON is by
 /// app/report/schemas/trace.schema.json; CSV has a row for each tree and kind of ray.
 Document document_of(const RayReport& report);
+
+/// Of `render`: the picture and its camera, and rays a second by kind. JSON is by
+/// app/report/schemas/render.schema.json; CSV has a row for each kind of ray.
+Document document_of(const RenderReport& report);
+
+/// Of `inspect`: histograms of depth, leaf size and duplication; cost by level; the worst leaves
+/// and triangles. JSON is by app/report/schemas/inspect.schema.json; CSV has a row for each level.
+Document document_of(const InspectReport& report);
 
 /// Of `list`: tables of all; CSV has the allocators. JSON is by
 /// app/report/schemas/list.schema.json.

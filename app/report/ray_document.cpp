@@ -163,10 +163,6 @@ void add_tree(const RayReport& report, const TracedTree& tree, Json& trees, Tabl
     trees.push_back(json);
 }
 
-Json point_json(const glm::vec3& p) {
-    return Json::array({p.x, p.y, p.z});
-}
-
 }  // namespace
 
 Document document_of(const RayReport& report) {
@@ -190,8 +186,8 @@ Document document_of(const RayReport& report) {
                      {"seed", report.seed},
                      {"fast", report.fast},
                      {"camera",
-                      {{"eye", point_json(report.camera.eye)},
-                       {"target", point_json(report.camera.target)},
+                      {{"eye", vector_json(report.camera.eye)},
+                       {"target", vector_json(report.camera.target)},
                        {"field_of_view", report.camera.field_of_view}}},
                      {"results", trees}};
     return document;

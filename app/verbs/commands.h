@@ -44,6 +44,14 @@ ExitCode worker(const WorkerOptions& options, const Backends& available);
 /// @throws UsageError, NoDevice, scenes::SceneError, std::bad_alloc.
 ExitCode trace(const TraceOptions& options, const Backends& available);
 
+/// Makes a picture of a scene, through a tree that is read or built, and reports.
+/// @throws UsageError, NoDevice, scenes::SceneError, kdtree::TreeFileError, std::bad_alloc.
+ExitCode render(const RenderOptions& options, const Backends& available);
+
+/// Looks into a tree that is read or built, and reports.
+/// @throws UsageError, NoDevice, scenes::SceneError, kdtree::TreeFileError, std::bad_alloc.
+ExitCode inspect(const InspectOptions& options, const Backends& available);
+
 /// Lists allocators, generators and devices. @throws UsageError.
 ExitCode list(const ListOptions& options, const Backends& available);
 

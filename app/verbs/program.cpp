@@ -24,6 +24,8 @@ struct Run {
     ExitCode operator()(const ReplayOptions& options) const { return replay(options, available); }
     ExitCode operator()(const WorkerOptions& options) const { return worker(options, available); }
     ExitCode operator()(const TraceOptions& options) const { return trace(options, available); }
+    ExitCode operator()(const RenderOptions& options) const { return render(options, available); }
+    ExitCode operator()(const InspectOptions& options) const { return inspect(options, available); }
     ExitCode operator()(const ListOptions& options) const { return list(options, available); }
 };
 

@@ -4,44 +4,10 @@
 
 #include <algorithm>
 
+#include "kdtree/tree/probability.h"
 #include "kdtree/tree/walk.h"
 
 namespace heapwood::kdtree {
-namespace {
-
-/// The edges of a box. Squares of any float fit a double.
-struct Extent {
-    double x;
-    double y;
-    double z;
-
-    explicit Extent(const Box& box)
-        : x(double{box.hi.x} - double{box.lo.x}),
-          y(double{box.hi.y} - double{box.lo.y}),
-          z(double{box.hi.z} - double{box.lo.z}) {}
-
-    double half_area() const { return x * y + y * z + z * x; }
-    double length() const { return x + y + z; }
-};
-
-/// Chance that a ray through the root's cell passes through another cell.
-class Probability {
-public:
-    explicit Probability(const Box& root)
-        : area_(Extent(root).half_area()), length_(Extent(root).length()) {}
-
-    double operator()(const Box& cell) const {
-        const Extent extent(cell);
-        if (area_ > 0) return extent.half_area() / area_;
-        return length_ > 0 ? extent.length() / length_ : 1.0;
-    }
-
-private:
-    double area_;
-    double length_;
-};
-
-}  // namespace
 
 Quality quality(const Tree& tree, std::uint64_t triangles) {
     Quality result;

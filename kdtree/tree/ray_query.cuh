@@ -39,6 +39,8 @@ public:
         if (hit.found()) test_.locate(tree.triangle(reference_), hit);
         return hit;
     }
+    /// Of the first hit, if there is any, the reference that led to it: says in which leaf.
+    HEAPWOOD_INLINE std::uint32_t reference() const { return reference_; }
 
 private:
     Test test_;

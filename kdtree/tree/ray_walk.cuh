@@ -11,6 +11,16 @@
 
 namespace heapwood::kdtree {
 
+/// What a walk tells of its steps, by default: nothing, at no cost. ray_effort.cuh has one that
+/// counts.
+struct Unwatched {
+    /// Whether all machines are to take the same steps. Hits are the same anyway; but where a
+    /// machine rounds once in place of twice, a ray that just touches a cell may visit it or not.
+    static constexpr bool kReproducible = false;
+    /// Called for each inner node whose plane is compared with the ray.
+    HEAPWOOD_INLINE void step() {}
+};
+
 /// Where along one ray planes are, to either side of the truth.
 ///
 /// What a triangle test reports as a hit at t may be a little beside the triangle, and so in a cell
@@ -29,6 +39,9 @@ namespace heapwood::kdtree {
 /// Along an axis where the t of a plane might overflow, all t are NaN, and both sides of each plane
 /// count as met all along: also the side where the ray never is, with all that its triangles reach
 /// elsewhere. So then a hit does not end the walk early, and the slack is NaN too.
+///
+/// If kReproducible, a product and a sum take the place of each fused multiply-add.
+template <bool kReproducible = false>
 class PlaneTimes {
 public:
     /// Also the part of the ray in the root's cell, which is empty if from > to.
@@ -91,6 +104,15 @@ public:
     HEAPWOOD_INLINE float slack() const { return slack_; }
 
 private:
+    /// a * b + c.
+    HEAPWOOD_INLINE static float multiply_add(float a, float b, float c) {
+        if constexpr (kReproducible) {
+            return rounded_product(a, b) + c;
+        } else {
+            return kdtree::multiply_add(a, b, c);
+        }
+    }
+
     HEAPWOOD_INLINE static void cut(float lo, float hi, float inverse, float earlier, float later,
                                     float& from, float& to) {
         from = greater_number(from, multiply_add(inverse < 0 ? hi : lo, inverse, earlier));
@@ -111,21 +133,27 @@ private:
 ///
 /// `limit` is the largest t that is still of interest, which may shrink from call to call: cells
 /// that begin beyond it are left out. The ray must be valid.
-template <class Stack>
+///
+/// @tparam Watch is told of every step: see Unwatched.
+template <class Stack, class Watch = Unwatched>
 class RayWalk {
+    using Planes = PlaneTimes<Watch::kReproducible>;
+
 public:
     /// A walk that has ended.
     HEAPWOOD_INLINE explicit RayWalk(Stack stack)
-        : stack_(stack), planes_({{0, 0, 0}, {0, 0, 0}}, {{0, 0, 0}, {1, 0, 0}, 0, 0}, from_, to_) {
+        : stack_(stack),
+          watch_(),
+          planes_({{0, 0, 0}, {0, 0, 0}}, {{0, 0, 0}, {1, 0, 0}, 0, 0}, from_, to_) {
         stop();
     }
-    HEAPWOOD_INLINE RayWalk(const RayTreeView& tree, const Ray& ray, Stack stack)
-        : stack_(stack), planes_(tree.bounds, ray, from_, to_) {
+    HEAPWOOD_INLINE RayWalk(const RayTreeView& tree, const Ray& ray, Stack stack, Watch watch = {})
+        : stack_(stack), watch_(watch), planes_(tree.bounds, ray, from_, to_) {
         begin(tree);
     }
     /// Begins anew, with another ray; the stack may have been left in use.
     HEAPWOOD_INLINE void restart(const RayTreeView& tree, const Ray& ray) {
-        planes_ = PlaneTimes(tree.bounds, ray, from_, to_);
+        planes_ = Planes(tree.bounds, ray, from_, to_);
         stack_.clear();
         begin(tree);
     }
@@ -140,7 +168,8 @@ public:
     HEAPWOOD_INLINE bool descend(const RayTreeView& tree, float limit,
                                  [[maybe_unused]] unsigned least) {
         while (!node_.is_leaf()) {
-            const PlaneTimes::Crossing c = planes_.at(node_);
+            const typename Planes::Crossing c = planes_.at(node_);
+            watch_.step();
             const std::uint32_t far_side = c.near_side ^ 1U;
             const bool near = !(from_ > c.near_to) && !node_.is_empty(c.near_side);
             const bool far = !(c.far_from > to_) && !node_.is_empty(far_side);
@@ -202,10 +231,11 @@ private:
     }
 
     Stack stack_;
+    [[no_unique_address]] Watch watch_;
     RayNode node_{};
     float from_ = 0;
     float to_ = 0;
-    PlaneTimes planes_;
+    Planes planes_;
 };
 
 }  // namespace heapwood::kdtree

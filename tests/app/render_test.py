@@ -1,0 +1,156 @@
+"""`heapwood render`: pictures, their JSON, and mistakes."""
+
+import csv
+import io
+import json
+import struct
+import unittest
+
+import schema_check
+from command_line import BAD_INPUT, DONE, MODELS, OUT_OF_MEMORY, USAGE, build, folder, run
+
+SCHEMA = json.loads((schema_check.SCHEMAS / "render.schema.json").read_text())
+SCENE = MODELS / "cottage.obj"
+MODES = ["shaded", "normal", "depth", "ambient-occlusion", "path", "cost", "leaf-size",
+         "depth-of-tree"]
+KINDS = {"shaded": ["primary", "shadow"], "ambient-occlusion": ["primary", "ambient-occlusion"],
+         "path": ["primary", "bounce", "shadow"]}
+
+
+def render(*arguments, **options):
+    return run("render", "--device", "cpu", "--size", "48x27", *arguments, **options)
+
+
+def rendered(*arguments):
+    result = render(*arguments, "--json", "-")
+    assert result.returncode == DONE, result.stderr
+    found = json.loads(result.stdout)
+    assert schema_check.violations(found, SCHEMA) == [], schema_check.violations(found, SCHEMA)
+    return found
+
+
+def size_of(png):
+    """Of a PNG file's bytes, by its first chunk."""
+    assert png[:8] == b"\x89PNG\r\n\x1a\n" and png[12:16] == b"IHDR"
+    return struct.unpack(">II", png[16:24])
+
+
+class Render(unittest.TestCase):
+    def setUp(self):
+        place = folder()
+        self.place = place.__enter__()
+        self.addCleanup(place.__exit__, None, None, None)
+        self.out = self.place / "a.png"
+
+    def test_every_mode_of_every_model(self):
+        for mode in MODES:
+            pictures = set()
+            for scene in sorted(MODELS.glob("*.obj")):
+                found = rendered(scene, "-o", self.out, "--mode", mode, "--spp", 2)
+                pictures.add(self.out.read_bytes())
+                self.assertEqual(size_of(self.out.read_bytes()), (48, 27))
+                kinds = [rays["kind"] for rays in found["rays"]]
+                self.assertEqual(kinds, KINDS.get(mode, ["primary"]), scene)
+                self.assertEqual(found["rays"][0]["rays"], 48 * 27 * 2)
+                self.assertEqual(found["picture"]["mode"], mode)
+                self.assertEqual(found["picture"]["effort"] is not None, mode == "cost")
+            self.assertEqual(len(pictures), len(list(MODELS.glob("*.obj"))))
+
+    def test_the_picture_depends_on_nothing_else(self):
+        pictures = set()
+        for threads, method in ((1, "single"), (3, "levels")):
+            rendered(SCENE, "-o", self.out, "--mode", "path", "--spp", 4, "--threads", threads,
+                     "--method", method)
+            pictures.add(self.out.read_bytes())
+        self.assertEqual(len(pictures), 1)
+        rendered(SCENE, "-o", self.out, "--mode", "path", "--spp", 4, "--seed", 7)
+        self.assertNotIn(self.out.read_bytes(), pictures)
+
+    def test_a_tree_file_has_the_same_picture(self):
+        tree = self.place / "a.kdt"
+        self.assertEqual(build(SCENE, "--repeat", 1, "--out", tree).returncode, DONE)
+        camera = ("--camera", "9,7,12", "--look-at", "0,1,0")
+        from_scene = rendered(SCENE, "-o", self.out, *camera)
+        picture = self.out.read_bytes()
+        from_tree = rendered(tree, "-o", self.out, *camera)
+        self.assertEqual(self.out.read_bytes(), picture)
+        self.assertEqual(from_tree["digest"], from_scene["digest"])
+        tree.write_bytes(tree.read_bytes()[:-64])
+        self.assertEqual(render(tree, "-o", self.out).returncode, BAD_INPUT)
+        self.assertEqual(self.out.read_bytes(), picture)
+
+    def test_the_camera_that_is_told_is_the_camera(self):
+        found = rendered(SCENE, "-o", self.out)
+        picture = self.out.read_bytes()
+        text = render(SCENE, "-o", self.out).stdout
+        line = next(line for line in text.splitlines() if line.startswith("camera"))
+        words = text[text.index("--camera"):].split()[:8]
+        self.assertEqual(words[0::2], ["--camera", "--look-at", "--up", "--fov"], line)
+        again = rendered(SCENE, "-o", self.out, *words)
+        self.assertEqual(again["camera"], found["camera"])
+        self.assertEqual(self.out.read_bytes(), picture)
+
+    def test_negative_coordinates(self):
+        found = rendered(SCENE, "-o", self.out, "--camera", "-9,-7.5,-1e1", "--up", "0,0,-1")
+        self.assertEqual(found["camera"]["eye"], [-9, -7.5, -10])
+
+    def test_exr(self):
+        out = self.place / "a.exr"
+        result = render(SCENE, "-o", out, "--mode", "depth")
+        if "without OpenEXR" in result.stderr:
+            self.assertEqual(result.returncode, USAGE)
+            self.skipTest("this program was built without OpenEXR")
+        self.assertEqual(out.read_bytes()[:4], b"\x76\x2f\x31\x01")
+
+    def test_other_formats(self):
+        text = render(SCENE, "-o", self.out, "--mode", "cost").stdout
+        for words in ("millions a second", "nodes + 1.5 tests", "leaves"):
+            self.assertIn(words, text)
+        rows = list(csv.DictReader(io.StringIO(render(SCENE, "-o", self.out, "--csv").stdout)))
+        self.assertEqual([row["kind"] for row in rows], ["primary", "shadow"])
+        page = self.place / "a.html"
+        self.assertEqual(render(SCENE, "-o", self.out, "--html", page).returncode, DONE)
+        self.assertIn("heapwood render", page.read_text())
+
+    def test_mistakes(self):
+        for options, word in (
+            (["--size", "0x5"], "'0' is not"), (["--size", "5x0"], "'0' is not"), (["--size", "9"], "9"),
+            (["--size", "99999x2"], "99999"), (["--size", "4x-4"], "-4"),
+            (["--spp", 0], "--spp"), (["--spp", -1], "--spp"), (["--mode", "shadde"], "shaded"),
+            (["--camera", "1,2"], "1,2"), (["--camera", "1,2,x"], "x"),
+            (["--camera", "1,2,3,4"], "1,2,3,4"), (["--fov", 0], "--fov"),
+            (["--fov", 180], "--fov"), (["--bounces", 99], "--bounces"),
+            (["--reach", 0], "--reach"), (["--repeat", 3], "--repeat"),
+            (["--camera", "1,2,3", "--look-at", "1,2,3"], "--look-at"),
+            (["--camera", "0,0,0", "--look-at", "0,1,0"], "--up"),
+            (["--allocator", "halloc,hybrid"], "--allocator halloc"),
+        ):
+            result = run("render", "--device", "cpu", SCENE, "-o", self.out, *options)
+            self.assertEqual(result.returncode, USAGE, options)
+            self.assertIn(word, result.stderr)
+            self.assertFalse(self.out.exists(), options)
+        self.assertEqual(render(SCENE).returncode, USAGE)
+        self.assertEqual(render("-o", self.out).returncode, USAGE)
+        self.assertEqual(render("missing.obj", "-o", self.out).returncode, BAD_INPUT)
+        self.assertEqual(render("missing.kdt", "-o", self.out).returncode, BAD_INPUT)
+        self.assertFalse(self.out.exists())
+
+    def test_places_that_cannot_be_written(self):
+        for out, words in (("a.jpg", ".png or .exr"), ("a", ".png or .exr"), ("-", "standard output"),
+                           (self.place / "none" / "a.png", "No such file")):
+            result = render(SCENE, "-o", out)
+            self.assertEqual(result.returncode, USAGE, out)
+            self.assertIn(words, result.stderr)
+        self.assertIn("are the same file",
+                      render(SCENE, "-o", self.out, "--json", self.out).stderr)
+
+    def test_a_former_picture_stays_if_there_is_no_new_one(self):
+        self.out.write_text("former")
+        self.assertEqual(render("missing.obj", "-o", self.out).returncode, BAD_INPUT)
+        self.assertEqual(render(SCENE, "-o", self.out, "--max-nodes", 10).returncode,
+                         OUT_OF_MEMORY)
+        self.assertEqual(self.out.read_text(), "former")
+
+
+if __name__ == "__main__":
+    unittest.main()

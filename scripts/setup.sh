@@ -63,7 +63,8 @@ app_packages=(build-essential cmake ninja-build libtinyobjloader-dev libcli11-de
     libfmt-dev libglm-dev nlohmann-json3-dev liblzma-dev zlib1g-dev libpng-dev libopenexr-dev)
 # shellcheck disable=SC2034
 test_packages=(libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev python3 xz-utils
-    python3-numpy python3-pandas python3-matplotlib python3-rich python3-typer)
+    python3-numpy python3-pandas python3-matplotlib python3-rich python3-typer
+    python3-dev python3-venv)
 
 # Those of the given Debian packages that are not installed.
 missing_packages() {
@@ -165,6 +166,32 @@ ensure_cmake() {
         die "could not install CMake into $root/.venv"
     fi
     PATH=$root/.venv/bin:$PATH
+}
+
+# Whether the Python $1 has what the Python package is built and tested with, its headers included.
+has_python_packages() {
+    "$1" - 2>/dev/null <<'PYTHON'
+import os, sysconfig
+import nanobind, numpy, pandas, pytest, rtree, trimesh
+os.stat(os.path.join(sysconfig.get_paths()["include"], "Python.h"))
+PYTHON
+}
+
+# Prints a Python for the Python package, of an environment that is made here if it may be. Where it
+# cannot be had, this prints nothing and says what will be missing.
+ensure_python() {
+    local python=$root/.venv/bin/python
+    local packages=("nanobind>=2.4" numpy pandas pytest rtree trimesh)
+    if ! has_python_packages "$python" &&
+        agreed "install ${packages[*]} into $root/.venv for the Python package"; then
+        python3 -m venv "$root/.venv" >&2 && "$root/.venv/bin/pip" install -q "${packages[@]}" >&2 ||
+            say "could not install ${packages[*]} into $root/.venv"
+    fi
+    if has_python_packages "$python"; then
+        printf '%s\n' "$python"
+    else
+        say "the Python package is left out: it needs ${packages[*]} and Python.h (python3-dev)"
+    fi
 }
 
 # One call at a time for a build folder, until unlock_build.

@@ -9,6 +9,7 @@
 #include "kdtree/tree/fast_test.cuh"
 #include "kdtree/tree/ray_batch_device.h"
 #include "kdtree/tree/ray_kernels.cuh"
+#include "kdtree/tree/stream_array.cuh"
 
 namespace heapwood::kdtree::detail {
 namespace {
@@ -27,28 +28,6 @@ using Persistent = KernelShape<128, 8, 8, 12, 12>;
 cudaStream_t stream_of(const BatchOptions& options) {
     return static_cast<cudaStream_t>(options.stream);
 }
-
-/// Memory for the time of some work on a stream.
-template <class T>
-class StreamArray {
-public:
-    StreamArray(std::uint64_t count, cudaStream_t stream) : stream_(stream) {
-        void* data = nullptr;
-        check_cuda(cudaMallocAsync(&data, std::max<std::uint64_t>(count, 1) * sizeof(T), stream),
-                   "making room for a batch of rays");
-        data_ = static_cast<T*>(data);
-    }
-    StreamArray(const StreamArray&) = delete;
-    StreamArray& operator=(const StreamArray&) = delete;
-    // A destructor cannot report: the next checked call names a failure.
-    ~StreamArray() { (void)cudaFreeAsync(data_, stream_); }
-
-    T* data() const { return data_; }
-
-private:
-    cudaStream_t stream_;
-    T* data_ = nullptr;
-};
 
 /// Calls launch(first ray, rays) for parts of the batch.
 template <class Launch>

@@ -174,6 +174,7 @@ class Schema(unittest.TestCase):
                   "depth_factor": 1.1, "bad_split_ratio": 0.8, "bad_splits": 2,
                   "bad_splits_per_level": 0.1, "hopeless_ratio": 3, "exact_limit": 20,
                   "planes": 40, "snap_limit": 100, "large_limit": 300, "chunk": 64,
+                  "max_duplication": 20,
                   "max_nodes": 100000, "max_references": 200000}
         arguments = [word for name, value in wanted.items()
                      for word in ("--" + name.replace("_", "-"), value)]

@@ -1,0 +1,49 @@
+"""Heapwood: kd-trees for ray tracing, and the memory allocators that build them on a GPU.
+
+>>> import numpy as np
+>>> tree = heapwood.build(heapwood.load("gen:city:10000"))
+>>> rng = np.random.default_rng(1)
+>>> t, primitive, barycentrics = tree.closest_hit(rng.random((1000, 3)), rng.normal(size=(1000, 3)))
+>>> t.shape, primitive.dtype, barycentrics.shape
+((1000,), dtype('int32'), (1000, 2))
+
+``compare``, ``bench`` and ``replay`` measure allocators by the program ``heapwood``, which the package
+carries, and give tables of pandas. ``heapwood.trimesh`` has the interface of trimesh's ray tests.
+"""
+
+from heapwood import _core
+from heapwood._program import bench, compare, replay
+from heapwood._scene import Scene, load
+from heapwood._tree import Tree, allocators, build, cuda_available, load_tree, node_dtype
+from heapwood.errors import (
+    NoDevice,
+    OutOfPool,
+    ProgramError,
+    SceneError,
+    TraceError,
+    TreeFileError,
+    VerificationError,
+)
+
+__version__ = _core.version
+
+__all__ = [
+    "NoDevice",
+    "OutOfPool",
+    "ProgramError",
+    "Scene",
+    "SceneError",
+    "TraceError",
+    "Tree",
+    "TreeFileError",
+    "VerificationError",
+    "allocators",
+    "bench",
+    "build",
+    "compare",
+    "cuda_available",
+    "load",
+    "load_tree",
+    "node_dtype",
+    "replay",
+]

@@ -1,0 +1,170 @@
+"""The program `heapwood` as functions: its measurements as tables of pandas."""
+
+import importlib.util
+import json
+import os
+import pathlib
+import subprocess
+import warnings
+from os import PathLike
+from typing import TYPE_CHECKING, Any, Union
+
+from heapwood._scene import Scene
+from heapwood.errors import NoDevice, ProgramError, SceneError, TraceError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+PROGRAM = pathlib.Path(__file__).parent / "bin" / "heapwood"
+
+_SAYS = "heapwood: "
+
+
+def _words(options):
+    """Keywords as options of the command line: time_limit=5 is --time-limit=5, quick=True is --quick."""
+    words = []
+    for name, value in options.items():
+        flag = "--" + name.replace("_", "-")
+        if value is True:
+            words.append(flag)
+        elif isinstance(value, (list, tuple)):
+            words.append(f"{flag}={','.join(map(str, value))}")
+        elif value is not None and value is not False:
+            words.append(f"{flag}={value}")
+    return words
+
+
+def _error(verb, code, said):
+    """The exception for a call of the program that brought no results."""
+    errors = [line[len(_SAYS + "error: "):] for line in said if line.startswith(_SAYS + "error: ")]
+    message = "; ".join(errors) or f"heapwood {verb} ended with {code}: {' '.join(said) or 'no word'}"
+    if code == 2:
+        return ValueError(message)
+    if code == 3:
+        return (TraceError if verb == "replay" else SceneError)(message)
+    if code == 4:
+        return MemoryError(message)
+    if code == 77:
+        return NoDevice(message)
+    return ProgramError(message, code)
+
+
+def _measure(verb, subjects, options):
+    """What the program has measured, as its JSON; its warnings become Python's."""
+    if importlib.util.find_spec("pandas") is None:  # said before the time is spent
+        raise ImportError(f"heapwood.{verb} returns a table of pandas: pip install pandas",
+                          name="pandas")
+    for option in ("json", "csv", "markdown", "latex"):
+        if option in options:
+            raise TypeError(f"{verb}() returns a table: write that instead of asking for {option}")
+    command = [os.fspath(PROGRAM), verb, *_words(options), "--json", "-", "--", *subjects]
+    result = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False,
+                            encoding="utf-8", errors="replace")
+    said = result.stderr.splitlines()
+    if not result.stdout:
+        raise _error(verb, result.returncode, said)
+    for line in said:
+        if line.startswith(_SAYS + "warning: "):
+            warnings.warn(line[len(_SAYS + "warning: "):], stacklevel=3)
+    return json.loads(result.stdout)
+
+
+def _frame(rows, document):
+    import pandas as pd  # not needed for trees and rays, and slow to import
+
+    frame = pd.json_normalize(rows)
+    frame.attrs["provenance"] = document["provenance"]
+    return frame
+
+
+def _scene_name(scene):
+    if isinstance(scene, Scene):
+        if scene.path == "arrays":
+            raise ValueError("this scene is made of arrays: write it to an OBJ file, and pass its path")
+        return scene.path
+    return os.fspath(scene)
+
+
+def compare(*scenes: Union[str, PathLike, Scene], **options: Any) -> "pd.DataFrame":
+    """Builds trees with all allocators, in turns, and compares times, memory and fragmentation.
+
+    Args:
+        *scenes: paths of OBJ files, ``gen:NAME:TRIANGLES[:SEED]``, or scenes that were loaded.
+        **options: as of ``heapwood compare --help``, with underscores: ``allocator=["halloc", "hybrid"]``,
+            ``pool="20x"``, ``repeat=3``, ``device="cpu"``.
+
+    Returns:
+        pandas.DataFrame: one row for each scene, pool and allocator. Columns are the fields of the
+        program's JSON, with points: ``scene``, ``pool``, ``build.allocator``, ``outcome``,
+        ``build.ms.median``, ``build.ms.samples`` (a list), ``build.slowdown``,
+        ``allocations.requests``, ``tree.digest``, ... A build that failed has its ``outcome`` and
+        ``message``. ``frame.attrs["provenance"]`` says what was measured with what.
+
+    Raises:
+        ValueError, SceneError, NoDevice, MemoryError: with the program's sentence.
+        ProgramError: the program failed otherwise.
+
+    Example:
+        >>> table = heapwood.compare("gen:sphere:1000", allocator=["atomicmalloc", "halloc"],
+        ...                          repeat=3, device="cpu")
+        >>> table[["build.allocator", "outcome"]].values.tolist()
+        [['atomicmalloc', 'done'], ['halloc', 'done']]
+        >>> len(table.explode("build.ms.samples"))  # a row a sample
+        6
+    """
+    document = _measure("compare", map(_scene_name, scenes), options)
+    return _frame(document["cells"], document)
+
+
+def bench(*tests: str, **options: Any) -> "pd.DataFrame":
+    """Runs the papers' synthetic tests of allocators.
+
+    Args:
+        *tests: names, as ``"acd"``, or ``"all"``: see ``heapwood bench --help``.
+        **options: as of ``heapwood bench --help``: ``quick=True``, ``allocator="halloc"``, ...
+
+    Returns:
+        pandas.DataFrame: one row for each allocator at each point of each series, and metric and phase of
+        it: columns ``series``, ``allocator``, ``x``, ``outcome``, ``message``, ``metric``, ``phase``
+        (``cold``, ``warm``, or ``value`` for what is no time), ``median``, ``min``, ``max``,
+        ``samples`` (a list). A point without figures has one row, with neither metric nor phase.
+
+    Raises:
+        as ``compare``.
+
+    Example:
+        >>> table = heapwood.bench("acd", quick=True, allocator="halloc", device="cpu", repeat=1,
+        ...                        time_limit=1)
+        >>> sorted(set(table.allocator)), sorted(set(table.phase.dropna()))
+        (['halloc'], ['cold', 'warm'])
+    """
+    document = _measure("bench", tests, options)
+    rows = []
+    for cell in document["cells"]:
+        point = {key: cell[key] for key in ("series", "allocator", "x", "outcome", "message")}
+        figures = [
+            {**point, "metric": metric, "phase": phase, **spread}
+            for metric, phases in cell["metrics"].items()
+            for phase, spread in phases.items()
+            if spread is not None
+        ]
+        rows += figures or [{**point, "metric": None, "phase": None}]
+    return _frame(rows, document)
+
+
+def replay(trace: Union[str, PathLike], **options: Any) -> "pd.DataFrame":
+    """Makes allocators answer the requests of a build that ``heapwood build --trace`` has recorded.
+
+    Args:
+        trace: the path of the trace.
+        **options: as of ``heapwood replay --help``: ``allocator=["halloc"]``, ``pool="20x"``, ...
+
+    Returns:
+        pandas.DataFrame: one row for each allocator. Columns are the fields of the program's JSON, with
+        points: ``allocator``, ``outcome``, ``ms.median``, ``ms.samples`` (a list), ``slowdown``, ...
+
+    Raises:
+        TraceError: a file that is no trace; else as ``compare``.
+    """
+    document = _measure("replay", [os.fspath(trace)], options)
+    return _frame(document["results"], document)

@@ -1,0 +1,341 @@
+"""Trees, and rays through them."""
+
+import json
+import os
+from functools import cached_property
+from os import PathLike
+from typing import Any, Optional, Union
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from heapwood import _arrays, _core
+from heapwood._scene import Scene
+from heapwood.errors import VerificationError
+
+node_dtype = np.dtype({
+    "names": ["plane", "first", "tagged"],
+    "formats": ["<f4", "<u4", "<u4"],
+    "offsets": [0, 0, 4],
+    "itemsize": 8,
+})
+"""A node in 8 bytes. ``tagged & 3`` is the axis of an inner node's ``plane``, or 3 for a leaf, and
+``tagged >> 2`` the number of the left child, or of the leaf's references from ``first`` on. ``plane`` and
+``first`` are the same four bytes. The right child follows the left one."""
+
+
+class Tree:
+    """A kd-tree of a scene, for rays. ``build`` and ``load_tree`` make trees.
+
+    **Rays.** ``origins`` and ``directions`` are real numbers of the shape (..., 3): the points
+    ``origin + t * direction`` with ``t_min <= t <= t_max``. They are of the same shape, or one of them
+    is a single vector (3,). A direction need not have length 1. ``t_min`` and ``t_max`` are numbers, or
+    arrays of the rays' shape. Rays are traced in single precision; float32 arrays are read as they lie,
+    whatever their strides, other numbers are converted. A ray that is not finite, has no direction, or
+    ends before it begins meets nothing.
+
+    **Where.** Arrays are of NumPy, CuPy, Torch, JAX, or any other library that speaks DLPack. Results
+    are of the library of ``origins``, where the rays lie. Rays on a GPU need a tree there
+    (``tree.device == "cuda"``), and are read and answered there without a copy to the host. Rays on the
+    host may go through a tree on a GPU: they are copied there, and their results back.
+
+    **How.** ``coherent=True`` is faster where neighbouring rays are alike, as those of a camera are.
+    ``fast=True`` takes a faster test of triangles that is wrong for a few rays in a million.
+    ``threads`` is for trees on the CPU; 0: one a core. Python's lock is released meanwhile.
+
+    **Streams.** ``stream`` is for rays on a GPU: a stream of CuPy or Torch, or its address. Then
+    ``closest_hit``, ``any_hit`` and ``count`` return at once, and results are there when the stream has
+    come past; rays must be ready on it, and they and the tree must live until then. Without a stream
+    rays must be ready on CUDA's default stream, where CuPy and Torch compute unless told otherwise, and a
+    call returns when its results are there. JAX has no streams to choose: use none.
+
+    Results are the bits that testing every triangle gives, on every device. A triangle is met from both
+    sides, on its edges and corners, but not exactly edge-on.
+    """
+
+    _tree: _core.Tree
+
+    def __init__(self, *_, **__):
+        raise TypeError("trees come from heapwood.build or heapwood.load_tree")
+
+    @classmethod
+    def _of(cls, core):
+        tree = cls.__new__(cls)
+        tree._tree = core
+        return tree
+
+    # What it is
+
+    @property
+    def device(self) -> str:
+        """``"cpu"`` or ``"cuda"``: where rays are traced. Arrays of the tree are on the host."""
+        return self._tree.device
+
+    @cached_property
+    def scene(self) -> Scene:
+        """The scene that the tree is of."""
+        return Scene._of(self._tree.scene)
+
+    @property
+    def vertices(self) -> np.ndarray:
+        """(V, 3) float32. A read-only view, which keeps the scene."""
+        return self.scene.vertices
+
+    @property
+    def triangles(self) -> np.ndarray:
+        """(T, 3) uint32. A read-only view, which keeps the scene."""
+        return self.scene.triangles
+
+    @property
+    def nodes(self) -> np.ndarray:
+        """(N,) of ``heapwood.node_dtype``, the root first. A read-only view, which keeps the tree.
+
+        Example:
+            >>> nodes = heapwood.build(heapwood.load("gen:sphere:1000")).nodes
+            >>> leaves = nodes[nodes["tagged"] & 3 == 3]
+            >>> inner = nodes[nodes["tagged"] & 3 != 3]
+            >>> len(leaves) == len(inner) + 1
+            True
+        """
+        return self._tree.nodes.view(node_dtype)[:, 0]
+
+    @property
+    def references(self) -> np.ndarray:
+        """(R,) uint32: the triangles of all leaves, one leaf after another. A read-only view."""
+        return self._tree.references
+
+    @cached_property
+    def digest(self) -> str:
+        """16 hexadecimal digits: the same for every allocator, device and number of threads."""
+        return self._tree.digest
+
+    @cached_property
+    def quality(self) -> _core.Quality:
+        """Counts and expected costs: ``nodes``, ``leaves``, ``references``, ``max_depth``, ``I``, ``L``,
+        ``P``, and ``sah(traversal_cost=1, intersection_cost=1.5)``."""
+        return self._tree.quality
+
+    # How it was built
+
+    @cached_property
+    def report(self) -> Optional[dict]:
+        """All figures of the build: a dict, as in the ``results`` of ``heapwood build --json``. ``None``
+        for a tree from a file."""
+        return json.loads(self._tree.report) if self._tree.report else None
+
+    @property
+    def times(self) -> Optional[dict]:
+        """Milliseconds of the build: a dict of ``build_ms``, ``upload_ms`` (making the arrays, and
+        the scene into them; ``None`` on a CPU) and ``pool_ms`` (making the pool). ``None`` for a tree
+        from a file."""
+        if self.report is None:
+            return None
+        build = self.report["build"]
+        return {"build_ms": build["ms"]["median"], "upload_ms": build["upload_ms"],
+                "pool_ms": build["pool_ms"]}
+
+    @property
+    def statistics(self) -> Optional[dict]:
+        """The build's requests: a dict of ``requests``, ``frees``, ``mean_bytes``, ``peak_live_bytes``,
+        ... ``None`` unless ``build(..., statistics=True)`` counted them."""
+        return None if self.report is None else self.report["allocations"]
+
+    # What one does with it
+
+    def to(self, device: str) -> "Tree":
+        """The tree for rays on another device, ``"cpu"`` or ``"cuda"``; nodes and scene are shared."""
+        return Tree._of(self._tree.to(_arrays.text(device, "device", "cuda")))
+
+    def save(self, path: Union[str, PathLike]) -> None:
+        """Writes the tree, with its triangles, to a ``.kdt`` file.
+
+        Raises:
+            TreeFileError: the file cannot be written; a former one stays as it was.
+        """
+        self._tree.save(os.fsdecode(path))
+
+    def verify(self) -> None:
+        """Checks the tree against its scene, by code that shares nothing with the builder.
+
+        Raises:
+            VerificationError: the first fault, in a sentence.
+        """
+        fault = self._tree.verify()
+        if fault is not None:
+            raise VerificationError(fault)
+
+    def closest_hit(self, origins: ArrayLike, directions: ArrayLike, t_min: ArrayLike = 0.0,
+                    t_max: ArrayLike = np.inf, *, coherent: bool = False, fast: bool = False,
+                    threads: int = 0, stream: Any = None) -> tuple[Any, Any, Any]:
+        """The first hit of each ray.
+
+        Returns:
+            ``(t, primitive, barycentrics)`` of the rays' shape: float32, int32, and float32 with a last
+            axis of 2. The hit is at ``origin + t * direction`` and at ``(1 - u - v) a + u b + v c`` of the
+            triangle's corners. A ray without a hit has t = infinity, primitive -1 and zeros.
+
+        Example:
+            >>> tree = heapwood.build([[0, 0, 0], [4, 0, 0], [0, 4, 0]], [[0, 1, 2]])
+            >>> t, primitive, uv = tree.closest_hit([[1, 2, 5], [9, 9, 5]], [0, 0, -1])
+            >>> t.tolist(), primitive.tolist(), uv.tolist()
+            ([5.0, inf], [0, -1], [[0.25, 0.5], [0.0, 0.0]])
+        """
+        (t, primitive, barycentrics), shape = self._trace(
+            _core.closest_hit, origins, directions, t_min, t_max, coherent, fast, threads, stream)
+        return t.reshape(shape), primitive.reshape(shape), barycentrics.reshape((*shape, 2))
+
+    def any_hit(self, origins: ArrayLike, directions: ArrayLike, t_min: ArrayLike = 0.0,
+                t_max: ArrayLike = np.inf, *, coherent: bool = False, fast: bool = False,
+                threads: int = 0, stream: Any = None) -> Any:
+        """Whether each ray meets anything: bool, of the rays' shape.
+
+        Example:
+            >>> tree = heapwood.build([[0, 0, 0], [4, 0, 0], [0, 4, 0]], [[0, 1, 2]])
+            >>> tree.any_hit([1, 2, 5], [[0, 0, -1], [0, 0, 1]], t_max=9).tolist()
+            [True, False]
+        """
+        (found,), shape = self._trace(
+            _core.any_hit, origins, directions, t_min, t_max, coherent, fast, threads, stream)
+        return found.reshape(shape)
+
+    def count(self, origins: ArrayLike, directions: ArrayLike, t_min: ArrayLike = 0.0,
+              t_max: ArrayLike = np.inf, *, coherent: bool = False, fast: bool = False,
+              threads: int = 0, stream: Any = None) -> Any:
+        """How many triangles each ray meets: int32, of the rays' shape.
+
+        Example:
+            >>> sphere = heapwood.build(heapwood.load("gen:sphere:1000"))
+            >>> sphere.count([[0, 0, 0], [9, 9, 9]], [[1, 2, 3], [1, 0, 0]]).tolist()
+            [1, 0]
+        """
+        (counts,), shape = self._trace(
+            _core.count, origins, directions, t_min, t_max, coherent, fast, threads, stream)
+        return counts.reshape(shape)
+
+    def all_hits(self, origins: ArrayLike, directions: ArrayLike, t_min: ArrayLike = 0.0,
+                 t_max: ArrayLike = np.inf, *, coherent: bool = False, fast: bool = False,
+                 threads: int = 0, stream: Any = None) -> tuple[Any, Any, Any, Any]:
+        """All hits of all rays, those of a ray front to back.
+
+        Returns:
+            ``(offsets, t, primitive, barycentrics)``: int64 of N + 1, float32, int32 and float32 with a
+            last axis of 2. The hits of ray i, in the order of the rays, are those from ``offsets[i]`` to
+            ``offsets[i + 1]``, exclusive. At the same t the smaller primitive comes first. The call
+            returns when all is there, also with a stream.
+
+        Example:
+            >>> sphere = heapwood.build(heapwood.load("gen:sphere:1000"))
+            >>> offsets, t, primitive, uv = sphere.all_hits([[-9, 0.1, 0.2]], [[1, 0, 0]])
+            >>> offsets.tolist(), bool(t[0] < t[1])
+            ([0, 2], True)
+        """
+        results, _ = self._trace(
+            _core.all_hits, origins, directions, t_min, t_max, coherent, fast, threads, stream)
+        return results
+
+    def _trace(self, function, origins, directions, t_min, t_max, coherent, fast, threads, stream):
+        """The results of a function of the compiled module, and the shape of the rays."""
+        rows, shape = _arrays.vectors(origins, "origins")
+        direction_rows, direction_shape = _arrays.vectors(directions, "directions")
+        if shape and direction_shape and shape != direction_shape:
+            raise ValueError(f"origins have the shape {(*shape, 3)}, but directions "
+                             f"{(*direction_shape, 3)}: they must be the same, or one of them (3,)")
+        shape = shape or direction_shape
+        results = function(
+            self._tree, rows, direction_rows, _arrays.end(t_min, shape, "t_min"),
+            _arrays.end(t_max, shape, "t_max"), bool(coherent), bool(fast),
+            _arrays.thread_count(threads), _arrays.stream_handle(stream))
+        if not isinstance(results, tuple):
+            results = (results,)
+        return tuple(_arrays.like(origins, result) for result in results), shape
+
+    def __repr__(self):
+        return (f"Tree({self.scene.path!r}: {len(self.triangles):,} triangles, "
+                f"{len(self.nodes):,} nodes, on {self.device})")
+
+
+def build(scene: Union[Scene, ArrayLike], triangles: Optional[ArrayLike] = None, *,
+          device: Optional[str] = None, allocator: str = "halloc", pool: Optional[str] = None,
+          method: str = "single", threads: int = 0, options: Optional[dict] = None,
+          statistics: bool = False, verify: bool = False, preset: str = "default",
+          **parameters: Union[float, str]) -> Tree:
+    """Builds the kd-tree of a scene. Python's lock is released meanwhile.
+
+    Args:
+        scene: a ``Scene``, or vertices: (V, 3) real numbers, of any library and on any device.
+        triangles: with vertices: (T, 3) whole numbers, counted from 0.
+        device: ``"cpu"`` or ``"cuda"``, for the build and for rays; the default is where the vertices
+            lie. The tree is the same.
+        allocator: of the nodes' arrays; ``heapwood.allocators()`` has the names. The tree is the same.
+        pool: its memory, ``"200x"`` (times the root node's array) or ``"512MiB"``. The default is 200x,
+            but at most a third of the machine's memory and at least what the allocator needs.
+        method: ``"single"``, one kernel that allocates, or ``"levels"``, level by level without one.
+        threads: of a build on the CPU; 0: one a core.
+        options: the allocator's own, as ``{"page_bytes": 8192}``; ``heapwood list`` has them.
+        statistics: build again to count requests: see ``Tree.statistics``.
+        verify: check the tree against the scene.
+        preset: ``"default"``, ``"paper"`` or ``"pbrt"``: all parameters of the tree at once.
+        **parameters: of the tree, which override the preset's: ``leaf_limit=4``, ``clip=False``, ...;
+            kdtree/config.h has them all, with their sources.
+
+    Raises:
+        ValueError: a wrong argument. OutOfPool: the pool was too small. MemoryError: the machine's memory
+            was. NoDevice: there is no GPU. VerificationError: please report it.
+
+    Example:
+        >>> tree = heapwood.build([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]],
+        ...                       [[0, 1, 2], [0, 1, 3], [0, 2, 3], [1, 2, 3]])
+        >>> tree
+        Tree('arrays': 4 triangles, 1 nodes, on cpu)
+    """
+    if device is None:
+        device = "cpu" if isinstance(scene, Scene) or _arrays.on_host(scene) else "cuda"
+    if not isinstance(scene, Scene):
+        if triangles is None:
+            raise TypeError("build() takes a Scene, or vertices and triangles; "
+                            "heapwood.load reads a file")
+        scene = Scene(scene, triangles)
+    elif triangles is not None:
+        raise TypeError("build() takes a Scene, or vertices and triangles, not both")
+    text = _arrays.text
+    return Tree._of(_core.build(
+        scene._scene, text(device, "device", "cuda"), text(method, "method", "levels"),
+        text(allocator, "allocator", "halloc"), None if pool is None else text(pool, "pool", "200x"),
+        _arrays.thread_count(threads), {str(key): str(value) for key, value in dict(options or {}).items()},
+        bool(statistics), bool(verify), text(preset, "preset", "paper"),
+        {name: value.item() if isinstance(value, np.generic) else value
+         for name, value in parameters.items()}))
+
+
+def load_tree(path: Union[str, PathLike], device: str = "cpu") -> Tree:
+    """Reads a tree from a ``.kdt`` file, which may come from anywhere: it is checked throughout.
+
+    Args:
+        path: of the file, as ``Tree.save`` or ``heapwood build --out`` has written it.
+        device: ``"cpu"`` or ``"cuda"``, for rays.
+
+    Raises:
+        TreeFileError: the file, the byte and the remedy.
+
+    Example:
+        >>> tree = heapwood.build(heapwood.load("gen:sphere:1000"))
+        >>> tree.save(folder / "sphere.kdt")
+        >>> heapwood.load_tree(folder / "sphere.kdt").digest == tree.digest
+        True
+    """
+    return Tree._of(_core.Tree.load(os.fsdecode(path), _arrays.text(device, "device", "cuda")))
+
+
+def allocators(device: str = "cpu") -> list[str]:
+    """The names of the allocators that this package can build with on a device.
+
+    Example:
+        >>> "halloc" in heapwood.allocators()
+        True
+    """
+    return _core.allocator_names(device)
+
+
+def cuda_available() -> bool:
+    """Whether trees can be built, and rays traced, on a GPU here."""
+    return not _core.cuda_absence()

@@ -1,0 +1,41 @@
+"""The package's own exceptions.
+
+Other mistakes raise Python's: ``ValueError`` and ``TypeError`` for arguments, ``MemoryError`` where the
+machine's memory is short. The sentences are those of the program ``heapwood``.
+"""
+
+
+class SceneError(ValueError):
+    """A scene that cannot be read or made. The message names file, line and remedy."""
+
+
+class TreeFileError(ValueError):
+    """A ``.kdt`` file that is damaged, or cannot be read or written."""
+
+
+class TraceError(ValueError):
+    """A recorded trace that cannot be read, or contradicts itself."""
+
+
+class OutOfPool(MemoryError):
+    """The allocator's pool was too small for the build. The message names a larger one."""
+
+
+class NoDevice(RuntimeError):
+    """There is no GPU, or the package was built without CUDA."""
+
+
+class VerificationError(RuntimeError):
+    """A tree is wrong, or an allocator has lost memory. Please report it."""
+
+
+class ProgramError(RuntimeError):
+    """The program ``heapwood`` ended without results.
+
+    Attributes:
+        code (int): its exit code; negative if a signal ended it.
+    """
+
+    def __init__(self, message, code):
+        super().__init__(message)
+        self.code = code

@@ -1,0 +1,122 @@
+"""Rays through meshes of trimesh, by Heapwood's trees.
+
+>>> import trimesh
+>>> from heapwood.trimesh import RayMeshIntersector
+>>> box = trimesh.creation.box()
+>>> box.ray = RayMeshIntersector(box)
+>>> box.ray.intersects_any([[0, 0, 5], [3, 3, 5]], [[0, 0, -1], [0, 0, -1]]).tolist()
+[True, False]
+"""
+
+import numpy as np
+import trimesh
+from trimesh.ray.ray_util import contains_points
+
+from heapwood._tree import build
+
+
+class RayMeshIntersector:
+    """Takes the place of ``trimesh.ray.ray_triangle.RayMeshIntersector``.
+
+    Args:
+        mesh (trimesh.Trimesh): a mesh with triangles. When it changes, its tree is built anew.
+        **build_options: as of ``heapwood.build``: ``device="cuda"``, ``preset="pbrt"``, ...
+
+    Rays are traced in single precision, around the middle of the mesh, so that a mesh far from the origin
+    loses nothing. Locations are then computed in double precision, from the planes of the triangles that
+    were hit. Hits of a ray come front to back.
+    """
+
+    def __init__(self, mesh, **build_options):
+        self.mesh = mesh
+        self._build_options = build_options
+        self._cache = trimesh.caching.Cache(mesh.__hash__)
+
+    def __getstate__(self):
+        return self.mesh, self._build_options  # a copy builds a tree of its own
+
+    def __setstate__(self, state):
+        self.__init__(state[0], **state[1])
+
+    @property
+    def _middle(self):
+        return self.mesh.bounds.mean(axis=0)
+
+    @trimesh.caching.cache_decorator
+    def _tree(self):
+        return build(self.mesh.vertices - self._middle, self.mesh.faces, **self._build_options)
+
+    def intersects_id(self, ray_origins, ray_directions, return_locations=False, multiple_hits=True,
+                      max_hits=None, **_):
+        """The triangles that rays hit.
+
+        Args:
+            ray_origins, ray_directions: (m, 3) float.
+            return_locations: also where.
+            multiple_hits: all hits of each ray, rather than the first.
+            max_hits: at most so many of each ray; None: all.
+
+        Returns:
+            ``(index_tri, index_ray)``, int64 of (h,), and with ``return_locations`` also ``locations``,
+            float64 of (h, 3): then a point where triangles touch counts once for each ray.
+        """
+        origins, directions = _rays(ray_origins, ray_directions)
+        if multiple_hits:
+            offsets, t, index_tri, uv = self._tree.all_hits(origins - self._middle, directions)
+            index_ray = np.repeat(np.arange(len(origins)), np.diff(offsets))
+            if max_hits is not None:
+                kept = np.arange(len(t)) - offsets[index_ray] < max_hits
+                t, index_tri, index_ray, uv = t[kept], index_tri[kept], index_ray[kept], uv[kept]
+        else:
+            t, index_tri, uv = self._tree.closest_hit(origins - self._middle, directions)
+            index_ray = np.flatnonzero(index_tri >= 0)
+            t, index_tri, uv = t[index_ray], index_tri[index_ray], uv[index_ray]
+        index_tri = index_tri.astype(np.int64)
+        if not return_locations:
+            return index_tri, index_ray
+        locations = self._locations(origins[index_ray], directions[index_ray], index_tri, uv)
+        rows = np.column_stack((locations, index_ray))
+        unique = np.sort(trimesh.grouping.unique_rows(rows)[0])
+        return index_tri[unique], index_ray[unique], locations[unique]
+
+    def intersects_location(self, ray_origins, ray_directions, **options):
+        """Where rays hit the mesh: ``(locations, index_ray, index_tri)``; options as of
+        ``intersects_id``."""
+        index_tri, index_ray, locations = self.intersects_id(
+            ray_origins, ray_directions, return_locations=True, **options)
+        return locations, index_ray, index_tri
+
+    def intersects_first(self, ray_origins, ray_directions, **_):
+        """The first triangle that each ray hits: int64 of (m,), -1 for none."""
+        origins, directions = _rays(ray_origins, ray_directions)
+        return self._tree.closest_hit(origins - self._middle, directions)[1].astype(np.int64)
+
+    def intersects_any(self, ray_origins, ray_directions, **_):
+        """Whether each ray hits the mesh: bool of (m,)."""
+        origins, directions = _rays(ray_origins, ray_directions)
+        return self._tree.any_hit(origins - self._middle, directions)
+
+    def contains_points(self, points):
+        """Whether each point is inside the mesh, which must be closed: bool of (n,)."""
+        return contains_points(self, points)
+
+    def _locations(self, origins, directions, index_tri, uv):
+        """Points of hits in double precision: on the rays, where these are not along the triangle."""
+        corners = self.mesh.triangles[index_tri]
+        normals = self.mesh.face_normals[index_tri]
+        slope = np.einsum("ij,ij->i", normals, directions)
+        ahead = np.einsum("ij,ij->i", normals, corners[:, 0] - origins)
+        flat = np.abs(slope) < 1e-6 * np.linalg.norm(directions, axis=1)
+        t = ahead / np.where(flat, 1, slope)
+        weights = np.column_stack((1 - uv.sum(axis=1), uv))
+        on_triangle = np.einsum("ij,ijk->ik", weights, corners)
+        return np.where(flat[:, None], on_triangle, origins + t[:, None] * directions)
+
+
+def _rays(origins, directions):
+    origins = np.asanyarray(origins, dtype=np.float64)
+    directions = np.asanyarray(directions, dtype=np.float64)
+    if origins.ndim != 2 or origins.shape[1] != 3 or origins.shape != directions.shape:
+        raise ValueError(f"origins and directions must have one shape (m, 3), not {origins.shape} "
+                         f"and {directions.shape}")
+    return origins, directions

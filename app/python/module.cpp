@@ -1,0 +1,17 @@
+/// @file
+/// The module heapwood._core: what the package's Python calls. Nothing else should.
+#include <nanobind/nanobind.h>
+
+#include "app/base/version.h"
+#include "app/python/objects.h"
+
+NB_MODULE(_core, m) {
+    using namespace heapwood;
+    m.attr("version") = app::version().version;
+    m.attr("cuda") = app::version().cuda;
+    python::add_errors(m);
+    python::add_scenes(m);
+    python::add_trees(m);
+    python::add_build(m);
+    python::add_rays(m);
+}

@@ -1,0 +1,80 @@
+/// @file
+/// What lies behind Python's scenes and trees, and the functions that describe it to Python.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <stdexcept>
+#include <string>
+
+#include "kdtree/config.h"
+#include "kdtree/tree/ray_tree.h"
+#include "kdtree/tree/tree.h"
+#include "scenes/scene.h"
+
+namespace heapwood::python {
+
+/// A scene, which trees share.
+struct SceneObject {
+    std::shared_ptr<const scenes::Scene> scene;
+};
+
+/// A finished tree, its scene, and what is known of both.
+struct TreeData {
+    SceneObject scene;
+    kdtree::Tree tree;
+    kdtree::BuildConfig config;
+    std::string report;  ///< JSON of the build, as of `heapwood build --json`; empty: from a file
+};
+
+/// A tree for rays on one machine.
+class TreeObject {
+public:
+    TreeObject(std::shared_ptr<const TreeData> data, allocators::Place place)
+        : data_(std::move(data)), place_(place) {}
+
+    const std::shared_ptr<const TreeData>& data() const { return data_; }
+    allocators::Place place() const { return place_; }
+
+    /// The tree laid out where its rays are traced, at the first call. Any thread may call it, but
+    /// none that holds Python's lock: another may wait for that while it lays the tree out.
+    /// @throws what kdtree::RayTree does.
+    const kdtree::RayTree& rays() const;
+    /// The GPU that it is laid out on, of a tree on a GPU.
+    int device() const { return device_; }
+
+private:
+    std::shared_ptr<const TreeData> data_;
+    allocators::Place place_;
+    mutable std::mutex mutex_;
+    mutable std::optional<kdtree::RayTree> rays_;
+    mutable int device_ = 0;
+};
+
+/// A build's pool ran out; what() says of which allocator, and the remedy.
+class OutOfPool : public std::runtime_error {
+public:
+    using std::runtime_error::runtime_error;
+};
+
+/// A tree is wrong, or an allocator has lost memory.
+class VerificationError : public std::runtime_error {
+public:
+    using std::runtime_error::runtime_error;
+};
+
+/// "cpu" or "cuda". @throws std::invalid_argument for another word.
+allocators::Place place_named(const std::string& device);
+const char* name(allocators::Place place);
+
+/// Each adds its part to the module. Trees need scenes, and builds and rays need trees.
+void add_errors(nanobind::module_& m);
+void add_scenes(nanobind::module_& m);
+void add_trees(nanobind::module_& m);
+void add_build(nanobind::module_& m);
+void add_rays(nanobind::module_& m);
+
+}  // namespace heapwood::python

@@ -1,0 +1,277 @@
+/// @file
+/// Rays for Python: arrays of any library in, arrays where the rays lie out.
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/variant.h>
+
+#include <array>
+
+#include "allocators/platform/bits.cuh"
+#include "app/python/objects.h"
+#include "app/python/ray_calls.h"
+#include "kdtree/tree/large_pages.h"
+
+namespace nb = nanobind;
+
+namespace heapwood::python {
+namespace {
+
+using allocators::Buffer;
+using allocators::Place;
+using kdtree::BatchOptions;
+
+using VectorArray = nb::ndarray<const float, nb::shape<-1, 3>>;
+using NumberArray = nb::ndarray<const float, nb::ndim<1>>;
+using End = std::variant<NumberArray, double>;
+
+/// How Python asks for a batch. Without a stream a call waits for its results.
+struct Call {
+    const TreeObject& tree;
+    BatchOptions options;
+    bool waits;
+};
+
+/// Checks where an array lies; the first one decides where all must.
+template <class Array>
+void require_place(const Array& array, const VectorArray& first, const char* what) {
+    if (array.device_type() == first.device_type() && array.device_id() == first.device_id()) {
+        return;
+    }
+    throw std::invalid_argument(std::string(what) +
+                                " lies on another device than the origins: copy it to theirs");
+}
+
+Place place_of(const VectorArray& array) {
+    switch (array.device_type()) {
+        case nb::device::cpu::value:
+        case nb::device::cuda_host::value:
+            return Place::host;
+        case nb::device::cuda::value:
+        case nb::device::cuda_managed::value:
+            return Place::device;
+        default:
+            throw std::invalid_argument(
+                "rays lie on the CPU or on a GPU of CUDA's, not on device "
+                "type " +
+                std::to_string(array.device_type()) + " of DLPack");
+    }
+}
+
+Vectors vectors(const VectorArray& array, std::uint64_t count) {
+    return {.data = array.data(),
+            .stride = array.shape(0) == 1 && count != 1 ? 0 : array.stride(0),
+            .component_stride = array.stride(1)};
+}
+
+Ends ends(const End& end, const VectorArray& first, std::uint64_t count, const char* what) {
+    if (const double* value = std::get_if<double>(&end)) {
+        return {.data = nullptr, .stride = 0, .value = static_cast<float>(*value)};
+    }
+    const auto& array = std::get<NumberArray>(end);
+    require_place(array, first, what);
+    if (array.shape(0) != count) {
+        throw std::invalid_argument(std::string(what) + " has " + std::to_string(array.shape(0)) +
+                                    " numbers for " + std::to_string(count) + " rays");
+    }
+    return {.data = array.data(), .stride = array.stride(0), .value = 0};
+}
+
+RayArrays ray_arrays(const VectorArray& origins, const VectorArray& directions, const End& t_min,
+                     const End& t_max) {
+    require_place(directions, origins, "directions");
+    const std::size_t count = origins.shape(0) == 1 ? directions.shape(0) : origins.shape(0);
+    if (directions.shape(0) != 1 && directions.shape(0) != count) {
+        throw std::invalid_argument(std::to_string(origins.shape(0)) + " origins, but " +
+                                    std::to_string(directions.shape(0)) + " directions");
+    }
+    return {.origins = vectors(origins, count),
+            .directions = vectors(directions, count),
+            .t_min = ends(t_min, origins, count, "t_min"),
+            .t_max = ends(t_max, origins, count, "t_max"),
+            .count = count,
+            .place = place_of(origins)};
+}
+
+Call call_of(const TreeObject& tree, const RayArrays& rays, bool coherent, bool fast,
+             unsigned threads, std::optional<std::uintptr_t> stream) {
+    if (rays.place == Place::device && tree.place() == Place::host) {
+        throw std::invalid_argument(
+            "the rays lie on a GPU, but the tree on the CPU: trace them through tree.to(\"cuda\")");
+    }
+    if (rays.place == Place::host && stream) {
+        throw std::invalid_argument("stream is for rays on a GPU, but these lie on the CPU");
+    }
+    return {tree,
+            {.fast = fast,
+             .coherent = coherent,
+             .stream = reinterpret_cast<void*>(stream.value_or(0)),
+             .threads = threads},
+            !stream};
+}
+
+/// The tree, laid out. @throws std::invalid_argument if the rays lie on another GPU.
+const kdtree::RayTree& laid_out(const Call& call, const VectorArray& origins) {
+    const kdtree::RayTree& tree = call.tree.rays();
+    const int device = call.tree.device();
+    if (call.tree.place() == Place::host) return tree;
+    if (place_of(origins) == Place::device && origins.device_id() != device) {
+        throw std::invalid_argument("the rays lie on GPU " + std::to_string(origins.device_id()) +
+                                    ", but the tree on GPU " + std::to_string(device));
+    }
+    if (current_device() != device) {
+        throw std::invalid_argument("the tree lies on GPU " + std::to_string(device) +
+                                    ", but GPU " + std::to_string(current_device()) +
+                                    " is the current one: choose the tree's");
+    }
+    return tree;
+}
+
+/// An array of Python's in memory that `owner` holds: NumPy's on the host, anything that takes
+/// DLPack on a device.
+template <class T>
+nb::object array_of(T* data, std::initializer_list<std::size_t> shape, const nb::capsule& owner,
+                    Place place, int device) {
+    if (place == Place::host) return nb::cast(nb::ndarray<nb::numpy, T>(data, shape, owner));
+    return nb::cast(
+        nb::ndarray<T>(data, shape, owner, {}, nb::dtype<T>(), nb::device::cuda::value, device));
+}
+
+/// Arrays that share one block of memory, so that a batch asks the system for memory once.
+class Results {
+public:
+    Results(Place place, std::uint64_t bytes) : buffer_(place, bytes + kSlack) {
+        kdtree::prefer_large_pages(buffer_);
+    }
+
+    /// Room for `count` of T, aligned as DLPack asks for.
+    template <class T>
+    T* array(std::uint64_t count) {
+        T* data = reinterpret_cast<T*>(buffer_.as<std::byte>() + used_);
+        used_ += platform::round_up(count * sizeof(T), kAlignment);
+        return data;
+    }
+    Place place() const { return buffer_.place(); }
+    nb::capsule owner() && {
+        return {new Buffer(std::move(buffer_)),
+                [](void* buffer) noexcept { delete static_cast<Buffer*>(buffer); }};
+    }
+
+private:
+    static constexpr std::uint64_t kAlignment = 256;
+    static constexpr std::uint64_t kSlack = 4 * kAlignment;
+
+    Buffer buffer_;
+    std::uint64_t used_ = 0;
+};
+
+/// Hits and the arrays that they become.
+struct HitResults {
+    HitResults(Place place, std::size_t hits)
+        : memory(place, hits * 4 * sizeof(float)),
+          count(hits),
+          arrays{.t = memory.array<float>(hits),
+                 .triangles = memory.array<std::int32_t>(hits),
+                 .barycentrics = memory.array<float>(2 * hits)} {}
+
+    nb::tuple to_python(int device) && {
+        const Place place = memory.place();
+        const nb::capsule owner = std::move(memory).owner();
+        return nb::make_tuple(array_of(arrays.t, {count}, owner, place, device),
+                              array_of(arrays.triangles, {count}, owner, place, device),
+                              array_of(arrays.barycentrics, {count, 2}, owner, place, device));
+    }
+
+    Results memory;
+    std::size_t count;
+    HitArrays arrays;
+};
+
+/// Runs a batch without Python's lock: trace(tree laid out) and then, if the call waits, waits.
+template <class Trace>
+void run(const Call& call, const VectorArray& origins, const Trace& trace) {
+    const kdtree::RayTree& tree = laid_out(call, origins);
+    trace(tree);
+    if (call.waits) kdtree::wait(tree, call.options);
+}
+
+nb::tuple closest_hit(const TreeObject& self, const VectorArray& origins,
+                      const VectorArray& directions, const End& t_min, const End& t_max,
+                      bool coherent, bool fast, unsigned threads,
+                      std::optional<std::uintptr_t> stream) {
+    const RayArrays rays = ray_arrays(origins, directions, t_min, t_max);
+    const Call call = call_of(self, rays, coherent, fast, threads, stream);
+    std::optional<HitResults> hits;
+    {
+        const nb::gil_scoped_release release;
+        run(call, origins, [&](const kdtree::RayTree& tree) {
+            hits.emplace(rays.place, rays.count);
+            closest_hits(tree, rays, hits->arrays, call.options);
+        });
+    }
+    return std::move(*hits).to_python(origins.device_id());
+}
+
+/// A result of one number a ray: by any_hits or count_hits.
+template <class T, auto kTrace>
+nb::object number(const TreeObject& self, const VectorArray& origins, const VectorArray& directions,
+                  const End& t_min, const End& t_max, bool coherent, bool fast, unsigned threads,
+                  std::optional<std::uintptr_t> stream) {
+    const RayArrays rays = ray_arrays(origins, directions, t_min, t_max);
+    const Call call = call_of(self, rays, coherent, fast, threads, stream);
+    std::optional<Results> results;
+    T* numbers = nullptr;
+    {
+        const nb::gil_scoped_release release;
+        run(call, origins, [&](const kdtree::RayTree& tree) {
+            results.emplace(rays.place, rays.count * sizeof(T));
+            numbers = results->array<T>(rays.count);
+            kTrace(tree, rays, numbers, call.options);
+        });
+    }
+    return array_of(numbers, {rays.count}, std::move(*results).owner(), rays.place,
+                    origins.device_id());
+}
+
+nb::tuple all_hits_of(const TreeObject& self, const VectorArray& origins,
+                      const VectorArray& directions, const End& t_min, const End& t_max,
+                      bool coherent, bool fast, unsigned threads,
+                      std::optional<std::uintptr_t> stream) {
+    const RayArrays rays = ray_arrays(origins, directions, t_min, t_max);
+    const Call call = call_of(self, rays, coherent, fast, threads, stream);
+    std::optional<HitResults> hits;
+    kdtree::HitLists lists;
+    {
+        const nb::gil_scoped_release release;
+        run(call, origins, [&](const kdtree::RayTree& tree) {
+            lists = all_hits(tree, rays, call.options);
+            hits.emplace(rays.place, lists.total);
+            split(rays.place, lists.hits.as<kdtree::Hit>(), lists.total, hits->arrays,
+                  call.options);
+            kdtree::wait(tree, call.options);
+        });
+    }
+    auto* offsets = lists.offsets.as<std::int64_t>();
+    const nb::capsule owner(new Buffer(std::move(lists.offsets)),
+                            [](void* buffer) noexcept { delete static_cast<Buffer*>(buffer); });
+    const int device = origins.device_id();
+    const nb::tuple columns = std::move(*hits).to_python(device);
+    return nb::make_tuple(array_of(offsets, {rays.count + 1}, owner, rays.place, device),
+                          columns[0], columns[1], columns[2]);
+}
+
+}  // namespace
+
+void add_rays(nb::module_& m) {
+    const auto add = [&m](const char* name, auto function) {
+        m.def(name, function, nb::arg("tree"), nb::arg("origins").noconvert(),
+              nb::arg("directions").noconvert(), nb::arg("t_min").noconvert(),
+              nb::arg("t_max").noconvert(), nb::arg("coherent"), nb::arg("fast"),
+              nb::arg("threads"), nb::arg("stream").none());
+    };
+    add("closest_hit", &closest_hit);
+    add("any_hit", &number<bool, &any_hits>);
+    add("count", &number<std::int32_t, &count_hits>);
+    add("all_hits", &all_hits_of);
+}
+
+}  // namespace heapwood::python

@@ -1,0 +1,142 @@
+/// @file
+/// Finished trees for Python: what they are made of, and files.
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+
+#include <algorithm>
+
+#include "app/base/text.h"
+#include "app/python/objects.h"
+#include "app/python/ray_calls.h"
+#include "kdtree/tree/quality.h"
+#include "kdtree/tree/tree_file.h"
+#include "kdtree/tree/verify.h"
+
+namespace nb = nanobind;
+
+namespace heapwood::python {
+
+using allocators::Place;
+using kdtree::Quality;
+
+const kdtree::RayTree& TreeObject::rays() const {
+    const std::lock_guard lock(mutex_);
+    if (!rays_) {
+        rays_.emplace(data_->tree, *data_->scene.scene, place_);
+        device_ = place_ == Place::device ? current_device() : 0;
+    }
+    return *rays_;
+}
+
+Place place_named(const std::string& device) {
+    if (device == "cpu") return Place::host;
+    if (device == "cuda") return Place::device;
+    throw std::invalid_argument("device '" + device + "' is neither cpu nor cuda");
+}
+
+const char* name(Place place) {
+    return place == Place::host ? "cpu" : "cuda";
+}
+
+namespace {
+
+TreeObject* load(const std::string& path, const std::string& device) {
+    const Place place = place_named(device);
+    const nb::gil_scoped_release release;
+    kdtree::StoredTree stored = kdtree::load_tree(path);
+    return new TreeObject(
+        std::make_shared<const TreeData>(
+            TreeData{.scene = {std::make_shared<const scenes::Scene>(std::move(stored.scene))},
+                     .tree = std::move(stored.tree),
+                     .config = stored.config,
+                     .report = ""}),
+        place);
+}
+
+void save(const TreeObject& self, const std::string& path) {
+    const nb::gil_scoped_release release;
+    const TreeData& data = *self.data();
+    kdtree::save_tree(path, data.tree, *data.scene.scene, data.config);
+}
+
+std::optional<std::string> verify(const TreeObject& self) {
+    const nb::gil_scoped_release release;
+    const TreeData& data = *self.data();
+    const scenes::Scene& scene = *data.scene.scene;
+    return kdtree::verify(scene, data.tree, kdtree::max_depth(data.config, scene.triangles.size()));
+}
+
+Quality quality(const TreeObject& self) {
+    const nb::gil_scoped_release release;
+    return kdtree::quality(self.data()->tree, self.data()->scene.scene->triangles.size());
+}
+
+const kdtree::Tree& tree_of(nb::handle self) {
+    return nb::cast<const TreeObject&>(self).data()->tree;
+}
+
+void add_quality(nb::module_& m) {
+    nb::class_<Quality>(m, "Quality", "How good a tree is: its size, and its expected cost a ray.")
+        .def_ro("nodes", &Quality::nodes, "Inner nodes and leaves.")
+        .def_ro("leaves", &Quality::leaves, "Leaves, empty ones included.")
+        .def_ro("empty_leaves", &Quality::empty_leaves, "Leaves without references.")
+        .def_ro("references", &Quality::references, "References from all leaves.")
+        .def_ro("references_per_triangle", &Quality::references_per_triangle, "N_ref.")
+        .def_ro("max_depth", &Quality::max_depth, "Of a leaf; a root that is a leaf: 0.")
+        .def_ro("largest_leaf", &Quality::largest_leaf, "Most references of a leaf.")
+        .def_ro("I", &Quality::I, "Inner nodes that a random line through the box meets.")
+        .def_ro("L", &Quality::L, "Leaves that it meets.")
+        .def_ro("P", &Quality::P, "Triangle tests that it takes if it hits nothing.")
+        .def("sah", &Quality::sah, nb::arg("traversal_cost") = 1.0,
+             nb::arg("intersection_cost") = 1.5,
+             "Expected cost of a ray that hits nothing: traversal_cost I + intersection_cost P.")
+        .def("__repr__", [](const Quality& q) {
+            return "Quality(nodes=" + std::to_string(q.nodes) +
+                   ", leaves=" + std::to_string(q.leaves) +
+                   ", references=" + std::to_string(q.references) +
+                   ", max_depth=" + std::to_string(q.max_depth) +
+                   ", sah=" + app::fixed(q.sah(1, 1.5), 2) + ")";
+        });
+}
+
+}  // namespace
+
+void add_trees(nb::module_& m) {
+    add_quality(m);
+    nb::class_<TreeObject>(m, "Tree")
+        .def_static("load", &load, nb::arg("path"), nb::arg("device"))
+        .def("save", &save, nb::arg("path"))
+        .def("verify", &verify)
+        .def(
+            "to",
+            [](const TreeObject& self, const std::string& device) {
+                return new TreeObject(self.data(), place_named(device));
+            },
+            nb::arg("device"))
+        .def_prop_ro("device", [](const TreeObject& self) { return name(self.place()); })
+        .def_prop_ro("scene", [](const TreeObject& self) { return self.data()->scene; })
+        .def_prop_ro("report", [](const TreeObject& self) { return self.data()->report; })
+        .def_prop_ro(
+            "digest",
+            [](const TreeObject& self) { return app::hex(kdtree::digest(self.data()->tree)); })
+        .def_prop_ro("quality", &quality)
+        .def_prop_ro(
+            "nodes",
+            [](nb::handle_t<TreeObject> self) {
+                const auto& nodes = tree_of(self).nodes;
+                return nb::ndarray<nb::numpy, const std::uint32_t>(
+                    reinterpret_cast<const std::uint32_t*>(nodes.data()), {nodes.size(), 2}, self);
+            },
+            nb::rv_policy::automatic)
+        .def_prop_ro(
+            "references",
+            [](nb::handle_t<TreeObject> self) {
+                const auto& references = tree_of(self).references;
+                return nb::ndarray<nb::numpy, const std::uint32_t>(references.data(),
+                                                                   {references.size()}, self);
+            },
+            nb::rv_policy::automatic);
+}
+
+}  // namespace heapwood::python

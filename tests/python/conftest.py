@@ -1,0 +1,63 @@
+"""What the tests of the Python package share."""
+
+import os
+import random
+
+import numpy as np
+import pytest
+
+import heapwood
+
+TRIANGLE = [[0, 0, 0], [4, 0, 0], [0, 4, 0]], [[0, 1, 2]]
+
+
+@pytest.fixture(scope="session")
+def sphere():
+    return heapwood.load("gen:sphere:3000")
+
+
+@pytest.fixture(scope="session")
+def tree(sphere):
+    return heapwood.build(sphere)
+
+
+@pytest.fixture
+def rng():
+    """Random numbers, another seed in each run; pytest shows what is printed if a test fails."""
+    seed = int(os.environ.get("HEAPWOOD_TEST_SEED") or random.randrange(2**32))
+    print(f"HEAPWOOD_TEST_SEED={seed}")
+    return np.random.default_rng(seed)
+
+
+@pytest.fixture
+def rays(sphere, rng):
+    """Origins around the sphere's box and directions towards points in it, in single precision."""
+    low, high = sphere.bounds
+    origins = rng.uniform(low - 1, high + 1, (500, 3)).astype(np.float32)
+    targets = rng.uniform(low, high, (500, 3)).astype(np.float32)
+    return origins, targets - origins
+
+
+@pytest.fixture
+def brute_force():
+    return hits_by_brute_force
+
+
+def hits_by_brute_force(scene, origins, directions):
+    """Every ray against every triangle, by Cramer's rule in double precision.
+
+    Returns t of shape (rays, triangles), NaN where there is no hit, and how far the ray's point is
+    inside the triangle: near 0 no test can be sure.
+    """
+    corners = scene.vertices[scene.triangles].astype(np.float64)
+    a, ab, ac = corners[:, 0], corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]
+    o, d = np.float64(origins)[:, None], np.float64(directions)[:, None]
+    p = np.cross(d, ac)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        inverse = 1 / np.einsum("...i,...i", p, np.broadcast_to(ab, p.shape))
+        u = np.einsum("...i,...i", o - a, p) * inverse
+        q = np.cross(o - a, ab)
+        v = np.einsum("...i,...i", np.broadcast_to(d, q.shape), q) * inverse
+        t = np.einsum("...i,...i", np.broadcast_to(ac, q.shape), q) * inverse
+        inside = np.minimum(np.minimum(u, v), 1 - u - v)
+    return np.where((inside >= 0) & (t >= 0), t, np.nan), np.minimum(inside, t)

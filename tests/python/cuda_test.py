@@ -1,0 +1,201 @@
+"""Trees and rays on a GPU, by arrays of CuPy, Torch and JAX. They skip where there is no GPU."""
+
+import gc
+import threading
+
+import numpy as np
+import pytest
+
+import heapwood
+from heapwood import _arrays
+
+pytestmark = [
+    pytest.mark.cuda,
+    pytest.mark.skipif(not heapwood.cuda_available(),
+                       reason="no GPU, or the package was built without CUDA"),
+]
+
+CUDA = 2  # in DLPack
+
+
+class Library:
+    """A library of arrays: `put` copies to the GPU, `get` to the host."""
+
+    def __init__(self, name):
+        self.name = name
+        self.module = pytest.importorskip("jax.numpy" if name == "jax" else name)
+
+    def put(self, array):
+        if self.name == "torch":
+            return self.module.from_numpy(np.ascontiguousarray(array)).cuda()
+        return self.module.asarray(array)
+
+    def get(self, array):
+        assert type(array) is type(self.put(np.zeros(1, np.float32)))
+        assert array.__dlpack_device__()[0] == CUDA
+        return _arrays.to_numpy(array, "result")
+
+    def address(self, array):
+        return array.data_ptr() if self.name == "torch" else array.data.ptr
+
+
+@pytest.fixture(params=["cupy", "torch", "jax"])
+def library(request):
+    library = Library(request.param)
+    if library.put(np.zeros(1, np.float32)).__dlpack_device__()[0] != CUDA:
+        pytest.skip(f"{request.param} has no GPU")
+    return library
+
+
+@pytest.fixture(scope="module")
+def gpu_tree(sphere):
+    return heapwood.build(sphere, device="cuda")
+
+
+def test_trees_are_equal_whatever_builds_them(sphere, tree):
+    for allocator in heapwood.allocators("cuda"):
+        other = heapwood.build(sphere, device="cuda", allocator=allocator, statistics=True)
+        assert (other.digest, other.device) == (tree.digest, "cuda"), allocator
+    levels = heapwood.build(sphere, device="cuda", method="levels")
+    np.testing.assert_array_equal(levels.references, tree.references)
+    assert tree.to("cuda").device == "cuda" and tree.to("cuda").to("cpu").device == "cpu"
+
+
+def test_arrays_build_where_they_lie(library, sphere, tree):
+    vertices = library.put(sphere.vertices)
+    triangles = library.put(sphere.triangles.astype(np.int32))
+    built = heapwood.build(vertices, triangles)
+    assert (built.device, built.digest) == ("cuda", tree.digest)
+    assert heapwood.build(vertices, triangles, device="cpu").digest == tree.digest
+
+
+@pytest.mark.parametrize("options", [{}, {"coherent": True}])
+def test_rays_of_a_library(library, tree, gpu_tree, rays, options):
+    there = [library.put(array) for array in rays]
+    for name in ("closest_hit", "any_hit", "count", "all_hits"):
+        expected = getattr(tree, name)(*rays)
+        results = getattr(gpu_tree, name)(*there, **options)
+        if not isinstance(results, tuple):
+            expected, results = (expected,), (results,)
+        for result, same in zip(results, expected):
+            result = library.get(result)
+            assert (result.dtype, result.shape) == (same.dtype, same.shape)
+            np.testing.assert_array_equal(result, same, err_msg=name)
+
+
+def test_shapes_and_ends(library, tree, gpu_tree, rays):
+    image = [library.put(array.reshape(20, 25, 3)) for array in rays]
+    ends = np.linspace(0.1, 3, 500, dtype=np.float32)
+    t, primitive, uv = gpu_tree.closest_hit(*image, t_max=library.put(ends.reshape(20, 25)))
+    assert (t.shape, primitive.shape, uv.shape) == ((20, 25), (20, 25), (20, 25, 2))
+    expected = tree.closest_hit(*rays, t_max=ends)
+    np.testing.assert_array_equal(library.get(primitive).reshape(-1), expected[1])
+    single = gpu_tree.count(library.put(rays[0][3]), library.put(rays[1]))
+    np.testing.assert_array_equal(library.get(single), tree.count(rays[0][3], rays[1]))
+    double = gpu_tree.count(library.put(rays[0].astype(np.float64)), library.put(rays[1]))
+    np.testing.assert_array_equal(library.get(double), tree.count(*rays))
+
+
+@pytest.mark.parametrize("library", ["cupy", "torch"], indirect=True)
+def test_rays_are_read_where_they_lie(library, tree, gpu_tree, rays):
+    both = library.put(np.hstack(rays))
+    origins, directions = both[:, :3], both[:, 3:]
+    for array in (origins, directions):
+        rows, _ = _arrays.vectors(array, "rays")
+        assert library.address(rows) == library.address(array)
+    np.testing.assert_array_equal(library.get(gpu_tree.count(origins, directions)),
+                                  tree.count(*rays))
+    # Each third ray, in any order of axes: strides do not matter.
+    np.testing.assert_array_equal(
+        library.get(gpu_tree.count(origins[::3], directions[::3])), tree.count(*rays)[::3])
+
+
+def test_rays_on_the_host_through_a_tree_on_a_gpu(tree, gpu_tree, rays):
+    for name in ("closest_hit", "all_hits"):
+        for result, same in zip(getattr(gpu_tree, name)(*rays), getattr(tree, name)(*rays)):
+            assert isinstance(result, np.ndarray)
+            np.testing.assert_array_equal(result, same)
+    np.testing.assert_array_equal(gpu_tree.any_hit(*rays), tree.any_hit(*rays))
+    np.testing.assert_array_equal(gpu_tree.count(*rays), tree.count(*rays))
+    none = np.zeros((0, 3))
+    assert gpu_tree.closest_hit(none, none)[0].shape == (0,)
+
+
+def test_no_rays_on_a_gpu(library, gpu_tree):
+    none = library.put(np.zeros((0, 3), np.float32))
+    assert [x.shape for x in gpu_tree.closest_hit(none, none)] == [(0,), (0,), (0, 2)]
+    assert library.get(gpu_tree.all_hits(none, none)[0]).tolist() == [0]
+
+
+def test_results_outlive_the_tree(library, sphere, rays):
+    tree = heapwood.build(sphere, device="cuda")
+    there = [library.put(array) for array in rays]
+    expected = library.get(tree.closest_hit(*there)[1])
+    primitive = tree.closest_hit(*there)[1]
+    del tree
+    gc.collect()
+    np.testing.assert_array_equal(library.get(primitive), expected)
+
+
+def test_what_lies_in_different_places(library, tree, gpu_tree, rays):
+    origins, directions = rays
+    with pytest.raises(ValueError, match="the rays lie on a GPU, but the tree on the CPU"):
+        tree.count(library.put(origins), library.put(directions))
+    with pytest.raises(ValueError, match="directions lies on another device than the origins"):
+        gpu_tree.count(library.put(origins), directions)
+    with pytest.raises(ValueError, match="t_max lies on another device"):
+        gpu_tree.count(library.put(origins), library.put(directions), t_max=np.ones(500))
+
+
+def test_a_call_with_a_stream_does_not_wait(tree, gpu_tree, rays):
+    cupy = pytest.importorskip("cupy")
+    there = [cupy.asarray(array) for array in rays]
+    gpu_tree.closest_hit(*there)  # laid out, and the kernel loaded
+    cupy.cuda.Device().synchronize()
+    returned = threading.Event()
+    in_time = []
+    stream = cupy.cuda.Stream(non_blocking=True)
+    # The stream stands until the call has returned, or for ten seconds.
+    stream.launch_host_func(lambda _: in_time.append(returned.wait(10)), None)
+    results = gpu_tree.closest_hit(*there, stream=stream)
+    returned.set()
+    stream.synchronize()
+    assert in_time == [True]
+    for result, same in zip(results, tree.closest_hit(*rays)):
+        np.testing.assert_array_equal(cupy.asnumpy(result), same)
+
+
+def test_streams_of_torch_and_addresses(tree, gpu_tree, rays):
+    torch = pytest.importorskip("torch")
+    if not torch.cuda.is_available():
+        pytest.skip("torch has no GPU")
+    there = [torch.from_numpy(array).cuda() for array in rays]
+    torch.cuda.synchronize()
+    stream = torch.cuda.Stream()
+    for way in (stream, stream.cuda_stream):
+        found = gpu_tree.any_hit(*there, stream=way)
+        stream.synchronize()
+        np.testing.assert_array_equal(found.cpu().numpy(), tree.any_hit(*rays))
+
+
+def test_tensors_with_gradients(tree, gpu_tree, rays):
+    torch = pytest.importorskip("torch")
+    if not torch.cuda.is_available():
+        pytest.skip("torch has no GPU")
+    there = [torch.from_numpy(array).cuda().requires_grad_() for array in rays]
+    np.testing.assert_array_equal(gpu_tree.count(*there).cpu().numpy(), tree.count(*rays))
+
+
+def test_more_rays_than_a_batch(gpu_tree, tree, sphere, rng):
+    """More rays than are gathered at a time."""
+    cupy = pytest.importorskip("cupy")
+    n = (1 << 22) + 1000
+    low, high = sphere.bounds
+    origins = cupy.asarray(rng.uniform(low, high, (n, 3)).astype(np.float32))
+    direction = cupy.asarray(np.float32([1, 2, 3]))
+    t, primitive, _ = gpu_tree.closest_hit(origins, direction)
+    for part in (slice(0, 1000), slice(n - 2000, n)):
+        expected = tree.closest_hit(origins[part].get(), direction.get())
+        np.testing.assert_array_equal(t[part].get(), expected[0])
+        np.testing.assert_array_equal(primitive[part].get(), expected[1])
+    assert int((gpu_tree.count(origins, direction) > 0).sum()) == int((primitive >= 0).sum())

@@ -1,0 +1,59 @@
+"""Trees as files: written, read, damaged."""
+
+import numpy as np
+import pytest
+
+import heapwood
+
+
+@pytest.fixture
+def file(tree, tmp_path):
+    tree.save(tmp_path / "sphere.kdt")
+    return tmp_path / "sphere.kdt"
+
+
+def test_a_file_is_the_tree(tree, file, rays):
+    read = heapwood.load_tree(file)
+    assert (read.digest, read.scene.digest) == (tree.digest, tree.scene.digest)
+    assert read.scene.path == str(file)
+    np.testing.assert_array_equal(read.nodes, tree.nodes)
+    np.testing.assert_array_equal(read.vertices, tree.vertices)
+    assert read.report is read.times is read.statistics is None
+    assert read.quality.sah() == tree.quality.sah()
+    read.verify()
+    for result, same in zip(read.all_hits(*rays), tree.all_hits(*rays)):
+        np.testing.assert_array_equal(result, same)
+
+
+def test_the_program_reads_and_writes_the_same(tree, file, tmp_path):
+    import subprocess
+
+    from heapwood._program import PROGRAM
+
+    path = tmp_path / "other.kdt"
+    subprocess.run([PROGRAM, "build", "gen:sphere:3000", "-q", "--device", "cpu", "--out", path],
+                   check=True, stdout=subprocess.DEVNULL)
+    assert path.read_bytes() == file.read_bytes()
+
+
+def test_damage_is_found(file, rng):
+    whole = file.read_bytes()
+    for position in [*range(0, 192, 7), *rng.integers(192, len(whole), 40)]:
+        damaged = bytearray(whole)
+        damaged[position] ^= 1 << rng.integers(8)
+        file.write_bytes(damaged)
+        with pytest.raises(heapwood.TreeFileError, match="sphere.kdt"):
+            heapwood.load_tree(file)
+    for size in (0, 7, 191, 192, len(whole) // 2, len(whole) - 1):
+        file.write_bytes(whole[:size])
+        with pytest.raises(heapwood.TreeFileError, match="sphere.kdt"):
+            heapwood.load_tree(file)
+
+
+def test_files_that_there_are_not(tree, tmp_path):
+    with pytest.raises(heapwood.TreeFileError, match="missing.kdt"):
+        heapwood.load_tree(tmp_path / "missing.kdt")
+    with pytest.raises(heapwood.TreeFileError, match="no/folder.kdt"):
+        tree.save(tmp_path / "no/folder.kdt")
+    with pytest.raises(ValueError, match="neither cpu nor cuda"):
+        heapwood.load_tree(tmp_path / "missing.kdt", device="tpu")

@@ -51,10 +51,10 @@ BuildMemory::BuildMemory(allocators::ArrayPool& pool, const scenes::Scene& scene
     problem_.large_limit = config.large_limit != 0 ? config.large_limit : gpu ? 512 : 4096;
     problem_.chunk = config.chunk != 0 ? config.chunk : gpu ? 256 : 4096;
     problem_.warps = warps;
-    // A block of references that a warp reserves is at least half used, but for its last one.
+    // Of any two blocks of references that a warp reserves one after the other as much is used as one
+    // holds, so of all but its last ones at least half.
     const std::uint64_t budget = reference_budget(config, n);
-    problem_.most_references =
-        budget > UINT32_MAX ? UINT64_MAX : 2 * budget + kLostReferences * slack_warps_;
+    most_references_ = budget > UINT32_MAX ? UINT64_MAX : 2 * (budget + kLostReferences * warps);
 
     // Every level holds about 1.3 n references at its widest; large nodes thus number at most a
     // few times n / large_limit. Past the capacity a node is built by one warp.
@@ -121,7 +121,9 @@ void BuildMemory::make_outputs(std::uint64_t nodes, std::uint64_t references) {
 
 void BuildMemory::reset() {
     if (kProfiling) profiles_.fill(0, 0, profiles_.size());
-    state_.fill(0, 0, state_.size());
+    BuildState start{};
+    start.most_references = most_references_;
+    state_.write(0, &start, sizeof(start));
     slots_.fill(0, 0, slots_.size());
 }
 

@@ -54,6 +54,7 @@ private:
     std::uint64_t slack_warps_;
     std::uint64_t max_nodes_;
     std::uint64_t max_references_;
+    std::uint64_t most_references_;  ///< BuildState has it
     Block triangles_;
     Block nodes_;
     Block references_;

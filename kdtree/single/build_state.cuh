@@ -59,7 +59,7 @@ struct Task {
     Piece piece;
 };
 
-/// Counters of a build, all zero at its start.
+/// Counters of a build, all zero at its start, and a limit that only rare code asks for.
 struct BuildState {
     Counter queue_head;
     Counter queue_tail;
@@ -74,6 +74,8 @@ struct BuildState {
     alignas(128) std::uint64_t nodes;  ///< pairs of nodes reserved
     alignas(128) std::uint64_t references;
     alignas(128) std::uint64_t failed_bytes;  ///< size of the request that ended the build
+    /// A build that reserves more is surely over its budget.
+    std::uint64_t most_references = UINT64_MAX;
 };
 
 /// A build's input, rules, limits and memory, given to every warp by value.
@@ -89,7 +91,6 @@ struct Problem : TreeRules {
     std::uint64_t node_capacity;
     std::uint32_t* references;
     std::uint64_t reference_capacity;
-    std::uint64_t most_references;  ///< a build that reserves more is surely over its budget
     Job* jobs;
     std::uint32_t job_capacity;
     Task* stacks;       ///< kStackSize tasks for each warp

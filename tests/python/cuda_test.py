@@ -79,7 +79,11 @@ def test_rays_of_a_library(library, tree, gpu_tree, rays, options):
             expected, results = (expected,), (results,)
         for result, same in zip(results, expected):
             result = library.get(result)
-            assert (result.dtype, result.shape) == (same.dtype, same.shape)
+            assert result.shape == same.shape
+            if library.name == "jax":  # has 32 bits for 64, unless it is told otherwise
+                assert result.dtype.kind == same.dtype.kind, name
+            else:
+                assert result.dtype == same.dtype, name
             np.testing.assert_array_equal(result, same, err_msg=name)
 
 

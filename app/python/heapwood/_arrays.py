@@ -122,11 +122,27 @@ def stream_handle(stream):
                         f"{stream!r}") from None
 
 
+class Exported:
+    """A DLPack capsule as JAX wants it: an object that hands it out, and says where it lies."""
+
+    def __init__(self, capsule, device):
+        self._capsule = capsule
+        self._device = device
+
+    def __dlpack__(self, **_):
+        return self._capsule
+
+    def __dlpack_device__(self):
+        return self._device
+
+
 def like(original, result):
     """A result of the compiled module as an array of the library that `original` is of."""
     library = type(original).__module__.split(".")[0]
     if library in ("jax", "jaxlib"):
         library = "jax.numpy"
+        if not hasattr(result, "__dlpack__"):
+            result = Exported(result, original.__dlpack_device__())
     module = sys.modules.get(library)
     if isinstance(original, np.ndarray) or not hasattr(module, "from_dlpack"):
         return result

@@ -122,10 +122,9 @@ std::array<std::uint32_t, kConfigWords> packed(const BuildConfig& config) {
 class Checksum {
 public:
     void add(const char* bytes, std::size_t size) {
-        for (std::size_t i = 0; i < size;
-             i += sizeof(std::uint32_t), at_ += sizeof(std::uint32_t)) {
+        std::uint32_t word;
+        for (std::size_t i = 0; i < size; i += sizeof(word), at_ += sizeof(word)) {
             if (at_ / 8 == offsetof(Header, checksum) / 8) continue;
-            std::uint32_t word;
             std::memcpy(&word, bytes + i, sizeof(word));
             hash_.add(word);
         }

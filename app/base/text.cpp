@@ -61,15 +61,15 @@ std::string grouped(std::uint64_t value) {
 }
 
 std::string bytes_text(std::uint64_t bytes) {
-    constexpr std::array<const char*, 4> kUnits{" KiB", " MiB", " GiB", " TiB"};
+    constexpr std::array<const char*, 4> kPrefixes{" KiB", " MiB", " GiB", " TiB"};
     if (bytes < 1024) return std::to_string(bytes) + " B";
     double value = static_cast<double>(bytes) / 1024;
     std::size_t unit = 0;
-    while (value >= 1024 && unit + 1 < kUnits.size()) {
+    while (value >= 1024 && unit + 1 < kPrefixes.size()) {
         value /= 1024;
         ++unit;
     }
-    return fixed(value, value < 100 ? 1 : 0) + kUnits[unit];
+    return fixed(value, value < 100 ? 1 : 0) + kPrefixes[unit];
 }
 
 std::string duration_text(double seconds) {

@@ -2,11 +2,11 @@
 
 #include <charconv>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string_view>
 #include <vector>
 
+#include "app/base/json.h"
 #include "app/base/text.h"
 #include "app/measure/result_json.h"
 #include "scenes/byte_source.h"
@@ -14,8 +14,6 @@
 
 namespace heapwood::app {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr int kSchema = 1;
 constexpr const char* kColumns = "op,caller,value";

@@ -79,7 +79,9 @@ struct BuildResult {
     /// Nodes at this depth became leaves, for a deeper tree would have had more references than
     /// BuildConfig::max_duplication allows. Nothing: no such limit was needed.
     std::optional<std::uint32_t> depth_limit;
-    double build_ms = 0;   ///< the build: CUDA events around the kernel, or the threads' time
+    /// The build: CUDA events around the kernel, or the threads' time. Of builds that were begun anew
+    /// (arrays enlarged, a smaller depth) the last one.
+    double build_ms = 0;
     double upload_ms = 0;  ///< making the build's arrays, and the scene into them
     double pool_ms = 0;    ///< making the pool
     std::uint64_t pool_bytes = 0;

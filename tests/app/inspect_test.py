@@ -2,13 +2,11 @@
 
 import csv
 import io
-import json
 import unittest
 
 import schema_check
 from command_line import BAD_INPUT, DONE, MODELS, USAGE, build, folder, report, run
 
-SCHEMA = json.loads((schema_check.SCHEMAS / "inspect.schema.json").read_text())
 SCENE = "gen:city:2000"
 
 
@@ -17,11 +15,7 @@ def inspect(*arguments, **options):
 
 
 def inspected(*arguments):
-    result = inspect(*arguments, "--json", "-")
-    assert result.returncode == DONE, result.stderr
-    found = json.loads(result.stdout)
-    assert schema_check.violations(found, SCHEMA) == [], schema_check.violations(found, SCHEMA)
-    return found
+    return schema_check.document(inspect(*arguments, "--json", "-"), "inspect")
 
 
 class Inspect(unittest.TestCase):

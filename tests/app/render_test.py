@@ -2,14 +2,12 @@
 
 import csv
 import io
-import json
 import struct
 import unittest
 
 import schema_check
 from command_line import BAD_INPUT, DONE, MODELS, OUT_OF_MEMORY, USAGE, build, folder, run
 
-SCHEMA = json.loads((schema_check.SCHEMAS / "render.schema.json").read_text())
 SCENE = MODELS / "cottage.obj"
 MODES = ["shaded", "normal", "depth", "ambient-occlusion", "path", "cost", "leaf-size",
          "depth-of-tree"]
@@ -22,11 +20,7 @@ def render(*arguments, **options):
 
 
 def rendered(*arguments):
-    result = render(*arguments, "--json", "-")
-    assert result.returncode == DONE, result.stderr
-    found = json.loads(result.stdout)
-    assert schema_check.violations(found, SCHEMA) == [], schema_check.violations(found, SCHEMA)
-    return found
+    return schema_check.document(render(*arguments, "--json", "-"), "render")
 
 
 def size_of(png):

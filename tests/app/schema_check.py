@@ -78,3 +78,12 @@ def violations(value, schema, root=None, where="$"):
         for i, item in enumerate(value):
             found += violations(item, schema.get("items", {}), root, f"{where}[{i}]")
     return found
+
+
+def document(result, verb, code=0):
+    """The JSON that a verb has printed, which is valid and came with that exit code."""
+    assert result.returncode == code, result.stderr
+    found = json.loads(result.stdout)
+    schema = json.loads((SCHEMAS / f"{verb}.schema.json").read_text())
+    assert violations(found, schema) == [], violations(found, schema)
+    return found

@@ -2,13 +2,11 @@
 
 import csv
 import io
-import json
 import unittest
 
 import schema_check
 from command_line import BAD_INPUT, DONE, MODELS, OUT_OF_MEMORY, USAGE, report, run
 
-SCHEMA = json.loads((schema_check.SCHEMAS / "trace.schema.json").read_text())
 SCENE = "gen:city:500"
 KINDS = ["random", "primary", "bounce", "shadow", "ambient-occlusion", "random"]
 ASKED = ["closest", "closest", "closest", "any", "any", "all"]
@@ -19,11 +17,7 @@ def trace(*arguments, **options):
 
 
 def traced(*arguments, code=DONE):
-    result = trace(*arguments, "--json", "-")
-    assert result.returncode == code, result.stderr
-    found = json.loads(result.stdout)
-    assert schema_check.violations(found, SCHEMA) == [], schema_check.violations(found, SCHEMA)
-    return found
+    return schema_check.document(trace(*arguments, "--json", "-"), "trace", code)
 
 
 def hits(tree):

@@ -30,11 +30,15 @@ Table trace_table(const ReplayReport& report) {
             break;
         }
     }
+    std::string recorded = said(header, "", "recorded");
+    if (recorded == kNoValue) {
+        recorded =
+            "with " + said(header, "", "allocator") + " on " + said(header, "provenance", "device");
+    }
     return facts_table("Trace",
                        {{"file", report.path},
                         {"scene", said(header, "scene", "path")},
-                        {"recorded", "with " + said(header, "", "allocator") + " on " +
-                                         said(header, "provenance", "device")},
+                        {"recorded", recorded},
                         {"callers", callers},
                         {"calls", grouped(f.requests) + " requests of " + bytes_text(f.bytes) +
                                       " in all, " + grouped(f.frees) + " frees"},

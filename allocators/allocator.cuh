@@ -77,6 +77,8 @@ struct Region {
     std::uint64_t offset;  ///< bytes from the pool's start
     std::uint64_t size;    ///< bytes, as the allocator rounded it
     bool allocated;
+
+    bool operator==(const Region&) const = default;
 };
 
 /// A visitor of regions, for the concept's sake.

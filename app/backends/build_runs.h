@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "allocators/measure/counting.cuh"
+#include "allocators/measure/heap_map.h"
 #include "allocators/measure/tracing.cuh"
 #include "app/backends/measured_build.h"
 #include "kdtree/builder.h"
@@ -18,9 +20,11 @@ namespace heapwood::app {
 /// comes to the peak of the build that the allocator has just counted. Other schedules have lower
 /// peaks: where that is not reached, again for a little less than the lowest so far. Nothing, if
 /// that does not help or the pool cannot be walked.
+/// @param regions gets those of the pool at that moment, unless nullptr.
 template <class Machine, allocators::Allocator A>
 std::optional<allocators::PeakUse> measure_peak(const Machine& machine, kdtree::BuildMemory& memory,
-                                                allocators::Counting<A>& allocator) {
+                                                allocators::Counting<A>& allocator,
+                                                std::vector<allocators::Region>* regions) {
     if (!A::traits().walkable) return std::nullopt;
     std::uint64_t peak = allocator.statistics().peak_live_bytes;
     for (const std::uint64_t percent : {100, 98, 90, 70}) {
@@ -33,6 +37,7 @@ std::optional<allocators::PeakUse> measure_peak(const Machine& machine, kdtree::
             peak = std::min(peak, live.peak_live_bytes);
             continue;
         }
+        if (regions != nullptr) *regions = allocators::regions_of(allocator);
         const allocators::PoolUse use = allocators::measure_pool(allocator);
         return allocators::PeakUse{
             .live_bytes = live.live_bytes,
@@ -41,6 +46,21 @@ std::optional<allocators::PeakUse> measure_peak(const Machine& machine, kdtree::
             .external_fragmentation = allocators::external_fragmentation(use)};
     }
     return std::nullopt;
+}
+
+/// Looks at the pool at its peak and, for a map of it, as the allocator's last build left it.
+template <class Machine, allocators::Allocator A>
+void measure_pool_use(const Machine& machine, kdtree::BuildMemory& memory,
+                      allocators::Counting<A>& allocator, const RunOptions& run,
+                      MeasuredBuild& result) {
+    if (!run.heap_map) {
+        result.peak = measure_peak(machine, memory, allocator, nullptr);
+        return;
+    }
+    const std::vector<allocators::Region> at_end = allocators::regions_of(allocator);
+    std::vector<allocators::Region> at_peak;
+    result.peak = measure_peak(machine, memory, allocator, &at_peak);
+    if (result.peak) result.heap_map = allocators::heap_map(at_peak, at_end);
 }
 
 /// Builds once more, and records all requests and frees. `build` builds with an allocator and says
@@ -90,7 +110,7 @@ MeasuredBuild run_builds(const Machine& machine, const scenes::Scene& scene,
     }
     if (done) {
         result.allocations = allocator.statistics();
-        if (run.statistics) result.peak = measure_peak(machine, builder.memory(), allocator);
+        if (run.statistics) measure_pool_use(machine, builder.memory(), allocator, run, result);
     } else {
         result.tree = {};
     }

@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "allocators/measure/heap_map.h"
 #include "allocators/measure/statistics.h"
 #include "allocators/measure/trace.h"
 #include "kdtree/build_result.h"
@@ -20,6 +21,7 @@ struct RunOptions {
     unsigned threads = 0;              ///< CPU only: threads, each a warp; 0: one a core
     allocators::Choices choices = {};  ///< of the values of the allocator's options
     bool statistics = true;            ///< more builds with the counting adaptor
+    bool heap_map = false;             ///< with statistics: where blocks lie, too
     bool trace = false;                ///< one more build, whose requests and frees are recorded
     /// Where arrays outside the allocator's pool come from, to be used again by the next builds;
     /// nullptr: a pool that ends with these builds and keeps slabs as `keep` says.
@@ -41,6 +43,8 @@ struct MeasuredBuild : kdtree::BuildResult {
     allocators::Statistics allocations;
     /// Of the pool when most was live in it, if that is known and statistics were asked for.
     std::optional<allocators::PeakUse> peak;
+    /// Of the same pool, if asked for.
+    std::optional<allocators::HeapMap> heap_map;
     /// If asked for: callers are warps.
     std::optional<allocators::Trace> trace;
 };

@@ -122,6 +122,9 @@ void add_more_runs(Options& options, BuildParameters& o) {
                  "Find the smallest pool that is enough, too, by bisection");
     options.flag("--statistics,!--no-statistics", o.statistics,
                  "Count the allocations in one more run (on by default)");
+    options.flag("--heap-map", o.heap_map,
+                 "Also record where blocks lie in the pool, at the peak and after the build: "
+                 "pictures in the page of --html, cells in --json");
 }
 
 /// SCENE and --pool of a verb with one scene.

@@ -54,6 +54,7 @@ struct BuildParameters : RunParameters {
     bool minimal_pool = false;
     bool verify = false;
     bool statistics = true;
+    bool heap_map = false;
     kdtree::BuildConfig config;
     std::string preset = "default";  ///< what `config` has where no option says otherwise
 };

@@ -73,7 +73,7 @@ std::vector<std::string> allocator_options(const Options& options) {
     const auto add = [&](const char* name) {
         if (options.given(name)) given.emplace_back(name);
     };
-    for (const char* name : {"--allocator", "--pool", "--minimal-pool"}) add(name);
+    for (const char* name : {"--allocator", "--pool", "--minimal-pool", "--heap-map"}) add(name);
     for (const allocators::Option& option : offered_options()) add(option.flag);
     return given;
 }

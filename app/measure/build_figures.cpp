@@ -297,6 +297,30 @@ BuildGroup peak_group() {
             [](Result& r) { r.peak.emplace(); }};
 }
 
+BuildGroup heap_map_group() {
+    using allocators::HeapCells;
+    using allocators::HeapMap;
+    constexpr auto kMap = [](auto& r) -> auto& {
+        return *r.heap_map;
+    };
+    constexpr auto kAtPeak = [](auto& r) -> auto& {
+        return r.heap_map->peak;
+    };
+    constexpr auto kAtEnd = [](auto& r) -> auto& {
+        return r.heap_map->end;
+    };
+    return {"/heap_map",
+            [](const BuildOf& b) { return b.result.heap_map.has_value(); },
+            {stored(kMap, &HeapMap::reach_bytes, "heap_reach_bytes", "reach_bytes", "reach",
+                    Unit::bytes),
+             stored(kMap, &HeapMap::cell_bytes, "", "cell_bytes", "cell", Unit::bytes),
+             stored(kAtPeak, &HeapCells::blocks, "", "peak_blocks", "blocks", Unit::word),
+             stored(kAtPeak, &HeapCells::fill, "", "peak_fill", "fill", Unit::word),
+             stored(kAtEnd, &HeapCells::blocks, "", "end_blocks", "blocks", Unit::word),
+             stored(kAtEnd, &HeapCells::fill, "", "end_fill", "fill", Unit::word)},
+            [](Result& r) { r.heap_map.emplace(); }};
+}
+
 BuildGroup registers_group() {
     return {"/registers",
             ran_on_gpu,
@@ -353,6 +377,7 @@ const FigureList<BuildOf, Result>& build_figures() {
         allocations_group(),
         fragmentation_group(),
         peak_group(),
+        heap_map_group(),
         registers_group(),
         kernel_group("/registers/uncoalesced",
                      {"uncoalesced_registers", "uncoalesced_stack_bytes",

@@ -102,6 +102,7 @@ Json BuildPlan::identity() const {
             {"arrays", common.configuration.small_arrays ? "every" : "large"},
             {"host_pool", keeps_memory(common)},
             {"statistics", common.run.statistics},
+            {"heap_map", common.run.heap_map},
             {"verify", verify_},
             {"minimal_pool", comparison_.minimal_pool},
             {"configuration", configuration_json(common)}};

@@ -83,6 +83,7 @@ void add_turn(Result& result, Result turn, unsigned repeat) {
     // Only the first turn counts allocations and verifies.
     if (before.allocations) result.allocations = before.allocations;
     if (before.peak) result.peak = before.peak;
+    if (before.heap_map) result.heap_map = before.heap_map;
     if (before.external_fragmentation) {
         result.external_fragmentation = before.external_fragmentation;
     }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "allocators/allocator.cuh"
+#include "allocators/measure/heap_map.h"
 #include "allocators/measure/statistics.h"
 #include "app/backends/backend.h"
 #include "app/backends/registers.h"
@@ -62,6 +63,7 @@ struct Result {
     std::optional<TreeFacts> tree;
     std::optional<allocators::Statistics> allocations;  ///< unless --no-statistics
     std::optional<allocators::PeakUse> peak;            ///< if it could be found out
+    std::optional<allocators::HeapMap> heap_map;        ///< if asked for and there is a peak
     std::optional<kdtree::BuildProfile> profile;        ///< from a profiling build of the program
     std::optional<allocators::Trace> trace;             ///< if asked for
     std::optional<double> external_fragmentation;       ///< at the end

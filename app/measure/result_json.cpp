@@ -23,6 +23,22 @@ Json known(bool is_known, const Json& value) {
     return is_known ? value : Json();
 }
 
+/// Whether it has as many cells as it says, of the characters that there are.
+bool is_map(const allocators::HeapMap& map) {
+    if (map.reach_bytes == 0 || map.cell_bytes == 0) return false;
+    const std::uint64_t cells = (map.reach_bytes - 1) / map.cell_bytes + 1;
+    const std::string letters =
+        std::string(allocators::kBlockSizes) + allocators::kFreeCell + allocators::kOtherCell;
+    for (const allocators::HeapCells* one : {&map.peak, &map.end}) {
+        if (one->blocks.size() != cells || one->fill.size() != cells ||
+            one->blocks.find_first_not_of(letters) != std::string::npos ||
+            one->fill.find_first_not_of("0123456789") != std::string::npos) {
+            return false;
+        }
+    }
+    return true;
+}
+
 }  // namespace
 
 Json origin_json(const std::vector<std::string>& arguments, const Machine& m) {
@@ -110,6 +126,7 @@ Result read_result(const Json& json, const Backend& backend) {
     if (r.outcome == Outcome::done && (r.samples.empty() || !r.tree)) {
         throw std::invalid_argument("a finished build without a time or a tree");
     }
+    if (r.heap_map && !is_map(*r.heap_map)) throw std::invalid_argument("no heap map");
     return r;
 }
 

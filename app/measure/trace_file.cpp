@@ -9,7 +9,7 @@
 #include "app/base/json.h"
 #include "app/base/text.h"
 #include "app/measure/result_json.h"
-#include "scenes/byte_source.h"
+#include "app/measure/rmm_log.h"
 #include "scenes/digest.h"
 
 namespace heapwood::app {
@@ -17,53 +17,6 @@ namespace {
 
 constexpr int kSchema = 1;
 constexpr const char* kColumns = "op,caller,value";
-constexpr const char* kRecord = "record it with 'heapwood build SCENE --trace FILE'";
-constexpr std::size_t kLongestLine = std::size_t{1} << 20;
-
-/// The lines of a file, one after the other.
-class LineReader {
-public:
-    explicit LineReader(const std::string& path)
-        : path_(path), source_(scenes::open_source(path)) {}
-
-    /// The next line, good until the next call; nothing at the end of the file.
-    std::optional<std::string_view> next() {
-        std::size_t end = text_.find('\n', at_);
-        while (end == std::string::npos && !ended_) {
-            if (text_.size() - at_ > kLongestLine) fail("a line is too long", number_ + 1);
-            text_.erase(0, at_);
-            at_ = 0;
-            const std::size_t left = text_.size();
-            text_.resize(left + kLongestLine);
-            const std::size_t count = source_->read(text_.data() + left, kLongestLine);
-            text_.resize(left + count);
-            ended_ = count == 0;
-            end = text_.find('\n', left);
-        }
-        if (at_ == text_.size()) return std::nullopt;
-        if (end == std::string::npos) end = text_.size();
-        std::string_view line(text_.data() + at_, end - at_);
-        at_ = std::min(end + 1, text_.size());
-        ++number_;
-        if (line.ends_with('\r')) line.remove_suffix(1);
-        return line;
-    }
-    std::uint64_t number() const { return number_; }
-
-    /// @throws TraceError that names the last line, or that one.
-    [[noreturn]] void fail(const std::string& what, std::uint64_t line = 0) const {
-        throw TraceError(path_ + ":" + std::to_string(line != 0 ? line : number_) + ": " + what +
-                         "; correct the trace, or " + kRecord);
-    }
-
-private:
-    std::string path_;
-    std::unique_ptr<scenes::ByteSource> source_;
-    std::string text_;
-    std::size_t at_ = 0;
-    bool ended_ = false;
-    std::uint64_t number_ = 0;
-};
 
 /// What the first line must say.
 struct Header {
@@ -73,7 +26,7 @@ struct Header {
     std::uint64_t root_bytes = 0;
 };
 
-Header header(const LineReader& lines, std::string_view line) {
+Header header(const TraceLines& lines, std::string_view line) {
     const Json json = Json::parse(line, nullptr, false);
     if (!json.is_object() || json.value("kind", Json()) != "trace") {
         lines.fail("this is not the header of a trace");
@@ -129,7 +82,7 @@ std::optional<Call> parsed(std::string_view line) {
 /// Takes the calls of a trace, and refuses those that contradict the others.
 class Collector {
 public:
-    Collector(const LineReader& lines, const Header& header) : lines_(lines), header_(header) {
+    Collector(const TraceLines& lines, const Header& header) : lines_(lines), header_(header) {
         trace_.callers = static_cast<std::uint32_t>(header.callers);
     }
 
@@ -186,7 +139,7 @@ private:
         trace_.events.push_back({caller, static_cast<std::uint32_t>(block), 0});
     }
 
-    const LineReader& lines_;
+    const TraceLines& lines_;
     const Header& header_;
     allocators::Trace trace_;
     std::vector<std::uint64_t> freed_by_;  ///< by request: the line; 0: none
@@ -205,9 +158,14 @@ std::string digest(const TraceFile& file) {
 }  // namespace
 
 TraceFile read_trace(const std::string& path) {
-    LineReader lines(path);
+    TraceLines lines(path);
     TraceFile file;
     file.header = lines.next().value_or("");
+    if (is_rmm_log(file.header)) {
+        file = read_rmm_log(lines);
+        file.digest = digest(file);
+        return file;
+    }
     const Header said = header(lines, file.header);
     file.root_bytes = said.root_bytes;
     if (lines.next() != kColumns) {

@@ -13,29 +13,24 @@
 #pragma once
 
 #include <cstdint>
-#include <stdexcept>
 #include <string>
 
 #include "allocators/measure/trace.h"
 #include "app/measure/report.h"
+#include "app/measure/trace_lines.h"
 
 namespace heapwood::app {
 
-/// A file that is no sound trace; what() names the file, the line, and the remedy.
-class TraceError : public std::runtime_error {
-public:
-    using std::runtime_error::runtime_error;
-};
-
 /// A trace that was read.
 struct TraceFile {
-    std::string header;            ///< its first line: a JSON object
+    std::string header;            ///< its first line: a JSON object; of a log, made of it
     std::uint64_t root_bytes = 0;  ///< the unit of pool sizes: the root node's primitive array
     allocators::Trace trace;
     std::string digest;  ///< of all of it
 };
 
-/// Reads a trace, plain or compressed with xz or gzip. Its trace has a request at least.
+/// Reads a trace, or a log of RMM (rmm_log.h), plain or compressed with xz or gzip. Its trace has a
+/// request at least.
 /// @throws TraceError; scenes::SceneError for what cannot be read or decompressed.
 TraceFile read_trace(const std::string& path);
 

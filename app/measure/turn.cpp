@@ -59,6 +59,7 @@ void record(const Turn& turn, MeasuredBuild& built, Result& result) {
         result.allocations = built.allocations;
     }
     result.peak = built.peak;
+    result.heap_map = std::move(built.heap_map);
     result.profile = built.profile;
     result.trace = std::move(built.trace);
     if (built.external_fragmentation >= 0) {

@@ -27,7 +27,7 @@ namespace heapwood::app {
 /// before the arguments of the program.
 inline constexpr const char* kWorkerVerb = "worker";
 
-HEAPWOOD_JSON_OF(RunOptions, pool_bytes, repeat, warm_up, statistics)
+HEAPWOOD_JSON_OF(RunOptions, pool_bytes, repeat, warm_up, statistics, heap_map)
 HEAPWOOD_JSON_OF(Task, procedure, lanes, callers, requests, rounds, min_bytes, max_bytes,
                  held_blocks, held_bytes, pool_bytes, threshold, seed, iterations, budget_ms)
 HEAPWOOD_JSON_OF(Samples, cold, warm, value)

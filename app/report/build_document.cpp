@@ -233,6 +233,7 @@ Document document_of(const Report& report) {
                       .plots = {slowdown_plot(report, "Times", report.scene_path)},
                       .remarks = remarks(report)};
     add_details(report, all, with_allocator, document.tables);
+    add_heap_maps(report, report.scene_path, document);
     Json results = Json::array();
     for (const Result& result : report.results) {
         results.push_back(result_json(report, result));

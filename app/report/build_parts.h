@@ -37,4 +37,8 @@ Table registers_table(const std::vector<Result>& results);
 /// Where the time of a build went, from a profiling build of the program.
 Table profile_table(const Report& report, const Result& result);
 
+/// Where blocks lie in the pools of the report that have a map: a table and pictures, if any has.
+/// @param of scene and pool, for the titles
+void add_heap_maps(const Report& report, const std::string& of, Document& document);
+
 }  // namespace heapwood::app

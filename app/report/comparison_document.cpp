@@ -98,6 +98,11 @@ Document document_of(const Comparison& comparison) {
                       .tables = comparison_tables(comparison),
                       .plots = comparison_plots(comparison),
                       .remarks = remarks(comparison)};
+    add_choices(comparison, document);
+    for (const Group& group : comparison.groups) {
+        add_heap_maps(group.report, scene_names(comparison)[group.scene] + ", pool " + group.pool,
+                      document);
+    }
     if (comparison.published) add_published(comparison, document);
     Json cells = Json::array();
     for (const Group& group : comparison.groups) {

@@ -26,6 +26,10 @@ std::vector<Table> comparison_tables(const Comparison& comparison);
 /// Bars for each scene and pool; for each scene, if there are several pools, times against pools.
 std::vector<Plot> comparison_plots(const Comparison& comparison);
 
+/// Adds for each pool which full allocators no other beats in time, memory and registers, over all
+/// scenes, and which to take.
+void add_choices(const Comparison& comparison, Document& document);
+
 /// Adds the papers' tables of builds beside the figures of the scenes and allocators that this run
 /// has, too, and says what differs.
 void add_published(const Comparison& comparison, Document& document);

@@ -56,6 +56,17 @@ Json plot_json(const Plot& plot) {
             {"lines", array_of(plot.lines, line_json)}};
 }
 
+Json pool_json(const PoolPictures& pool) {
+    const auto picture_json = [](const auto& picture) -> Json {
+        return {{"name", picture.first},
+                {"blocks", picture.second.blocks},
+                {"fill", picture.second.fill}};
+    };
+    return {{"table", pool.table},
+            {"title", pool.title},
+            {"pictures", array_of(pool.pictures, picture_json)}};
+}
+
 Json remark_json(const Remark& remark) {
     return {{"text", remark.text}, {"warning", remark.warning}};
 }
@@ -86,6 +97,7 @@ std::string as_html(const Document& document) {
         json_text({{"title", document.title},
                    {"tables", array_of(for_readers(document.tables, true), table_json)},
                    {"plots", array_of(document.plots, plot_json)},
+                   {"pools", array_of(document.pools, pool_json)},
                    {"remarks", array_of(for_readers(document.remarks, true), remark_json)},
                    {"records", table_json(document.records)},
                    {"data", document.data}}));

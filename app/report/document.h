@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "allocators/measure/heap_map.h"
+
 namespace heapwood::app {
 
 using Json = nlohmann::ordered_json;
@@ -89,6 +91,13 @@ struct Plot {
     std::vector<Line> lines = {};
 };
 
+/// Pictures of one pool below the table whose title it names; only pages have them.
+struct PoolPictures {
+    std::string table;
+    std::string title;
+    std::vector<std::pair<std::string, allocators::HeapCells>> pictures;  ///< each with its name
+};
+
 /// A sentence below the tables.
 struct Remark {
     std::string text;
@@ -101,6 +110,7 @@ struct Document {
     std::string title;  ///< "heapwood compare"
     std::vector<Table> tables;
     std::vector<Plot> plots = {};
+    std::vector<PoolPictures> pools = {};
     std::vector<Remark> remarks = {};
     Table records = {};   ///< what CSV is: a row for each result, with exact figures
     Json data = nullptr;  ///< what JSON is

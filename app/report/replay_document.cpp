@@ -2,6 +2,7 @@
 #include "app/base/text.h"
 #include "app/measure/result_json.h"
 #include "app/report/documents.h"
+#include "app/report/recommendation.h"
 #include "app/report/replay_figures.h"
 #include "app/report/tables.h"
 
@@ -30,11 +31,15 @@ Table trace_table(const ReplayReport& report) {
             break;
         }
     }
+    std::string recorded = said(header, "", "recorded");
+    if (recorded == kNoValue) {
+        recorded =
+            "with " + said(header, "", "allocator") + " on " + said(header, "provenance", "device");
+    }
     return facts_table("Trace",
                        {{"file", report.path},
                         {"scene", said(header, "scene", "path")},
-                        {"recorded", "with " + said(header, "", "allocator") + " on " +
-                                         said(header, "provenance", "device")},
+                        {"recorded", recorded},
                         {"callers", callers},
                         {"calls", grouped(f.requests) + " requests of " + bytes_text(f.bytes) +
                                       " in all, " + grouped(f.frees) + " frees"},
@@ -68,6 +73,25 @@ Plot slowdowns(const ReplayReport& report) {
         }
     }
     return plot;
+}
+
+/// Which allocator to take for such requests.
+void add_choice(const ReplayReport& report, Document& document) {
+    std::vector<Candidate> candidates;
+    for (const BenchCell& cell : report.turns.cells) {
+        const ReplayOf one{report, cell};
+        const Runner& runner = one.runner();
+        const Json ms = value_of(replay_figures(), "ms", one);
+        const bool sound = runner.backend == nullptr || runner.backend->traits.sound;
+        if (!runner.full || !sound || ms.is_null()) continue;
+        const Json bytes = value_of(replay_figures(), "peak_allocated_bytes", one);
+        candidates.push_back(
+            {.name = runner.name,
+             .time = ms.get<double>(),
+             .memory = bytes.is_null() ? std::nullopt : std::optional(bytes.get<double>()),
+             .registers = {}});
+    }
+    add_recommendation("this replay", "allocated of the pool at the peak", candidates, document);
 }
 
 Json provenance(const ReplayReport& report) {
@@ -118,6 +142,7 @@ Document document_of(const ReplayReport& report) {
                                      "failed", "corrupt", "outcome"}),
                        figure_table(replay_figures(), "Memory of the pool", rows,
                                     {"peak_allocated_bytes", "peak_external", "end_external"})};
+    add_choice(report, document);
     document.data = {{"schema", kReplaySchema},
                      {"kind", "replay"},
                      {"provenance", provenance(report)},

@@ -75,7 +75,11 @@ Report new_report(const BuildParameters& parameters) {
     report.run.choices = parameters.choices;
     report.run.repeat = parameters.repeat;
     report.run.warm_up = parameters.warm_up;
+    if (parameters.heap_map && !parameters.statistics) {
+        throw UsageError("--heap-map needs the counting build that --no-statistics leaves out");
+    }
     report.run.statistics = parameters.statistics;
+    report.run.heap_map = parameters.heap_map;
     report.run.keep = parameters.array_pool;
     return report;
 }

@@ -221,7 +221,8 @@ class Resume(unittest.TestCase):
                        "threads": ["--threads", 1], "forms": ["--presplit", "none"],
                        "arrays": ["--arrays", "large"], "host_pool": ["--host-pool", "off"],
                        "verify": ["--verify"], "statistics": ["--no-statistics"],
-                       "minimal_pool": ["--minimal-pool"], "scenes": [MODELS / "cottage.obj"]}
+                       "minimal_pool": ["--minimal-pool"], "heap_map": ["--heap-map"],
+                       "scenes": [MODELS / "cottage.obj"]}
             for word, change in changes.items():
                 self.refused(journal, ["another run", word.replace("preset", "configuration")],
                              *arguments, *change)

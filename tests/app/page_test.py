@@ -88,6 +88,9 @@ def document():
             {"table": "Times", "title": "bunny: all pools", "x": "pool, logarithmic", "y": "ms",
              "base": None, "lines": lines + [line("hung")]},
         ],
+        "pools": [{"table": "Scenes", "title": "hybrid: the first 1.0 KiB", "pictures": [
+            {"name": "at the peak", "blocks": "eeh.-" * 30, "fill": "19900" * 30},
+            {"name": "after the build", "blocks": "." * 150, "fill": "0" * 150}]}],
         "remarks": [{"text": "* a <mark>", "warning": False}],
         "records": table("", ["scene", "#ms"], [["bunny", ("0.8", 0.8)], ["a & <b>", ("1", 1)]]),
         "data": {"schema": 1, "provenance": {
@@ -225,6 +228,32 @@ class PageTest(unittest.TestCase):
             panel + "[...panel.querySelectorAll('.line')].map(line => [line.getAttribute('stroke'),"
             "line.getAttribute('stroke-dasharray'), line.nextSibling.getAttribute('d')].join())")
         self.assertEqual(len(set(looks)), 22)
+
+    def test_pools_have_a_pixel_a_cell(self):
+        pixels = self.browser.run(
+            "return [...document.querySelectorAll('#scenes .pool canvas')].map(canvas => ["
+            "canvas.width, canvas.height, [...canvas.getContext('2d')"
+            ".getImageData(0, 0, 64, 3).data]])")
+        self.assertEqual([(width, height) for width, height, _ in pixels], [(64, 3), (64, 3)])
+        peak, end = ([tuple(data[4 * i:4 * i + 4]) for i in range(192)] for _, _, data in pixels)
+        free, nothing = peak[3], (0, 0, 0, 0)
+        self.assertEqual(end, [free] * 150 + [nothing] * 42)
+        self.assertEqual(peak[:150], peak[:5] * 30)
+        # Both block sizes, the same size in a cell that is less full, free, and no region.
+        self.assertEqual(len(set(peak[:150])), 5)
+        legend = self.browser.run("return [...document.querySelectorAll('#scenes .legend li')]"
+                                  ".map(entry => entry.textContent)")
+        self.assertEqual(legend, ["blocks from 16 B", "blocks from 128 B", "free", "no region"])
+        # The pointer over the second cell of the upper row.
+        hint = self.browser.run(
+            "const canvas = document.querySelector('#scenes .pool canvas');"
+            "const width = canvas.clientWidth / 64;"
+            "const box = canvas.getBoundingClientRect();"
+            "canvas.dispatchEvent(new PointerEvent('pointermove', {bubbles: true,"
+            "clientX: box.left + canvas.clientLeft + 1.5 * width,"
+            "clientY: box.top + canvas.clientTop + 1}));"
+            "return canvas.title")
+        self.assertEqual(hint, "blocks from 16 B, about 100 % full")
 
     def test_light_dark_and_paper(self):
         papers = []

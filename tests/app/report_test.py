@@ -140,6 +140,21 @@ class Schema(unittest.TestCase):
                 self.assertEqual(peak["allocated_bytes"], peak["live_bytes"])
                 self.assertEqual((peak["internal"], peak["external"]), (0, 0))
 
+    def test_heap_map(self):
+        arguments = (MODELS / "cottage.obj", "--allocator", "all", "--threads", 1)
+        for result in report(*arguments, "--heap-map")["results"]:
+            cells, name = result["heap_map"], result["build"]["allocator"]
+            if name == "cudamalloc":
+                self.assertIsNone(cells, "its pool cannot be walked")
+                continue
+            self.assertLessEqual(cells["reach_bytes"], result["build"]["pool_bytes"])
+            # Ninths of cells are rounded up, so they are at least what is allocated.
+            allocated = sum(map(int, cells["peak_fill"])) * cells["cell_bytes"] / 9
+            self.assertGreaterEqual(allocated, result["fragmentation"]["peak"]["allocated_bytes"])
+            live = set(cells["end_blocks"]) - set(".-")
+            self.assertEqual(live == set(), result["build"]["leaked_bytes"] == 0, name)
+        self.assertIsNone(report(*arguments)["results"][0]["heap_map"])
+
     def test_minimal_pool(self):
         arguments = (MODELS / "cottage.obj", "--allocator", "atomicmalloc", "--threads", 1)
         minimal = report(*arguments, "--minimal-pool")["results"][0]["build"]["minimal_pool_bytes"]

@@ -57,6 +57,14 @@ function plotsOf(table) {
         plot => plot.x === '' ? bars(plot, siblings) : lines(plot)))];
 }
 
+function poolsOf(table) {
+    const pools = SHOWN.pools.filter(pool => pool.table === table.title);
+    if (!pools.length) return [];
+    const letters = lettersOf(pools);
+    return [poolLegend(letters), element('div', {class: 'panels'},
+                                         ...pools.map(pool => poolPanel(pool, letters)))];
+}
+
 function provenance() {
     const list = element('dl');
     const add = (key, value) => {
@@ -102,7 +110,9 @@ function show() {
     for (const remark of SHOWN.remarks.filter(one => !one.warning)) {
         main.append(element('p', {class: 'note'}, remark.text));
     }
-    for (const table of SHOWN.tables) section(table.title, sortableTable(table), ...plotsOf(table));
+    for (const table of SHOWN.tables) {
+        section(table.title, sortableTable(table), ...plotsOf(table), ...poolsOf(table));
+    }
     section('All figures', sortableTable(SHOWN.records));
     section('Provenance', ...provenance());
 }

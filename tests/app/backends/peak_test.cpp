@@ -87,12 +87,13 @@ allocators::PoolConfig pool() {
 
 /// What measure_peak says after the machine's first run.
 template <class A>
-std::optional<PeakUse> measured(const ProgramMachine& machine) {
+std::optional<PeakUse> measured(const ProgramMachine& machine,
+                                std::vector<allocators::Region>* regions = nullptr) {
     allocators::ArrayPool array_pool(allocators::Place::host);
     kdtree::BuildMemory memory(array_pool, kdtree::tests::random_scene("soup", 1, 1), {}, 1);
     Counting<A> allocator(pool());
     machine.run<Counting<A>>(memory.problem(), allocator.ref());
-    return measure_peak(machine, memory, allocator);
+    return measure_peak(machine, memory, allocator, regions);
 }
 
 /// Blocks come and go at random, more and more and then fewer and fewer.
@@ -156,8 +157,10 @@ TYPED_TEST(PeakTest, IsAPoolAtItsPeak) {
         const allocators::PoolUse use = allocators::measure_pool(plain);
 
         const ProgramMachine machine({program});
-        const auto found = measured<TypeParam>(machine);
+        std::vector<allocators::Region> regions;
+        const auto found = measured<TypeParam>(machine, &regions);
         ASSERT_TRUE(found);
+        EXPECT_EQ(regions, allocators::regions_of(plain));
         EXPECT_EQ(machine.runs(), 2U);
         EXPECT_EQ(found->live_bytes, peak.bytes);
         EXPECT_EQ(found->allocated_bytes, use.allocated_bytes);

@@ -57,6 +57,10 @@ Result full_result() {
     r.allocations->deviation_bytes = 25.5;
     r.allocations->peak_live_bytes = std::uint64_t{1} << 60;
     r.allocations->internal_fragmentation = 0.125;
+    r.heap_map = {.reach_bytes = 306,
+                  .cell_bytes = 77,
+                  .peak = {.blocks = "a.-Z", .fill = "1009"},
+                  .end = {.blocks = "..--", .fill = "0000"}};
     return r;
 }
 
@@ -114,6 +118,11 @@ TEST(ReadResult, RefusesWhatIsNone) {
         return false;
     };
     EXPECT_FALSE(refused("/outcome", "done"));
+    EXPECT_TRUE(refused("/heap_map/cell_bytes", 0));
+    EXPECT_TRUE(refused("/heap_map/cell_bytes", 76));
+    EXPECT_TRUE(refused("/heap_map/peak_blocks", "abc"));
+    EXPECT_TRUE(refused("/heap_map/end_blocks", "ab1c"));
+    EXPECT_TRUE(refused("/heap_map/peak_fill", "12a4"));
     EXPECT_TRUE(refused("/outcome", "fine"));
     EXPECT_TRUE(refused("/outcome", 1));
     EXPECT_TRUE(refused("/build/allocator", "other"));

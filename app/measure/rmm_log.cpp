@@ -1,0 +1,195 @@
+#include "app/measure/rmm_log.h"
+
+#include <array>
+#include <charconv>
+#include <limits>
+#include <map>
+#include <set>
+#include <unordered_map>
+#include <utility>
+
+#include "app/base/json.h"
+#include "app/base/text.h"
+
+namespace heapwood::app {
+namespace {
+
+constexpr std::string_view kColumns = "Thread,Time,Action,Pointer,Size,Stream";
+
+/// An event as its line has it.
+struct Row {
+    std::string_view thread, time, action, pointer, size, stream;
+};
+
+std::optional<Row> row_of(std::string_view line) {
+    std::array<std::string_view, 6> fields;
+    for (std::size_t i = 0; i < fields.size(); ++i) {
+        const std::size_t end = line.find(',');
+        const bool last = i + 1 == fields.size();
+        if ((end == std::string_view::npos) != last) return std::nullopt;
+        fields[i] = line.substr(0, end);
+        line.remove_prefix(last ? line.size() : end + 1);
+    }
+    return Row{fields[0], fields[1], fields[2], fields[3], fields[4], fields[5]};
+}
+
+std::optional<std::uint64_t> number_of(std::string_view text, int base) {
+    std::uint64_t value = 0;
+    const char* end = text.data() + text.size();
+    const auto [stop, error] = std::from_chars(text.data(), end, value, base);
+    if (error != std::errc() || stop != end) return std::nullopt;
+    return value;
+}
+
+/// As C's printf writes pointers.
+std::optional<std::uint64_t> address_of(std::string_view text) {
+    if (text == "(nil)") return 0;
+    if (text.starts_with("0x")) text.remove_prefix(2);
+    return number_of(text, 16);
+}
+
+/// Takes the events of a log, and refuses those that contradict the others.
+class Collector {
+public:
+    explicit Collector(const TraceLines& lines) : lines_(lines) {}
+
+    void add(const Row& row) {
+        const auto size = number_of(row.size, 10);
+        const auto address = address_of(row.pointer);
+        if (!size) lines_.fail("'" + std::string(row.size) + "' is no number of bytes");
+        if (!address) lines_.fail("'" + std::string(row.pointer) + "' is no address");
+        threads_.emplace(row.thread);
+        streams_.emplace(row.stream);
+        if (row.action == "allocate failure") {
+            ++failed_;
+        } else if (row.action == "allocate") {
+            allocate(row, *address, *size);
+        } else if (row.action == "free" || row.action == "deallocate") {
+            free(row, *address, *size);
+        } else {
+            lines_.fail("'" + std::string(row.action) +
+                        "' is no action; there are allocate, free and allocate failure");
+        }
+    }
+
+    /// The trace, once all lines have been read.
+    TraceFile take() {
+        if (requests_ == 0) lines_.fail("the log has no request that was granted");
+        TraceFile file;
+        trace_.callers = static_cast<std::uint32_t>(callers_.size());
+        file.trace = std::move(trace_);
+        const allocators::TraceFacts facts = allocators::facts(file.trace);
+        file.root_bytes = facts.peak_bytes;
+        file.header = Json{{"kind", "rmm"},
+                           {"recorded", recorded()},
+                           {"callers", file.trace.callers},
+                           {"requests", facts.requests},
+                           {"frees", facts.frees},
+                           {"threads", threads_.size()},
+                           {"streams", streams_.size()},
+                           {"failed_requests", failed_},
+                           {"empty_calls", empty_},
+                           {"root_bytes", file.root_bytes}}
+                          .dump();
+        return file;
+    }
+
+private:
+    struct Block {
+        std::uint32_t number;
+        std::uint64_t bytes;
+        std::uint64_t line;
+    };
+
+    void allocate(const Row& row, std::uint64_t address, std::uint64_t bytes) {
+        constexpr std::uint64_t kMost = std::numeric_limits<std::uint32_t>::max() - 3;
+        if (bytes == 0) {
+            ++empty_;
+            return;
+        }
+        if (bytes > kMost) {
+            lines_.fail("a request of " + std::to_string(bytes) + " bytes; traces have at most " +
+                        std::to_string(kMost));
+        }
+        if (requests_ == allocators::kMostTraceRequests) {
+            lines_.fail("more requests than the " + grouped(allocators::kMostTraceRequests) +
+                        " that a trace can have");
+        }
+        const auto [block, fresh] =
+            live_.try_emplace(address, Block{requests_, bytes, lines_.number()});
+        if (!fresh) {
+            lines_.fail("address " + std::string(row.pointer) + " is given out, which line " +
+                        std::to_string(block->second.line) + " has got and nobody has freed");
+        }
+        trace_.events.push_back(
+            {caller(row), requests_, static_cast<std::uint32_t>((bytes + 3) / 4 * 4)});
+        ++requests_;
+    }
+
+    void free(const Row& row, std::uint64_t address, std::uint64_t bytes) {
+        if (address == 0 || bytes == 0) {
+            ++empty_;
+            return;
+        }
+        const auto block = live_.find(address);
+        if (block == live_.end()) {
+            lines_.fail("a free of address " + std::string(row.pointer) +
+                        ", which is not given out here");
+        }
+        if (block->second.bytes != bytes) {
+            lines_.fail("a free of " + std::to_string(bytes) + " bytes at " +
+                        std::string(row.pointer) + ", where line " +
+                        std::to_string(block->second.line) + " has got " +
+                        std::to_string(block->second.bytes));
+        }
+        trace_.events.push_back({caller(row), block->second.number, 0});
+        live_.erase(block);
+    }
+
+    std::uint32_t caller(const Row& row) {
+        const auto next = static_cast<std::uint32_t>(callers_.size());
+        return callers_.try_emplace({std::string(row.thread), std::string(row.stream)}, next)
+            .first->second;
+    }
+
+    std::string recorded() const {
+        const auto of = [](std::uint64_t n, const char* one) {
+            return grouped(n) + " " + one + (n == 1 ? "" : "s");
+        };
+        std::string text =
+            "by RMM: " + of(threads_.size(), "thread") + ", " + of(streams_.size(), "stream");
+        if (failed_ > 0) text += "; " + of(failed_, "request") + " failed, not replayed";
+        if (empty_ > 0) text += "; " + of(empty_, "call") + " for nothing, not replayed";
+        return text;
+    }
+
+    const TraceLines& lines_;
+    allocators::Trace trace_;
+    std::uint32_t requests_ = 0;
+    std::uint64_t failed_ = 0;
+    std::uint64_t empty_ = 0;
+    std::set<std::string, std::less<>> threads_;
+    std::set<std::string, std::less<>> streams_;
+    std::map<std::pair<std::string, std::string>, std::uint32_t> callers_;
+    std::unordered_map<std::uint64_t, Block> live_;  ///< by address
+};
+
+}  // namespace
+
+bool is_rmm_log(std::string_view first_line) {
+    return first_line == kColumns;
+}
+
+TraceFile read_rmm_log(TraceLines& lines) {
+    lines.set_remedy(
+        "correct the log, or record it anew from the program's start, and flush it at the end");
+    Collector collector(lines);
+    while (const auto line = lines.next()) {
+        const auto row = row_of(*line);
+        if (!row) lines.fail("this is no event; events are " + std::string(kColumns));
+        collector.add(*row);
+    }
+    return collector.take();
+}
+
+}  // namespace heapwood::app

@@ -1,0 +1,33 @@
+/// @file
+/// Logs of RMM, the memory manager of RAPIDS, as traces: what its logging_resource_adaptor, or
+/// LoggingResourceAdaptor in Python, writes down of a program's device memory.
+///
+///     Thread,Time,Action,Pointer,Size,Stream
+///     2342727,15:47:02.841961,allocate,0x10012400000,1048576,0x2
+///     2342727,15:47:02.841977,free,0x10012400000,1048576,0x2
+///
+/// - A **caller** is a thread with a stream: what is on different streams may run at one time.
+/// - **Sizes** are rounded up to multiples of 4, and must be below 4 GiB.
+/// - **Requests that failed** are counted, and are not in the trace: nobody freed them.
+/// - **Calls for nothing** (0 bytes, a null pointer) are counted, and are not in the trace.
+/// - **Times** are not read: calls follow each other as in the log, without pauses.
+/// - The **unit of pool sizes** is the peak of the log.
+///
+/// The format is documented in RMM's user guide, "Logging and Profiling".
+#pragma once
+
+#include <string_view>
+
+#include "app/measure/trace_file.h"
+
+namespace heapwood::app {
+
+/// Whether a file that begins with this line is such a log.
+bool is_rmm_log(std::string_view first_line);
+
+/// The trace of a log whose first line has been read; its digest is still to be made. The header
+/// says what the log has that the trace has not.
+/// @throws TraceError for a log that contradicts itself or has no request.
+TraceFile read_rmm_log(TraceLines& lines);
+
+}  // namespace heapwood::app

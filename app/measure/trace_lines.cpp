@@ -1,0 +1,44 @@
+#include "app/measure/trace_lines.h"
+
+#include <algorithm>
+
+namespace heapwood::app {
+namespace {
+
+constexpr std::size_t kLongestLine = std::size_t{1} << 20;
+
+}  // namespace
+
+TraceLines::TraceLines(const std::string& path)
+    : path_(path),
+      remedy_("correct the trace, or record it with 'heapwood build SCENE --trace FILE'"),
+      source_(scenes::open_source(path)) {}
+
+std::optional<std::string_view> TraceLines::next() {
+    std::size_t end = text_.find('\n', at_);
+    while (end == std::string::npos && !ended_) {
+        if (text_.size() - at_ > kLongestLine) fail("a line is too long", number_ + 1);
+        text_.erase(0, at_);
+        at_ = 0;
+        const std::size_t left = text_.size();
+        text_.resize(left + kLongestLine);
+        const std::size_t count = source_->read(text_.data() + left, kLongestLine);
+        text_.resize(left + count);
+        ended_ = count == 0;
+        end = text_.find('\n', left);
+    }
+    if (at_ == text_.size()) return std::nullopt;
+    if (end == std::string::npos) end = text_.size();
+    std::string_view line(text_.data() + at_, end - at_);
+    at_ = std::min(end + 1, text_.size());
+    ++number_;
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    return line;
+}
+
+void TraceLines::fail(const std::string& what, std::uint64_t line) const {
+    throw TraceError(path_ + ":" + std::to_string(line != 0 ? line : number_) + ": " + what + "; " +
+                     remedy_);
+}
+
+}  // namespace heapwood::app

@@ -1,6 +1,6 @@
 /// @file
-/// Rays through a WideTree, with the vector instructions AVX2 and FMA, for which this file alone
-/// is compiled: so it calls no inline function that another file might call as well.
+/// Rays through a WideTree, with the vector instructions AVX2 and FMA, for which few files are
+/// compiled: so it calls no inline function that another file might call as well.
 ///
 /// Margins and tests are those of PlaneTimes and TriangleTest, operation by operation, so that hits
 /// are the same bits.

@@ -63,10 +63,18 @@ public:
         return found;
     }
 
-private:
-    bool trace(const kdtree::Ray& ray, bool any_hit) const {
+    /// The first hit of a ray, by Embree's own rounding; without u and v.
+    kdtree::Hit first_hit(const kdtree::Ray& ray) const {
         RTCIntersectContext context;
         rtcInitIntersectContext(&context);
+        RTCRayHit query = query_of(ray);
+        rtcIntersect1(scene_, &context, &query);
+        if (query.hit.geomID == RTC_INVALID_GEOMETRY_ID) return {};
+        return {.t = query.ray.tfar, .triangle = query.hit.primID, .u = 0, .v = 0};
+    }
+
+private:
+    static RTCRayHit query_of(const kdtree::Ray& ray) {
         RTCRayHit query{};
         query.ray = {ray.origin.x,
                      ray.origin.y,
@@ -80,14 +88,18 @@ private:
                      0xFFFFFFFFU,
                      0,
                      0};
-        if (any_hit) {
-            rtcOccluded1(scene_, &context, &query.ray);
-            return query.ray.tfar < 0;
-        }
         query.hit.geomID = RTC_INVALID_GEOMETRY_ID;
         query.hit.instID[0] = RTC_INVALID_GEOMETRY_ID;
-        rtcIntersect1(scene_, &context, &query);
-        return query.hit.geomID != RTC_INVALID_GEOMETRY_ID;
+        return query;
+    }
+
+    bool trace(const kdtree::Ray& ray, bool any_hit) const {
+        if (!any_hit) return first_hit(ray).found();
+        RTCIntersectContext context;
+        rtcInitIntersectContext(&context);
+        RTCRayHit query = query_of(ray);
+        rtcOccluded1(scene_, &context, &query.ray);
+        return query.ray.tfar < 0;
     }
 
     RTCDevice device_;
@@ -103,6 +115,7 @@ public:
     Embree(const scenes::Scene&, unsigned) {}
     static bool exists() { return false; }
     std::uint64_t trace(const std::vector<kdtree::Ray>&, bool, unsigned) const { return 0; }
+    kdtree::Hit first_hit(const kdtree::Ray&) const { return {}; }
 };
 
 #endif

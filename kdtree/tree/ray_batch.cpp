@@ -2,11 +2,13 @@
 /// Batches of rays: the CPU's half, and the choice between the two.
 #include "kdtree/tree/ray_batch.h"
 
+#include <type_traits>
 #include <utility>
 
 #include "kdtree/tree/fast_test.cuh"
 #include "kdtree/tree/ordered_hits.cuh"
 #include "kdtree/tree/ray_batch_device.h"
+#include "kdtree/tree/ray_packets.h"
 #include "kdtree/tree/ray_threads.h"
 #include "kdtree/tree/traversal.cuh"
 
@@ -27,6 +29,16 @@ void for_rays(std::uint64_t count, const BatchOptions& options, const Query& que
     });
 }
 
+/// Calls trace(tree, some rays, how many, their results) for all rays, on a CPU.
+template <class View, class Result>
+void trace_chunks(void (*trace)(const View&, const Ray*, std::uint64_t, Result*),
+                  const std::type_identity_t<View>& tree, const Ray* rays, std::uint64_t count,
+                  Result* results, const BatchOptions& options) {
+    for_chunks(count, kChunk, options.threads, [&](std::uint64_t begin, std::uint64_t end) {
+        trace(tree, rays + begin, end - begin, results + begin);
+    });
+}
+
 /// Calls run with a value of the test that the options ask for.
 template <class Run>
 void with_test(const BatchOptions& options, const Run& run) {
@@ -44,10 +56,12 @@ void closest_hits(const RayTree& tree, const Ray* rays, std::uint64_t count, Hit
     if (tree.place() == Place::device) {
         return detail::device_closest_hits(tree.view(), rays, count, hits, options);
     }
-    if (tree.wide() && !options.coherent) {
-        return for_rays(count, options, [&](std::uint64_t i) {
-            hits[i] = rays[i].is_valid() ? wide_closest_hit(tree.wide()->view(), rays[i]) : Hit{};
-        });
+    if (tree.wide()) {
+        return options.coherent
+                   ? trace_chunks(packet_closest_hits, {tree.view(), tree.wide()->view()}, rays,
+                                  count, hits, options)
+                   : trace_chunks(wide_closest_hits, tree.wide()->view(), rays, count, hits,
+                                  options);
     }
     with_test(options, [&]<class Test>() {
         for_rays(count, options,
@@ -60,10 +74,11 @@ void any_hits(const RayTree& tree, const Ray* rays, std::uint64_t count, std::ui
     if (tree.place() == Place::device) {
         return detail::device_any_hits(tree.view(), rays, count, found, options);
     }
-    if (tree.wide() && !options.coherent) {
-        return for_rays(count, options, [&](std::uint64_t i) {
-            found[i] = rays[i].is_valid() && wide_any_hit(tree.wide()->view(), rays[i]);
-        });
+    if (tree.wide()) {
+        return options.coherent
+                   ? trace_chunks(packet_any_hits, {tree.view(), tree.wide()->view()}, rays, count,
+                                  found, options)
+                   : trace_chunks(wide_any_hits, tree.wide()->view(), rays, count, found, options);
     }
     with_test(options, [&]<class Test>() {
         for_rays(count, options,

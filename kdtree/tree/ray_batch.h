@@ -21,12 +21,12 @@ namespace heapwood::kdtree {
 /// How a batch is traced.
 struct BatchOptions {
     /// With FastTriangleTest, which may be wrong for some rays: see there. (On a
-    /// CPU with vector instructions first and any hits of incoherent rays are exact all the same:
-    /// nothing is faster.)
+    /// CPU with vector instructions first and any hits are exact all the same: nothing is faster.)
     bool fast = false;
     /// Neighbouring rays take similar ways, as those of a camera's pixels do. Then on a GPU each
-    /// thread traces one ray; otherwise warps take new rays as their rays end. On a CPU branches
-    /// are then well predicted, and nodes are taken one by one; otherwise by vector instructions.
+    /// thread traces one ray; otherwise warps take new rays as their rays end. On a CPU with vector
+    /// instructions packets of eight rays then go through the tree together; otherwise each ray
+    /// goes its own way.
     bool coherent = false;
     /// GPU only: a cudaStream_t of the current device; nullptr: the default stream.
     void* stream = nullptr;

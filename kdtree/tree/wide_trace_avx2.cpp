@@ -1,6 +1,6 @@
 /// @file
-/// One ray through a WideTree, with the vector instructions AVX2 and FMA, for which this file alone
-/// is compiled: so it calls no inline function that another file might call as well.
+/// Rays through a WideTree, with the vector instructions AVX2 and FMA, for which few files are
+/// compiled: so it calls no inline function that another file might call as well.
 ///
 /// Margins and tests are those of PlaneTimes and TriangleTest, operation by operation, so that hits
 /// are the same bits.
@@ -9,7 +9,8 @@
 #include <cstdint>
 
 #include "kdtree/config.h"
-#include "kdtree/tree/four_triangle_test.h"
+#include "kdtree/tree/four_tests.h"
+#include "kdtree/tree/vector_rays.h"
 #include "kdtree/tree/wide_tree.h"
 
 namespace heapwood::kdtree {
@@ -52,66 +53,6 @@ constexpr Tables kTables;
 
 __m256i bytes(const std::uint64_t& word) {
     return _mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(&word)));
-}
-
-/// PlaneTimes: each vector has x, y, z, nothing, and these four again.
-struct Planes {
-    __m256 inverse;
-    __m256 earlier;
-    __m256 later;
-    float slack;
-    float from;
-    float to;
-};
-
-float largest_of_xyz(__m128 v) {
-    const __m128 y = _mm_movehdup_ps(v);
-    const __m128 z = _mm_movehl_ps(v, v);
-    return _mm_cvtss_f32(_mm_max_ss(_mm_max_ss(v, y), z));
-}
-
-float smallest_of_xyz(__m128 v) {
-    const __m128 y = _mm_movehdup_ps(v);
-    const __m128 z = _mm_movehl_ps(v, v);
-    return _mm_cvtss_f32(_mm_min_ss(_mm_min_ss(v, y), z));
-}
-
-float sum_of_xyz(__m128 v) {
-    const __m128 y = _mm_movehdup_ps(v);
-    const __m128 z = _mm_movehl_ps(v, v);
-    return _mm_cvtss_f32(_mm_add_ss(_mm_add_ss(v, y), z));
-}
-
-Planes planes_of(const Box& box, const Ray& ray) {
-    const __m128 sign = _mm_set1_ps(-0.0F);
-    const auto size = [&](__m128 v) { return _mm_andnot_ps(sign, v); };
-    const __m128 origin = _mm_setr_ps(ray.origin.x, ray.origin.y, ray.origin.z, 0);
-    const __m128 direction = _mm_setr_ps(ray.direction.x, ray.direction.y, ray.direction.z, 1);
-    const __m128 lo = _mm_setr_ps(box.lo.x, box.lo.y, box.lo.z, 0);
-    const __m128 hi = _mm_setr_ps(box.hi.x, box.hi.y, box.hi.z, 0);
-    const __m128 reach =
-        larger(size(origin), larger(size(_mm_sub_ps(lo, origin)), size(_mm_sub_ps(hi, origin))));
-    const float longest = largest_of_xyz(size(direction));
-    const float most_distant = 4 * largest_of_xyz(reach);
-    const float margin = largest_of_xyz(reach) * 0x1p-19F + 0x1p-140F;
-    const __m128 steep = _mm_cmpgt_ps(size(direction), _mm_set1_ps(longest * 0x1p-64F));
-    const __m128 inverse =
-        _mm_blendv_ps(_mm_set1_ps(0x1p64F / longest), _mm_div_ps(_mm_set1_ps(1), direction), steep);
-    const __m128 aside = _mm_mul_ps(_mm_set1_ps(margin), size(inverse));
-    const __m128 known =
-        _mm_mul_ps(_mm_setzero_ps(), _mm_mul_ps(_mm_set1_ps(most_distant), inverse));
-    const __m128 later = _mm_add_ps(_mm_fnmadd_ps(origin, inverse, aside), known);
-    const __m128 earlier = _mm_add_ps(_mm_fnmsub_ps(origin, inverse, aside), known);
-    const __m128 t_lo = _mm_blendv_ps(lo, hi, inverse);  // by the sign
-    const __m128 t_hi = _mm_blendv_ps(hi, lo, inverse);
-    const __m128 enter = larger(_mm_fmadd_ps(t_lo, inverse, earlier), _mm_set1_ps(ray.t_min));
-    const __m128 leave = smaller(_mm_fmadd_ps(t_hi, inverse, later), _mm_set1_ps(ray.t_max));
-    return {_mm256_set_m128(inverse, inverse),
-            _mm256_set_m128(earlier, earlier),
-            _mm256_set_m128(later, later),
-            2 * largest_of_xyz(aside) + sum_of_xyz(known),
-            largest_of_xyz(enter),
-            smallest_of_xyz(leave)};
 }
 
 /// Children that wait, the next one last: seven of each treelet above, and what a treelet writes.
@@ -185,74 +126,121 @@ __attribute__((always_inline)) inline void push_children(const WideTreeView& tre
     if (stack.size > 1) prefetch(tree, stack.children[stack.size - 2]);
 }
 
-/// Calls visit(rows, count, limit) for up to four triangles of leaves that the ray may meet, in
-/// order; it returns the largest t that is still of interest, or minus infinity to end the walk.
-template <class Visit>
-void walk(const WideTreeView& tree, const Ray& ray, const Visit& visit) {
-    const Planes planes = planes_of(tree.bounds, ray);
-    float from = planes.from;
-    float to = planes.to;
-    if (from > to || tree.root == Treelet::kEmpty) return;
-    Stack stack;
-    std::uint32_t at = tree.root;
-    float limit = ray.t_max;
-    for (;;) {
-        if ((at & Treelet::kLeaf) == 0) {
-            push_children(tree, tree.treelets[at], planes, from, to, stack);
-        } else {
-            std::uint32_t count = at >> Treelet::kFirstBits & Treelet::kLarge;
-            std::uint32_t first = at & ((1U << Treelet::kFirstBits) - 1);
-            if (count == Treelet::kLarge) {
-                count = tree.large[first].count;
-                first = tree.large[first].first;
-            }
-            const CornerRow* rows = tree.rows + std::uint64_t{3} * first;
-            for (; count > 4 && limit != -kInfinity; count -= 4, rows += 12) {
-                limit = visit(rows, 4, limit);
-            }
-            if (limit != -kInfinity) limit = visit(rows, count, limit);
-            if (limit < to - planes.slack) return;
+/// One ray on its way. Hits are those of a query (ray_query.cuh).
+template <bool kAny>
+class Walk {
+public:
+    /// Begins with a ray. False if that meets nothing.
+    bool start(const WideTreeView& tree, const Ray& ray, std::uint64_t number) {
+        ray_ = number;
+        best_ = {ray.t_max, Hit::kNone, 0, 0};
+        if (!is_valid(ray) || tree.root == Treelet::kEmpty) return false;
+        planes_ = planes_of(tree.bounds, ray);
+        from_ = planes_.from;
+        to_ = planes_.to;
+        if (from_ > to_) return false;
+        tests_ = FourTests(ray);
+        at_ = tree.root;
+        stack_.size = 0;
+        return true;
+    }
+
+    /// Visits a treelet, or a leaf. False if the ray's result is there.
+    __attribute__((always_inline)) bool step(const WideTreeView& tree) {
+        if ((at_ & Treelet::kLeaf) == 0) {
+            push_children(tree, tree.treelets[at_], planes_, from_, to_, stack_);
+        } else if (visit_leaf(tree) || best_.t < to_ - planes_.slack) {
+            return false;
         }
         do {
-            if (stack.size == 0) return;
-            --stack.size;
-        } while (stack.from[stack.size] > limit);
-        at = stack.children[stack.size];
-        from = stack.from[stack.size];
-        to = stack.to[stack.size] < limit ? stack.to[stack.size] : limit;
+            if (stack_.size == 0) return false;
+            --stack_.size;
+        } while (stack_.from[stack_.size] > best_.t);
+        at_ = stack_.children[stack_.size];
+        from_ = stack_.from[stack_.size];
+        to_ = stack_.to[stack_.size] < best_.t ? stack_.to[stack_.size] : best_.t;
+        return true;
+    }
+
+    std::uint64_t ray() const { return ray_; }
+    const Hit& best() const { return best_; }
+
+private:
+    /// Whether the ray's result is there: a hit, if any will do.
+    __attribute__((always_inline)) bool visit_leaf(const WideTreeView& tree) {
+        std::uint32_t count = at_ >> Treelet::kFirstBits & Treelet::kLarge;
+        std::uint32_t first = at_ & ((1U << Treelet::kFirstBits) - 1);
+        if (count == Treelet::kLarge) {
+            count = tree.large[first].count;
+            first = tree.large[first].first;
+        }
+        const CornerRow* rows = tree.rows + std::uint64_t{3} * first;
+        for (;; count -= 4, rows += 12) {
+            const std::uint32_t block = count < 4 ? count : 4;
+            FourTests::Met met;
+            tests_.triangles(rows, block, best_.t, met);
+            for (; met.lanes != 0; met.lanes &= met.lanes - 1) {
+                const auto i = static_cast<std::uint32_t>(__builtin_ctz(met.lanes));
+                const CornerRow& row = rows[3 * (i < block ? i : block - 1)];
+                keep_first(best_, {met.t[i], row.triangle, met.u[i], met.v[i]});
+            }
+            if (kAny && best_.triangle != Hit::kNone) return true;
+            if (count <= 4) return false;
+        }
+    }
+
+    Planes planes_;
+    FourTests tests_;
+    Stack stack_;
+    Hit best_;  ///< its t is the largest that is still of interest
+    std::uint32_t at_;
+    float from_;
+    float to_;
+    std::uint64_t ray_;
+};
+
+/// Calls keep(i, first hit of ray i) for all rays, or some hit if any will do. Several rays are on
+/// their way at once, by turns: each step waits for what the one before it found, and meanwhile
+/// the processor works on the other rays' steps.
+template <bool kAny, class Keep>
+void trace(const WideTreeView& tree, const Ray* rays, std::uint64_t count, const Keep& keep) {
+    constexpr unsigned kAtOnce = 2;
+    Walk<kAny> walks[kAtOnce];
+    Walk<kAny>* active[kAtOnce];
+    unsigned left = 0;
+    std::uint64_t next = 0;
+    const auto begin = [&](Walk<kAny>& walk) {
+        while (next < count) {
+            const std::uint64_t i = next++;
+            if (walk.start(tree, rays[i], i)) return true;
+            keep(i, walk.best());
+        }
+        return false;
+    };
+    for (Walk<kAny>& walk : walks) {
+        if (begin(walk)) active[left++] = &walk;
+    }
+    while (left != 0) {
+        for (unsigned k = 0; k < left; ++k) {
+            Walk<kAny>& walk = *active[k];
+            if (walk.step(tree)) continue;
+            keep(walk.ray(), walk.best());
+            if (!begin(walk)) active[k--] = active[--left];
+        }
     }
 }
 
 }  // namespace
 
-Hit wide_closest_hit(const WideTreeView& tree, const Ray& ray) {
-    const FourTriangleTest test(ray);
-    Hit best{ray.t_max, Hit::kNone, 0, 0};
-    walk(tree, ray, [&](const CornerRow* rows, std::uint32_t count, float limit) {
-        FourTriangleTest::Met met;
-        test(rows, count, limit, met);
-        for (; met.lanes != 0; met.lanes &= met.lanes - 1) {
-            const auto i = static_cast<std::uint32_t>(__builtin_ctz(met.lanes));
-            const std::uint32_t triangle = rows[3 * (i < count ? i : count - 1)].triangle;
-            if (met.t[i] < best.t || (met.t[i] == best.t && triangle < best.triangle)) {
-                best = {met.t[i], triangle, met.u[i], met.v[i]};
-            }
-        }
-        return best.t;
-    });
-    return best;
+void wide_closest_hits(const WideTreeView& tree, const Ray* rays, std::uint64_t count, Hit* hits) {
+    trace<false>(tree, rays, count, [&](std::uint64_t i, const Hit& hit) { hits[i] = hit; });
 }
 
-bool wide_any_hit(const WideTreeView& tree, const Ray& ray) {
-    const FourTriangleTest test(ray);
-    bool found = false;
-    walk(tree, ray, [&](const CornerRow* rows, std::uint32_t count, float limit) {
-        FourTriangleTest::Met met;
-        test(rows, count, limit, met);
-        found = met.lanes != 0;
-        return found ? -kInfinity : limit;
+void wide_any_hits(const WideTreeView& tree, const Ray* rays, std::uint64_t count,
+                   std::uint32_t* found) {
+    trace<true>(tree, rays, count, [&](std::uint64_t i, const Hit& hit) {
+        found[i] = hit.triangle != Hit::kNone ? 1 : 0;
     });
-    return found;
 }
 
 }  // namespace heapwood::kdtree

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "kdtree/tree/large_pages.h"
+#include "kdtree/tree/ray_packets.h"
 #include "kdtree/tree/ray_threads.h"
 
 namespace heapwood::kdtree {
@@ -118,10 +119,16 @@ WideTree::WideTree(const Tree& tree, const CornerRow* rows) {
 
 #if !defined(HEAPWOOD_WIDE_RAYS)
 // Never called: is_supported() says so.
-Hit wide_closest_hit(const WideTreeView&, const Ray&) {
+void wide_closest_hits(const WideTreeView&, const Ray*, std::uint64_t, Hit*) {
     throw std::logic_error("no vector instructions for rays");
 }
-bool wide_any_hit(const WideTreeView&, const Ray&) {
+void wide_any_hits(const WideTreeView&, const Ray*, std::uint64_t, std::uint32_t*) {
+    throw std::logic_error("no vector instructions for rays");
+}
+void packet_closest_hits(const PacketView&, const Ray*, std::uint64_t, Hit*) {
+    throw std::logic_error("no vector instructions for rays");
+}
+void packet_any_hits(const PacketView&, const Ray*, std::uint64_t, std::uint32_t*) {
     throw std::logic_error("no vector instructions for rays");
 }
 #endif

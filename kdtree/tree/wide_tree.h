@@ -64,8 +64,9 @@ private:
     WideTreeView view_{};
 };
 
-/// closest_hit and any_hit of one valid ray, with TriangleTest. Where is_supported().
-Hit wide_closest_hit(const WideTreeView& tree, const Ray& ray);
-bool wide_any_hit(const WideTreeView& tree, const Ray& ray);
+/// closest_hit and any_hit (1 or 0) of `count` rays, with TriangleTest. Where is_supported().
+void wide_closest_hits(const WideTreeView& tree, const Ray* rays, std::uint64_t count, Hit* hits);
+void wide_any_hits(const WideTreeView& tree, const Ray* rays, std::uint64_t count,
+                   std::uint32_t* found);
 
 }  // namespace heapwood::kdtree

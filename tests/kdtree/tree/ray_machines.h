@@ -4,6 +4,7 @@
 /// A machine has `available()`, the `place()` where its trees lie, and `ask(tree, rays)`.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <vector>
 
@@ -89,6 +90,43 @@ struct HostBatch {
     static Place place() { return Place::host; }
     static Answers ask(const RayTree& tree, const std::vector<Ray>& rays) {
         return ask_batch(tree, rays, {.threads = 3});
+    }
+};
+
+/// The same, said to take similar ways: sorted, so that neighbours go into similar directions, and
+/// each direction's last ray repeated, so that all are in whole packets.
+struct HostCoherentBatch {
+    static bool available() { return true; }
+    static Place place() { return Place::host; }
+    static Answers ask(const RayTree& tree, const std::vector<Ray>& rays) {
+        std::vector<std::vector<std::size_t>> ways(24);
+        for (std::size_t i = 0; i < rays.size(); ++i) ways[way(rays[i].direction)].push_back(i);
+        std::vector<std::size_t> order;
+        for (std::vector<std::size_t>& some : ways) {
+            while (some.size() % 8 != 0) some.push_back(some.back());
+            order.insert(order.end(), some.begin(), some.end());
+        }
+        std::vector<Ray> sorted;
+        for (const std::size_t i : order) sorted.push_back(rays[i]);
+        const Answers found = ask_batch(tree, sorted, {.coherent = true, .threads = 3});
+        Answers answers(rays.size());
+        for (std::size_t k = 0; k < order.size(); ++k) {
+            answers.closest[order[k]] = found.closest[k];
+            answers.any[order[k]] = found.any[k];
+            answers.counts[order[k]] = found.counts[k];
+            answers.all[order[k]] = found.all[k];
+        }
+        return answers;
+    }
+
+private:
+    /// By the longest axis and the signs: 0 to 23.
+    static std::size_t way(const glm::vec3& d) {
+        const glm::vec3 size{std::abs(d.x), std::abs(d.y), std::abs(d.z)};
+        const int longest = size.x >= size.y   ? (size.x >= size.z ? 0 : 2)
+                            : size.y >= size.z ? 1
+                                               : 2;
+        return 8 * longest + 4 * (d.x < 0) + 2 * (d.y < 0) + (d.z < 0);
     }
 };
 

@@ -8,7 +8,7 @@
 
 namespace heapwood::kdtree::tests {
 
-using Machines = ::testing::Types<HostThread, HostBatch>;
+using Machines = ::testing::Types<HostThread, HostBatch, HostCoherentBatch>;
 INSTANTIATE_TYPED_TEST_SUITE_P(Cpu, TraversalTest, Machines);
 
 TEST(Traversal, FastTestIsAlmostAlwaysRight) {

@@ -1,6 +1,6 @@
 /// @file
-/// TriangleTest with a CPU's vector instructions. Internal to wide_trace_avx2.cpp, which alone is
-/// compiled for them: hence all of it is in an anonymous namespace.
+/// TriangleTest with a CPU's vector instructions. Internal to the files that are compiled for AVX2
+/// and FMA: hence all of it is in an anonymous namespace.
 #pragma once
 
 #include <immintrin.h>
@@ -20,44 +20,72 @@ __m128 smaller(__m128 a, __m128 b) {
     return _mm_min_ps(a, b);
 }
 
-/// TriangleTest for four triangles at a time.
-class FourTriangleTest {
-public:
-    explicit FourTriangleTest(const Ray& ray) : t_min_(_mm_set1_ps(ray.t_min)) {
-        const float x = __builtin_fabsf(ray.direction.x);
-        const float y = __builtin_fabsf(ray.direction.y);
-        const float z = __builtin_fabsf(ray.direction.z);
-        z_ = x >= y ? (x >= z ? 0U : 2U) : (y >= z ? 1U : 2U);
-        x_ = z_ == 2 ? 0 : z_ + 1;
-        y_ = x_ == 2 ? 0 : x_ + 1;
-        const float direction[3] = {ray.direction.x, ray.direction.y, ray.direction.z};
-        const float origin[3] = {ray.origin.x, ray.origin.y, ray.origin.z};
-        const float along = direction[z_];
-        shear_x_ = _mm_set1_ps(direction[x_] / along);
-        shear_y_ = _mm_set1_ps(direction[y_] / along);
-        origin_x_ = _mm_set1_ps(origin[x_]);
-        origin_y_ = _mm_set1_ps(origin[y_]);
-        origin_z_ = _mm_set1_ps(origin[z_]);
-        along_ = _mm_set1_ps(along);
-        per_z_ = _mm256_set1_pd(1.0 / double{along});
-    }
+/// A component of a ray: of its origin (0 to 2), or of its direction (3 to 5).
+float number(const Ray& ray, unsigned which) {
+    return (&ray.origin.x)[which];
+}
 
-    /// What of a block is met at t <= limit.
+/// The axes as TriangleTest renames them: along z the direction is longest.
+struct Axes {
+    unsigned x;
+    unsigned y;
+    unsigned z;
+
+    Axes() = default;
+    explicit Axes(const Ray& ray) {
+        const float along_x = __builtin_fabsf(ray.direction.x);
+        const float along_y = __builtin_fabsf(ray.direction.y);
+        const float along_z = __builtin_fabsf(ray.direction.z);
+        z = along_x >= along_y ? (along_x >= along_z ? 0U : 2U) : (along_y >= along_z ? 1U : 2U);
+        x = z == 2 ? 0 : z + 1;
+        y = x == 2 ? 0 : x + 1;
+    }
+};
+
+/// TriangleTest for four pairs of a ray and a triangle at a time.
+class FourTests {
+public:
+    /// Of no ray yet.
+    FourTests() = default;
+    /// Of one ray.
+    explicit FourTests(const Ray& ray)
+        : FourTests(Axes(ray), _mm_set1_ps(ray.t_min),
+                    [&](unsigned which) { return _mm_set1_ps(number(ray, which)); }) {}
+    /// Of four rays one after the other, whose axes are the same.
+    FourTests(const Axes& axes, const Ray* rays)
+        : FourTests(axes, _mm_setr_ps(rays[0].t_min, rays[1].t_min, rays[2].t_min, rays[3].t_min),
+                    [&](unsigned which) {
+                        return _mm_setr_ps(number(rays[0], which), number(rays[1], which),
+                                           number(rays[2], which), number(rays[3], which));
+                    }) {}
+
+    /// Which pairs meet at t <= limit, and where.
     struct Met {
         alignas(16) float t[4];
         alignas(16) float u[4];
         alignas(16) float v[4];
-        unsigned lanes = 0;  ///< a bit for each that is
+        unsigned lanes = 0;  ///< a bit for each pair that does
     };
-    /// Of up to four triangles, the last of which stands in for those that there are not.
-    void operator()(const CornerRow* rows, std::uint32_t count, float limit, Met& met) const {
-        met.lanes = 0;
+    /// One ray and up to four triangles, the last of which stands in for those that there are not.
+    void triangles(const CornerRow* rows, std::uint32_t count, float limit, Met& met) const {
         const std::uint64_t last = count - 1;
         const CornerRow* triangles[4];
         for (std::uint64_t i = 0; i < 4; ++i) triangles[i] = rows + 3 * (i < last ? i : last);
-        const Corners k = shear(triangles);
-        const unsigned candidates = pass(k, limit);
-        if (candidates != 0) intersect(k, limit, candidates, met);
+        Corners k;
+        coordinates(triangles, axes_.z, k.pz, k.qz, k.rz);
+        coordinates(triangles, axes_.x, k.px, k.qx, k.rx);
+        coordinates(triangles, axes_.y, k.py, k.qy, k.ry);
+        test(k, _mm_set1_ps(limit), met);
+    }
+    /// Four rays and one triangle.
+    void triangle(const CornerRow* rows, __m128 limit, Met& met) const {
+        const auto all = [](const float& v) { return _mm_broadcast_ss(&v); };
+        const CornerRow& x = rows[axes_.x];
+        const CornerRow& y = rows[axes_.y];
+        const CornerRow& z = rows[axes_.z];
+        test({all(x.a), all(y.a), all(z.a), all(x.b), all(y.b), all(z.b), all(x.c), all(y.c),
+              all(z.c)},
+             limit, met);
     }
 
 private:
@@ -79,11 +107,28 @@ private:
         c = _mm_movelh_ps(_mm_unpackhi_ps(r0, r1), _mm_unpackhi_ps(r2, r3));
     }
 
-    Corners shear(const CornerRow* const triangles[4]) const {
-        Corners k;
-        coordinates(triangles, z_, k.pz, k.qz, k.rz);
-        coordinates(triangles, x_, k.px, k.qx, k.rx);
-        coordinates(triangles, y_, k.py, k.qy, k.ry);
+    /// @param lanes gives number() of the four rays.
+    template <class Lanes>
+    FourTests(const Axes& axes, __m128 t_min, const Lanes& lanes)
+        : axes_(axes),
+          origin_x_(lanes(axes.x)),
+          origin_y_(lanes(axes.y)),
+          origin_z_(lanes(axes.z)),
+          along_(lanes(3 + axes.z)),
+          shear_x_(_mm_div_ps(lanes(3 + axes.x), along_)),
+          shear_y_(_mm_div_ps(lanes(3 + axes.y), along_)),
+          t_min_(t_min),
+          per_z_(_mm256_div_pd(_mm256_set1_pd(1), _mm256_cvtps_pd(along_))) {}
+
+    /// As TriangleTest::meets and locate.
+    void test(Corners k, __m128 limit, Met& met) const {
+        met.lanes = 0;
+        shear(k);
+        const unsigned candidates = pass(k, limit);
+        if (candidates != 0) intersect(k, limit, candidates, met);
+    }
+
+    void shear(Corners& k) const {
         const auto corner = [&](__m128& x, __m128& y, __m128& z) {
             z = _mm_sub_ps(z, origin_z_);
             x = _mm_sub_ps(_mm_sub_ps(x, origin_x_), _mm_mul_ps(shear_x_, z));
@@ -92,7 +137,6 @@ private:
         corner(k.px, k.py, k.pz);
         corner(k.qx, k.qy, k.qz);
         corner(k.rx, k.ry, k.rz);
-        return k;
     }
 
     static __m128 difference_of_products4(__m128 a, __m128 b, __m128 c, __m128 d) {
@@ -101,7 +145,7 @@ private:
     }
 
     /// TriangleTest::passes.
-    unsigned pass(const Corners& k, float limit) const {
+    unsigned pass(const Corners& k, __m128 limit) const {
         const __m128 sign = _mm_set1_ps(-0.0F);
         const __m128 certain = _mm_set1_ps(0x1p-96F);
         const __m128 a = difference_of_products4(k.rx, k.qy, k.ry, k.qx);
@@ -123,9 +167,9 @@ private:
         const __m128 ahead = _mm_xor_ps(z, turned);
         const auto size = [&](__m128 v) { return _mm_andnot_ps(sign, v); };
         const __m128 farthest = larger(size(k.pz), larger(size(k.qz), size(k.rz)));
-        const __m128 bound =
-            _mm_mul_ps(size(sum), _mm_fmadd_ps(_mm_set1_ps(limit), size(along_),
-                                               _mm_mul_ps(_mm_set1_ps(0x1p-16F), farthest)));
+        const __m128 bound = _mm_mul_ps(
+            size(sum),
+            _mm_fmadd_ps(limit, size(along_), _mm_mul_ps(_mm_set1_ps(0x1p-16F), farthest)));
         const __m128 beyond = _mm_and_ps(_mm_cmpgt_ps(ahead, bound),
                                          _mm_and_ps(_mm_cmpgt_ps(size(sum), certain),
                                                     _mm_cmplt_ps(ahead, _mm_set1_ps(0x1p120F))));
@@ -133,7 +177,7 @@ private:
     }
 
     /// TriangleTest::intersect and locate.
-    void intersect(const Corners& k, float limit, unsigned candidates, Met& met) const {
+    void intersect(const Corners& k, __m128 limit, unsigned candidates, Met& met) const {
         const auto wide = [](__m128 v) { return _mm256_cvtps_pd(v); };
         const auto edge = [&](__m128 a, __m128 b, __m128 c, __m128 d) {
             return _mm256_sub_pd(_mm256_mul_pd(wide(a), wide(b)), _mm256_mul_pd(wide(c), wide(d)));
@@ -156,8 +200,7 @@ private:
                           _mm256_mul_pd(c, wide(k.rz)));
         const __m128 t = _mm_add_ps(_mm256_cvtpd_ps(_mm256_mul_pd(_mm256_div_pd(z, sum), per_z_)),
                                     _mm_setzero_ps());
-        const __m128 in_range =
-            _mm_and_ps(_mm_cmpge_ps(t, t_min_), _mm_cmple_ps(t, _mm_set1_ps(limit)));
+        const __m128 in_range = _mm_and_ps(_mm_cmpge_ps(t, t_min_), _mm_cmple_ps(t, limit));
         met.lanes = candidates & static_cast<unsigned>(_mm_movemask_ps(in_range));
         if (met.lanes == 0) return;
         _mm_store_ps(met.t, t);
@@ -165,15 +208,13 @@ private:
         _mm_store_ps(met.v, _mm256_cvtpd_ps(_mm256_div_pd(c, sum)));
     }
 
-    unsigned x_;
-    unsigned y_;
-    unsigned z_;
-    __m128 shear_x_;
-    __m128 shear_y_;
+    Axes axes_;
     __m128 origin_x_;
     __m128 origin_y_;
     __m128 origin_z_;
     __m128 along_;
+    __m128 shear_x_;
+    __m128 shear_y_;
     __m128 t_min_;
     __m256d per_z_;
 };

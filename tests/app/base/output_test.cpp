@@ -41,13 +41,31 @@ TEST(Output, WritesToTheTargetOfALink) {
     EXPECT_EQ(text_of(folder.path("file")), "new");
 }
 
+TEST(Output, WritesToALinkWhoseTargetIsNotThere) {
+    const TemporaryFolder folder;
+    std::filesystem::create_symlink("file", folder.path("link"));
+    Output(folder.path("link")).write("new");
+    EXPECT_TRUE(std::filesystem::is_symlink(folder.path("link")));
+    EXPECT_EQ(text_of(folder.path("file")), "new");
+}
+
 TEST(Output, WithoutWriteAllIsAsBefore) {
     const TemporaryFolder folder;
     std::ofstream(folder.path("old")) << "old";
-    { const Output output(folder.path("old")); }
-    { const Output output(folder.path("new")); }
+    const Output kept(folder.path("old"));
+    const Output made(folder.path("new"));
+    // Now, and so whenever the program is killed.
     EXPECT_EQ(text_of(folder.path("old")), "old");
     EXPECT_FALSE(std::filesystem::exists(folder.path("new")));
+}
+
+TEST(Output, TwoOfOneFileDoNotMeet) {
+    const TemporaryFolder folder;
+    const std::string path = folder.path("file");
+    std::ofstream(path + ".new") << "another program's";
+    Output(path).write("whole");
+    EXPECT_EQ(text_of(path), "whole");
+    EXPECT_EQ(text_of(path + ".new"), "another program's");
 }
 
 TEST(Output, DeviceStaysADevice) {

@@ -15,6 +15,7 @@
 
 #include "app/base/console.h"
 #include "app/base/exit_code.h"
+#include "app/base/held_signals.h"
 
 namespace heapwood::app {
 namespace {
@@ -58,10 +59,6 @@ class FreshFile {
 public:
     /// errno says why the file is not open, if it is not.
     explicit FreshFile(const std::filesystem::path& target) : target_(target) {
-        sigset_t ends;
-        sigemptyset(&ends);
-        for (const int signal : {SIGHUP, SIGINT, SIGTERM}) sigaddset(&ends, signal);
-        pthread_sigmask(SIG_BLOCK, &ends, &before_);
         for (int number = 1; file_ < 0; ++number) {
             path_ = target.string() + (number == 1 ? "" : "." + std::to_string(number)) + ".new";
             file_ = open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
@@ -75,7 +72,6 @@ public:
             close(file_);
             unlink(path_.c_str());
         }
-        pthread_sigmask(SIG_SETMASK, &before_, nullptr);
     }
 
     explicit operator bool() const { return file_ >= 0; }
@@ -91,10 +87,10 @@ public:
     }
 
 private:
+    const HeldSignals held_;
     std::filesystem::path target_;
     std::string path_;
     int file_ = -1;
-    sigset_t before_{};
 };
 
 /// Whether the file can be written; else errno says why. Changes nothing.

@@ -44,8 +44,11 @@ class Signals(unittest.TestCase):
 
     def struck(self, command, number, delay):
         """The exit code of a program that gets a signal after so many seconds."""
+        def hear():  # a shell lets what runs in its background ignore SIGINT
+            signal.signal(signal.SIGINT, signal.SIG_DFL)
         with subprocess.Popen([EXECUTABLE, *map(str, command)], env=environment(),
-                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                              preexec_fn=hear) as process:
             time.sleep(delay)
             process.send_signal(number)
             try:

@@ -4,10 +4,15 @@
 
 #include <gtest/gtest.h>
 
+#include <csignal>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iostream>
 #include <sstream>
+#include <thread>
 
+#include "app/base/held_signals.h"
 #include "tests/app/temporary_folder.h"
 
 namespace heapwood::app {
@@ -66,6 +71,28 @@ TEST(Output, TwoOfOneFileDoNotMeet) {
     Output(path).write("whole");
     EXPECT_EQ(text_of(path), "whole");
     EXPECT_EQ(text_of(path + ".new"), "another program's");
+}
+
+TEST(HeldSignals, WaitWhateverThreadTheyMeet) {
+    EXPECT_EXIT(
+        {
+            const HeldSignals held;
+            // As a library's thread, which no mask of this one reaches.
+            std::thread([] { std::raise(SIGTERM); }).join();
+            std::cerr << "still here";
+            held.~HeldSignals();
+            std::_Exit(0);
+        },
+        testing::KilledBySignal(SIGTERM), "^still here$");
+}
+
+TEST(HeldSignals, WhatIsIgnoredStaysIgnored) {
+    const auto before = std::signal(SIGHUP, SIG_IGN);
+    {
+        const HeldSignals held;
+        std::raise(SIGHUP);
+    }
+    EXPECT_EQ(std::signal(SIGHUP, before), SIG_IGN);
 }
 
 TEST(Output, DeviceStaysADevice) {

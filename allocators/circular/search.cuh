@@ -2,13 +2,13 @@
 /// The searches of the circular allocators, first fit: in a few stretches of the pool that others
 /// seldom look at, and in the whole ring.
 ///
-/// **Progress.** No loop waits for another thread. A step either goes forward or follows a chunk
-/// that somebody else has won, and the number of steps is bounded. A full pool costs one traversal
-/// to the sentinel and two from chunk 0 (four with separate words). An inconclusive search ends
-/// after Policy::kPatience steps; with a single hint, if in its last traversal there was a chunk
-/// that was large enough, but that another was quicker to take, or has not given the rest of back
-/// yet, or dead headers behind which there may have been one, only after Policy::kPersistence: then
-/// others make progress, and its turn comes.
+/// **Progress.** No loop waits for another thread. A step goes forward or follows a chunk that
+/// another has won, and their number is bounded. A refusal costs one traversal to the sentinel and
+/// two from chunk 0 (four with separate words), and is not remembered: a memo would have to learn
+/// of every free. An inconclusive search ends after Policy::kPatience steps; with a single hint, if
+/// its last traversal met a chunk that was large enough, but that another was quicker to take, or
+/// has not given the rest of back yet, or dead headers that may have hidden one, only after
+/// Policy::kPersistence: then others make progress, and its turn comes.
 ///
 /// **Against the original**, beside the table: chunks that are too small are never marked, not even
 /// for a moment; merging goes on over more than one free successor; before the pool is called full,

@@ -44,8 +44,8 @@ public:
     };
 
     /// A block of the pool, returned to it with its owner, which must not outlive the pool. The
-    /// same interface as a Buffer's: contents are not initialised; access outside the block, or a
-    /// copy that the device refuses, throws BufferError.
+    /// same interface as a Buffer's: contents are not initialised; access outside the block throws
+    /// BufferError; a device that fails throws as a Buffer's does.
     class Block {
     public:
         /// An empty block.

@@ -27,9 +27,9 @@ struct Word {
 /// A block of host or device memory, freed with its owner. Movable, not copyable.
 ///
 /// The contents are not initialised. A program without CUDA has only Place::host, and asking for
-/// Place::device there throws BufferError. Host memory is aligned to 256 bytes, as device memory,
-/// and a large block takes pages from the system only when they are first touched. Access outside
-/// the block, or a copy that the device refuses, throws BufferError.
+/// Place::device there throws BufferError, as access outside the block does. Host memory is aligned
+/// to 256 bytes, as device memory, and a large block takes pages only when they are first touched.
+/// A device that fails for another reason than that memory is short throws std::runtime_error.
 class Buffer {
 public:
     /// An empty heap.

@@ -3,6 +3,7 @@
 /// checked.
 #include <algorithm>
 #include <cstddef>
+#include <stdexcept>
 #include <string>
 
 #include "allocators/memory/buffer.h"
@@ -13,11 +14,14 @@ namespace heapwood::allocators::detail {
 
 namespace {
 
-/// @throws BufferError naming the operation and what CUDA answered.
+/// @throws BufferError where memory is short, else std::runtime_error, for any call may have to
+/// tell of an earlier kernel's end; naming the operation and what CUDA answered.
 void check(cudaError_t status, const char* operation, std::uint64_t bytes) {
     if (status == cudaSuccess) return;
-    throw BufferError(std::string(operation) + " " + std::to_string(bytes) +
-                      " bytes on the device failed: " + platform::cuda_failure(status));
+    const std::string why = std::string(operation) + " " + std::to_string(bytes) +
+                            " bytes on the device failed: " + platform::cuda_failure(status);
+    if (status == cudaErrorMemoryAllocation) throw BufferError(why);
+    throw std::runtime_error(why);
 }
 
 /// As many words as a kernel's parameters have room for in 4 KiB, so that no copy is needed.

@@ -12,6 +12,9 @@
 
 namespace heapwood::allocators::detail {
 
+// What follows throws std::runtime_error where CUDA answers anything but that memory is short: an
+// earlier kernel may have gone wrong.
+
 /// Device memory of the current device.
 /// @throws BufferError if it cannot be had, or if the program was built without CUDA.
 void* device_allocate(std::uint64_t bytes);
@@ -21,7 +24,6 @@ void device_free(void* data) noexcept;
 
 /// Blocking copies, fills and scattered words, after which the host and every later kernel see the
 /// bytes.
-/// @throws BufferError with CUDA's answer.
 void device_write(void* to, const void* from, std::uint64_t bytes);
 void device_read(void* to, const void* from, std::uint64_t bytes);
 void device_fill(void* data, unsigned char value, std::uint64_t bytes);

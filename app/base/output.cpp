@@ -15,6 +15,7 @@
 
 #include "app/base/console.h"
 #include "app/base/exit_code.h"
+#include "app/base/held_signals.h"
 
 namespace heapwood::app {
 namespace {
@@ -29,17 +30,76 @@ int open_pipe(const std::string& path) {
                               : std::strerror(errno)));
     }
     fcntl(pipe, F_SETFL, 0);  // from now on a slow reader is waited for
-    std::signal(SIGPIPE, SIG_IGN);
     return pipe;
 }
 
-bool wrote_all(int pipe, std::string_view text) {
+bool wrote_all(int file, std::string_view text) {
     while (!text.empty()) {
-        const ssize_t n = ::write(pipe, text.data(), text.size());
+        const ssize_t n = ::write(file, text.data(), text.size());
         if (n < 0 && errno == EINTR) continue;
         if (n <= 0) return false;
         text.remove_prefix(static_cast<std::size_t>(n));
     }
+    return true;
+}
+
+/// The file that a path means: links are followed, also to a file that is not there.
+std::filesystem::path target_of(std::filesystem::path path) {
+    std::error_code error;
+    for (int links = 0; links < 40 && std::filesystem::is_symlink(path, error); ++links) {
+        path = path.parent_path() / std::filesystem::read_symlink(path, error);
+    }
+    return path;
+}
+
+/// A new file beside the one whose place it is to take. While there is one, the signals that end
+/// the program wait: only SIGKILL leaves it behind. Its name is one that no file has, so that
+/// programs that write the same file at once do not meet.
+class FreshFile {
+public:
+    /// errno says why the file is not open, if it is not.
+    explicit FreshFile(const std::filesystem::path& target) : target_(target) {
+        for (int number = 1; file_ < 0; ++number) {
+            path_ = target.string() + (number == 1 ? "" : "." + std::to_string(number)) + ".new";
+            file_ = open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+            if (file_ < 0 && errno != EEXIST) break;
+        }
+    }
+    FreshFile(const FreshFile&) = delete;
+    FreshFile& operator=(const FreshFile&) = delete;
+    ~FreshFile() {
+        if (file_ >= 0) {
+            close(file_);
+            unlink(path_.c_str());
+        }
+    }
+
+    explicit operator bool() const { return file_ >= 0; }
+
+    /// Takes the place with that text. @return whether all of it is there; else nothing is changed.
+    bool replace(std::string_view text) {
+        const bool wrote = wrote_all(file_, text);
+        const bool closed = close(file_) == 0;
+        file_ = -1;
+        if (wrote && closed && rename(path_.c_str(), target_.c_str()) == 0) return true;
+        unlink(path_.c_str());
+        return false;
+    }
+
+private:
+    const HeldSignals held_;
+    std::filesystem::path target_;
+    std::string path_;
+    int file_ = -1;
+};
+
+/// Whether the file can be written; else errno says why. Changes nothing.
+bool is_writable(const std::filesystem::path& path) {
+    std::error_code ignored;
+    if (!std::filesystem::exists(path, ignored)) return bool(FreshFile(path));
+    const int file = open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
+    if (file < 0) return false;
+    close(file);
     return true;
 }
 
@@ -73,19 +133,13 @@ Output::Output(std::string path) : path_(std::move(path)) {
         pipe_ = open_pipe(path_);
         return;
     }
-    const bool existed = std::filesystem::exists(path_, ignored);
-    errno = 0;
-    const std::ofstream probe(path_, std::ios::app);
-    if (!probe) {
+    if (!is_writable(target_of(path_))) {
         throw UsageError("cannot write '" + path_ + "': " + std::strerror(errno) +
                          "; name a file in a folder that is there and lets you write");
     }
-    created_ = !existed;
 }
 
 Output::~Output() {
-    std::error_code ignored;
-    if (created_) std::filesystem::remove(path_, ignored);
     if (pipe_ >= 0) close(pipe_);
 }
 
@@ -102,25 +156,16 @@ void Output::write(std::string_view text) {
         if (!wrote_all(pipe_, text)) fail();
         return;
     }
-    // Into a new file that then takes the place of the old one, so that there is always a whole
-    // one; but not in the place of a device, or where the folder takes no new files.
+    // Not in the place of a device, nor where the folder takes no new files.
+    const std::filesystem::path target = target_of(path_);
     std::error_code error;
-    const std::filesystem::path target = std::filesystem::canonical(path_, error);
-    const std::filesystem::path fresh = target.string() + ".new";
-    if (!error && std::filesystem::is_regular_file(target, error)) {
-        if (std::ofstream file(fresh, std::ios::trunc | std::ios::binary); file) {
-            file << text << std::flush;
-            file.close();
-            if (file) std::filesystem::rename(fresh, target, error);
-            if (file && !error) {
-                created_ = false;
-                return;
-            }
-            std::filesystem::remove(fresh, error);
-            fail();
+    if (!std::filesystem::exists(target, error) ||
+        std::filesystem::is_regular_file(target, error)) {
+        if (FreshFile fresh(target); fresh) {
+            if (!fresh.replace(text)) fail();
+            return;
         }
     }
-    created_ = false;
     std::ofstream file(path_, std::ios::trunc | std::ios::binary);
     file << text << std::flush;
     if (!file) fail();
@@ -132,11 +177,20 @@ void write_to_stdout(std::string_view text) {
     if (!std::cout) throw std::runtime_error("standard output could not be written in full");
 }
 
+void guard_standard_streams() {
+    std::signal(SIGPIPE, SIG_IGN);
+    for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+        if (fcntl(stream, F_GETFD) >= 0 || errno != EBADF) continue;
+        // The lowest that is free, which is this one: open the wrong way for all uses of it.
+        static_cast<void>(open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY));
+    }
+}
+
 void check_files(const std::vector<NamedFile>& inputs, const std::vector<NamedFile>& outputs) {
     for (std::size_t i = 0; i < outputs.size(); ++i) {
         const NamedFile& output = outputs[i];
         for (const NamedFile& input : inputs) {
-            for (const char* beside : {"", ".new", ".partial"}) {
+            for (const char* beside : {"", ".partial"}) {
                 if (!output.path.empty() && same_file(output.path + beside, input.path)) {
                     refuse(output, input);
                 }

@@ -9,8 +9,8 @@
 namespace heapwood::app {
 
 /// The target of `--json FILE` and the like; "-" is standard output, and an empty path nothing.
-/// What was in the file stays until `write`; a file that was not there before is taken away again
-/// if `write` is never called.
+/// What is in the file stays until `write`, and a file that is not there appears with `write`:
+/// whenever the program is killed, under that name there is a whole file or none.
 class Output {
 public:
     /// @throws UsageError if the file cannot be opened for writing, or is a named pipe that no
@@ -30,8 +30,12 @@ public:
 private:
     std::string path_;
     int pipe_ = -1;  ///< a named pipe, whose reader would take a second opening for the end
-    bool created_ = false;
 };
+
+/// To be called first in the program. A reader of standard output that goes away becomes an error
+/// of write_to_stdout(), not the end of the program, which has files to save. A standard stream
+/// that is closed stays unusable: no file gets its descriptor, and so no text that is not its own.
+void guard_standard_streams();
 
 /// Writes to standard output. @throws std::runtime_error if the text does not arrive in full.
 void write_to_stdout(std::string_view text);

@@ -97,8 +97,7 @@ std::string Child::end() {
 
 void become_child() {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    std::signal(SIGINT, SIG_IGN);
-    std::signal(SIGHUP, SIG_IGN);
+    for (const int signal : {SIGINT, SIGHUP, SIGTERM}) std::signal(signal, SIG_IGN);
 }
 
 }  // namespace heapwood::app

@@ -36,7 +36,8 @@ private:
 };
 
 /// To be called by a child first, whose socket to its parent is its standard input: it is killed
-/// when its parent ends, however that comes about, and leaves the signals of the terminal to it.
+/// when its parent ends, however that comes about, and leaves to it the signals of a terminal, or
+/// of a system that ends all processes at once.
 void become_child();
 
 }  // namespace heapwood::app

@@ -53,9 +53,10 @@ void Engine::open_journal() {
         std::error_code ignored;
         const auto size = path.empty() ? 0 : std::filesystem::file_size(path, ignored);
         if (size > 0 && !ignored) {
-            throw UsageError("'" + path +
-                             "' has the turns of a run that did not end: go on with --resume " +
-                             path + ", or delete it");
+            throw UsageError("'" + path + "' has the turns of a run that " +
+                             (Journal::is_in_use(path)
+                                  ? "still goes on: wait for its end, or name another file"
+                                  : "did not end: go on with --resume " + path + ", or delete it"));
         }
     }
     if (path.empty()) return;

@@ -42,11 +42,13 @@ Journal::Journal(std::string path, const Json& header) : path_(std::move(path)),
     descriptor_ = open(path_.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
     if (descriptor_ < 0) refuse(std::string("cannot be written: ") + std::strerror(errno));
     try {
+        const bool locked = flock(descriptor_, LOCK_EX | LOCK_NB) == 0;
         struct stat about {};
         if (fstat(descriptor_, &about) != 0 || !S_ISREG(about.st_mode)) {
             refuse("keeps no turns to go on from, and a journal is a file: name a regular one");
         }
-        if (flock(descriptor_, LOCK_EX | LOCK_NB) != 0) refuse("is in use by another heapwood");
+        // The other one may have taken the file away between the opening and the lock.
+        if (!locked || about.st_nlink == 0) refuse("is in use by another heapwood");
         read();
         if (headed_) compare(header);
     } catch (const std::exception&) {
@@ -58,6 +60,13 @@ Journal::Journal(std::string path, const Json& header) : path_(std::move(path)),
 Journal::~Journal() {
     if (created_ && !headed_) unlink(path_.c_str());
     if (descriptor_ >= 0) close(descriptor_);
+}
+
+bool Journal::is_in_use(const std::string& path) {
+    const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    const bool free = file < 0 || flock(file, LOCK_EX | LOCK_NB) == 0;
+    if (file >= 0) close(file);
+    return !free;
 }
 
 void Journal::read() {

@@ -24,6 +24,9 @@ public:
     /// Takes a file away again that was not there before and has no entries.
     ~Journal();
 
+    /// Whether another program has the file open as a journal.
+    static bool is_in_use(const std::string& path);
+
     const std::string& path() const { return path_; }
     /// Whether the file was not there before.
     bool is_new() const { return created_; }

@@ -70,11 +70,11 @@ ExitCode build(const BuildOptions& options, const Backends& available) {
     }
     report.run.array_pool = nullptr;
     for (const Result& result : report.results) {
-        if (result.trace) trace.write(trace_text(report, result, *result.trace));
+        if (result.trace) publisher.save(trace, trace_text(report, result, *result.trace));
     }
     const bool agree = trees_agree(report);
     if (!agree) log::error("THE TREES DIFFER: they must be equal bit for bit for every allocator");
-    if (agree && !tree.nodes.empty()) out.write(tree_file(tree, scene, options.config));
+    if (agree && !tree.nodes.empty()) publisher.save(out, tree_file(tree, scene, options.config));
     return publisher.publish(document_of(report)) ? verdict(report) : ExitCode::internal;
 }
 

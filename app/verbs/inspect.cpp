@@ -25,7 +25,7 @@ ExitCode inspect(const InspectOptions& options, const Backends& available) {
         .tree = inspect(source.tree, source.scene.triangles.size(), double{config.traversal_cost},
                         double{config.intersection_cost}, options.longest),
         .boxes = options.boxes};
-    if (boxes) boxes.write(boxes_file(source.tree, options.depth));
+    if (boxes) publisher.save(boxes, boxes_file(source.tree, options.depth));
     return publisher.publish(document_of(report)) ? verdict(source.origin) : ExitCode::internal;
 }
 

@@ -5,6 +5,7 @@
 #include "app/base/console.h"
 #include "app/base/exit_code.h"
 #include "app/base/log.h"
+#include "app/base/output.h"
 #include "app/measure/trace_file.h"
 #include "app/verbs/commands.h"
 #include "kdtree/tree/tree_file.h"
@@ -37,6 +38,7 @@ ExitCode fail(ExitCode code, const char* why) {
 }  // namespace
 
 ExitCode run(int argc, const char* const* argv, const Backends& available) {
+    guard_standard_streams();
     try {
         const CommandLine line = parse(argc, argv);
         log::set_up(line.verbosity);

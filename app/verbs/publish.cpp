@@ -24,16 +24,20 @@ std::string Publisher::file() const {
     return output_.json.empty() || output_.json == "-" ? output_.html : output_.json;
 }
 
+void Publisher::attempt(const std::function<void()>& write) {
+    try {
+        write();
+    } catch (const std::exception& error) {
+        log::error(error.what());
+        fine_ = false;
+    }
+}
+
+void Publisher::save(Output& file, std::string_view text) {
+    attempt([&] { file.write(text); });
+}
+
 bool Publisher::publish(const Document& document) {
-    bool fine = true;
-    const auto attempt = [&fine](const auto& write) {
-        try {
-            write();
-        } catch (const std::exception& error) {
-            log::error(error.what());
-            fine = false;
-        }
-    };
     attempt([&] {
         if (output_.json == "-") return;
         write_to_stdout(output_.csv        ? as_csv(document)
@@ -48,7 +52,7 @@ bool Publisher::publish(const Document& document) {
     attempt([&] {
         if (*html_) html_->write(as_html(document));
     });
-    return fine;
+    return fine_;
 }
 
 }  // namespace heapwood::app

@@ -2,8 +2,10 @@
 /// What becomes of a verb's document.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "app/base/output.h"
@@ -24,12 +26,19 @@ public:
     /// The first file, for what is kept beside it; empty if there is none.
     std::string file() const;
 
+    /// Writes another file of the verb. A failure is told, and keeps nothing else from being
+    /// written.
+    void save(Output& file, std::string_view text);
+
     /// Prints and saves; each format is tried though another fails, and failures are told.
-    /// @return whether all is written.
+    /// @return whether all is written, the other files included.
     bool publish(const Document& document);
 
 private:
+    void attempt(const std::function<void()>& write);
+
     OutputOptions output_;
+    bool fine_ = true;
     std::optional<Output> json_;
     std::optional<Output> html_;
 };

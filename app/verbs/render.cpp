@@ -72,7 +72,8 @@ ExitCode render(const RenderOptions& options, const Backends& available) {
     const Mode mode = report.settings.mode;
     const Picture picture = picture_of(made.film, mode);
     show_progress("writing " + options.out);
-    out.write(format == PictureFormat::png ? png_file(picture) : exr_file(made.film, mode));
+    publisher.save(out,
+                   format == PictureFormat::png ? png_file(picture) : exr_file(made.film, mode));
     report.rays = made.rays;
     report.render_ms = made.ms;
     report.scale = picture.scale;

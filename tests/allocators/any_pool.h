@@ -73,6 +73,7 @@ public:
     virtual void deallocate(const allocators::Context& context, void* p,
                             std::size_t bytes) const = 0;
     virtual std::uint64_t granted_bytes(const void* p, std::size_t bytes) const = 0;
+    virtual void flush(const allocators::Context& context) const = 0;
 
 protected:
     ~RefCalls() = default;
@@ -96,6 +97,7 @@ struct AnyRef {
     std::uint64_t granted_bytes(const void* p, std::size_t bytes) const {
         return calls->granted_bytes(p, bytes);
     }
+    void flush(const allocators::Context& context) const { calls->flush(context); }
 };
 
 /// What a pool can run.
@@ -133,6 +135,7 @@ public:
     virtual void freeze_at(std::uint64_t bytes) = 0;
     virtual bool frozen() const = 0;
     virtual void fail_after(std::uint64_t requests) = 0;
+    virtual void fail_only(std::uint64_t number) = 0;
     virtual void fail_one_in(std::uint64_t period, std::uint64_t seed) = 0;
     /// Ref::fails, of a Ref made now.
     virtual bool fails(std::uint64_t number) const = 0;

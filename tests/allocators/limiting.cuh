@@ -66,7 +66,7 @@ public:
 
         /// Whether the request of that number fails.
         HEAPWOOD_FN bool fails(std::uint64_t number) const {
-            return number >= passes_ ||
+            return number - first_ < count_ ||
                    (period_ != 0 && detail::mix(number + seed_) % period_ == 0);
         }
 
@@ -74,7 +74,8 @@ public:
         friend class Limiting;
         typename A::Ref inner_;
         std::uint64_t* counter_;
-        std::uint64_t passes_;
+        std::uint64_t first_;
+        std::uint64_t count_;
         std::uint64_t period_;
         std::uint64_t seed_;
     };
@@ -86,25 +87,23 @@ public:
 
     /// From now on, the first `requests` requests pass and all later ones fail. For Refs made
     /// after the call.
-    void fail_after(std::uint64_t requests) {
-        passes_ = requests;
-        period_ = 0;
-        counter_.zero();
-    }
+    void fail_after(std::uint64_t requests) { fail(requests, ~std::uint64_t{0} - requests); }
+    /// From now on, the request of that number fails and no other. For Refs made after the call.
+    void fail_only(std::uint64_t number) { fail(number, 1); }
     /// From now on, one in `period` requests fails, chosen by a hash of its number and the seed; 0:
     /// none. For Refs made after the call.
     void fail_one_in(std::uint64_t period, std::uint64_t seed) {
-        passes_ = ~std::uint64_t{0};
+        fail(0, 0);
         period_ = period;
         seed_ = detail::mix(seed);
-        counter_.zero();
     }
 
     Ref ref() const {
         Ref r;
         r.inner_ = inner_.ref();
         r.counter_ = counter_.as<std::uint64_t>();
-        r.passes_ = passes_;
+        r.first_ = first_;
+        r.count_ = count_;
         r.period_ = period_;
         r.seed_ = seed_;
         return r;
@@ -116,7 +115,15 @@ public:
     }
 
 private:
-    std::uint64_t passes_ = ~std::uint64_t{0};
+    void fail(std::uint64_t first, std::uint64_t count) {
+        first_ = first;
+        count_ = count;
+        period_ = 0;
+        counter_.zero();
+    }
+
+    std::uint64_t first_ = 0;
+    std::uint64_t count_ = 0;
     std::uint64_t period_ = 0;
     std::uint64_t seed_ = 0;
     allocators::Buffer counter_;

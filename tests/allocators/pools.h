@@ -75,6 +75,13 @@ public:
             throw_not_offered("fail_after");
         }
     }
+    void fail_only(std::uint64_t number) override {
+        if constexpr (kFails) {
+            return a_.fail_only(number);
+        } else {
+            throw_not_offered("fail_only");
+        }
+    }
     void fail_one_in(std::uint64_t period, std::uint64_t seed) override {
         if constexpr (kFails) {
             return a_.fail_one_in(period, seed);
@@ -83,7 +90,7 @@ public:
         }
     }
     bool fails(std::uint64_t number) const override {
-        if constexpr (kFails) {
+        if constexpr (requires { a_.ref().fails(number); }) {
             return a_.ref().fails(number);
         } else {
             throw_not_offered("fails");
@@ -132,6 +139,7 @@ private:
     std::uint64_t granted_bytes(const void* p, std::size_t bytes) const override {
         return ref_->granted_bytes(p, bytes);
     }
+    void flush(const Context& context) const override { allocators::flush(*ref_, context); }
 
     std::optional<typename A::Ref> ref_;
 };

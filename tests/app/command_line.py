@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import pathlib
+import random
 import subprocess
 import tempfile
 
@@ -79,3 +80,15 @@ def compared(*arguments, code=DONE, **options):
     if result.returncode != code:
         raise AssertionError(f"exit code {result.returncode}, not {code}: {result.stderr}")
     return json.loads(result.stdout)
+
+
+def thorough():
+    """Whether tests that try a share in seconds try all of it (tests/faults/README.md)."""
+    return "HEAPWOOD_TEST_ALL" in os.environ
+
+
+def dice():
+    """Random numbers from HEAPWOOD_TEST_SEED, or from a seed of the system's; prints it."""
+    seed = int(os.environ.get("HEAPWOOD_TEST_SEED") or random.SystemRandom().getrandbits(32))
+    print(f"HEAPWOOD_TEST_SEED={seed}", flush=True)
+    return random.Random(seed)

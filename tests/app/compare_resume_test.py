@@ -119,7 +119,7 @@ class Interrupts(unittest.TestCase):
             self.assertEqual(code, -signal.SIGKILL)
             journal = place / "out.json.partial"
             before = journal.read_bytes()
-            self.assertEqual((place / "out.json").read_text(), "", "nothing, rather than a half")
+            self.assertFalse((place / "out.json").exists(), "nothing, rather than a half")
             # And as if it had been writing at that moment.
             journal.write_bytes(before + before.splitlines()[1][:100])
             self.check_resumed(place, before)
@@ -288,6 +288,19 @@ class Resume(unittest.TestCase):
             with open(journal, "w", encoding="utf-8") as held:
                 fcntl.flock(held, fcntl.LOCK_EX)
                 self.refused(journal, ["in use"], *self.ARGUMENTS)
+
+    def test_beside_a_run_that_goes_on(self):
+        with folder() as place:
+            journal = place / "out.json.partial"
+            with open(journal, "w", encoding="utf-8") as held:
+                held.write("a turn\n")
+                held.flush()
+                fcntl.flock(held, fcntl.LOCK_EX)
+                result = compare(*self.ARGUMENTS, "--json", place / "out.json")
+                self.assertEqual(result.returncode, USAGE)
+                self.assertIn("still goes on: wait for its end", result.stderr)
+                self.assertNotIn("delete it", result.stderr)
+                self.assertEqual(journal.read_text(), "a turn\n")
 
 
 class FullDisks(unittest.TestCase):

@@ -209,6 +209,14 @@ TEST_P(LimitingTest, FailsAfterAsManyAsTold) {
     release_shuffled(*a, slots.copy(), 1);
 }
 
+TEST_P(LimitingTest, FailsTheOneThatIsTold) {
+    auto a = make(pool_bytes_);
+    a->fail_only(5);
+    const auto blocks = request(*a, std::vector<std::uint64_t>(9, 64));
+    for (std::size_t i = 0; i < blocks.size(); ++i) EXPECT_EQ(blocks[i].data != nullptr, i != 5);
+    release(*a, blocks);
+}
+
 TEST_P(LimitingTest, FailsOneInAsManyAsTold) {
     const std::vector<std::uint64_t> sizes(2000, 16);
     const auto failures = [&](std::uint64_t period, std::uint64_t seed) {

@@ -4,10 +4,15 @@
 
 #include <gtest/gtest.h>
 
+#include <csignal>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iostream>
 #include <sstream>
+#include <thread>
 
+#include "app/base/held_signals.h"
 #include "tests/app/temporary_folder.h"
 
 namespace heapwood::app {
@@ -41,13 +46,53 @@ TEST(Output, WritesToTheTargetOfALink) {
     EXPECT_EQ(text_of(folder.path("file")), "new");
 }
 
+TEST(Output, WritesToALinkWhoseTargetIsNotThere) {
+    const TemporaryFolder folder;
+    std::filesystem::create_symlink("file", folder.path("link"));
+    Output(folder.path("link")).write("new");
+    EXPECT_TRUE(std::filesystem::is_symlink(folder.path("link")));
+    EXPECT_EQ(text_of(folder.path("file")), "new");
+}
+
 TEST(Output, WithoutWriteAllIsAsBefore) {
     const TemporaryFolder folder;
     std::ofstream(folder.path("old")) << "old";
-    { const Output output(folder.path("old")); }
-    { const Output output(folder.path("new")); }
+    const Output kept(folder.path("old"));
+    const Output made(folder.path("new"));
+    // Now, and so whenever the program is killed.
     EXPECT_EQ(text_of(folder.path("old")), "old");
     EXPECT_FALSE(std::filesystem::exists(folder.path("new")));
+}
+
+TEST(Output, TwoOfOneFileDoNotMeet) {
+    const TemporaryFolder folder;
+    const std::string path = folder.path("file");
+    std::ofstream(path + ".new") << "another program's";
+    Output(path).write("whole");
+    EXPECT_EQ(text_of(path), "whole");
+    EXPECT_EQ(text_of(path + ".new"), "another program's");
+}
+
+TEST(HeldSignals, WaitWhateverThreadTheyMeet) {
+    EXPECT_EXIT(
+        {
+            const HeldSignals held;
+            // As a library's thread, which no mask of this one reaches.
+            std::thread([] { std::raise(SIGTERM); }).join();
+            std::cerr << "still here";
+            held.~HeldSignals();
+            std::_Exit(0);
+        },
+        testing::KilledBySignal(SIGTERM), "^still here$");
+}
+
+TEST(HeldSignals, WhatIsIgnoredStaysIgnored) {
+    const auto before = std::signal(SIGHUP, SIG_IGN);
+    {
+        const HeldSignals held;
+        std::raise(SIGHUP);
+    }
+    EXPECT_EQ(std::signal(SIGHUP, before), SIG_IGN);
 }
 
 TEST(Output, DeviceStaysADevice) {

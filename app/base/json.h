@@ -1,12 +1,27 @@
 /// @file
-/// Plain structs as JSON objects whose keys are the names of the members.
+/// JSON that may come from anywhere, and plain structs as JSON objects whose keys are the names of
+/// the members.
 #pragma once
 
 #include <nlohmann/json.hpp>
+#include <string_view>
 
 namespace heapwood::app {
 
 using Json = nlohmann::ordered_json;
+
+/// What the text is; discarded if it is no JSON, or is nested so deeply that to copy, compare or
+/// write it, which the library does by recursion, could exceed the stack.
+inline Json parsed_json(std::string_view text) {
+    constexpr int kDeepest = 100;
+    bool deep = false;
+    const auto keep = [&deep](int depth, Json::parse_event_t, const Json&) {
+        deep = deep || depth > kDeepest;
+        return depth <= kDeepest;
+    };
+    Json json = Json::parse(text, keep, false);
+    return deep ? Json(Json::value_t::discarded) : json;
+}
 
 }  // namespace heapwood::app
 

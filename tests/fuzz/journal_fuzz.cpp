@@ -62,7 +62,8 @@ std::vector<Runner> both_runners() {
 
 void compare(const std::string& path) {
     Comparison comparison;
-    comparison.common.machine = {.name = "Machine", .units = 2, .memory = std::uint64_t{1} << 30};
+    comparison.common.machine.name = "Machine";
+    comparison.common.machine.memory = std::uint64_t{1} << 30;
     comparison.common.run.repeat = 2;
     comparison.minimal_pool = true;
     BuildPlan plan(comparison,

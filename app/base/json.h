@@ -3,8 +3,12 @@
 /// the members.
 #pragma once
 
+#include <concepts>
+#include <cstdint>
 #include <nlohmann/json.hpp>
+#include <stdexcept>
 #include <string_view>
+#include <utility>
 
 namespace heapwood::app {
 
@@ -21,6 +25,17 @@ inline Json parsed_json(std::string_view text) {
     };
     Json json = Json::parse(text, keep, false);
     return deep ? Json(Json::value_t::discarded) : json;
+}
+
+/// A whole number, which `T` has room for. The library's own conversion takes 1e30 and 0.5, too.
+/// @throws std::invalid_argument if it is none.
+template <std::unsigned_integral T>
+T whole_number(const Json& json) {
+    const bool fits = json.is_number_unsigned()
+                          ? std::in_range<T>(json.get<std::uint64_t>())
+                          : json.is_number_integer() && std::in_range<T>(json.get<std::int64_t>());
+    if (!fits) throw std::invalid_argument("a number of " + json.dump());
+    return json.get<T>();
 }
 
 }  // namespace heapwood::app

@@ -1,12 +1,42 @@
 /// @file
-/// Plain structs as JSON objects whose keys are the names of the members.
+/// JSON that may come from anywhere, and plain structs as JSON objects whose keys are the names of
+/// the members.
 #pragma once
 
+#include <concepts>
+#include <cstdint>
 #include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <string_view>
+#include <utility>
 
 namespace heapwood::app {
 
 using Json = nlohmann::ordered_json;
+
+/// What the text is; discarded if it is no JSON, or is nested so deeply that to copy, compare or
+/// write it, which the library does by recursion, could exceed the stack.
+inline Json parsed_json(std::string_view text) {
+    constexpr int kDeepest = 100;
+    bool deep = false;
+    const auto keep = [&deep](int depth, Json::parse_event_t, const Json&) {
+        deep = deep || depth > kDeepest;
+        return depth <= kDeepest;
+    };
+    Json json = Json::parse(text, keep, false);
+    return deep ? Json(Json::value_t::discarded) : json;
+}
+
+/// A whole number, which `T` has room for. The library's own conversion takes 1e30 and 0.5, too.
+/// @throws std::invalid_argument if it is none.
+template <std::unsigned_integral T>
+T whole_number(const Json& json) {
+    const bool fits = json.is_number_unsigned()
+                          ? std::in_range<T>(json.get<std::uint64_t>())
+                          : json.is_number_integer() && std::in_range<T>(json.get<std::int64_t>());
+    if (!fits) throw std::invalid_argument("a number of " + json.dump());
+    return json.get<T>();
+}
 
 }  // namespace heapwood::app
 

@@ -8,6 +8,7 @@
 #include <charconv>
 #include <cmath>
 #include <iostream>
+#include <map>
 
 namespace heapwood::app {
 namespace {
@@ -55,13 +56,37 @@ std::optional<T> number(const std::string& text) {
     return value;
 }
 
+/// All verbs, whether they are on the command line or not.
+std::vector<const CLI::App*> verbs_of(const CLI::App& app) {
+    return app.get_subcommands(std::function<bool(const CLI::App*)>());
+}
+
+/// What is said of a verb, or of the program; hidden options are not.
+VerbText text_of(const CLI::App& app) {
+    VerbText text{app.get_name(), app.get_description(), app.get_footer(), {}};
+    for (const CLI::Option* option : app.get_options()) {
+        if (option->get_group().empty()) continue;
+        OptionText& one = text.options.emplace_back();
+        for (const std::string& name : option->get_snames()) one.names.push_back("-" + name);
+        for (const std::string& name : option->get_lnames()) one.names.push_back("--" + name);
+        const bool word = option->get_positional();
+        if (word) one.names = {option->get_name(true)};
+        const bool flag = option->get_items_expected_max() == 0;
+        if (!flag && !word) one.type = option->get_type_name();
+        one.standard = option->get_default_str();
+        one.what = option->get_description();
+        one.environment = option->get_envname();
+    }
+    return text;
+}
+
 /// Lets every option that has a long name be given by the environment too: --warm-up by
 /// HEAPWOOD_WARM_UP.
 void name_environment(CLI::App& app) {
     for (CLI::Option* option : app.get_options()) {
         if (option->get_lnames().empty()) continue;
         std::string name = option->get_lnames().front();
-        if (name == "help" || name == "version") continue;
+        if (name == "help" || name == "version" || name == "manual") continue;
         if (name == "preset") name = "tree-preset";  // HEAPWOOD_PRESET is for scripts/heapwood
         std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) {
             return c == '-' ? '_' : static_cast<char>(std::toupper(c));
@@ -73,9 +98,7 @@ void name_environment(CLI::App& app) {
 /// CLI11 answers a mistyped verb with "A subcommand is required"; say which was meant.
 std::string verb_hint(const CLI::App& app, int argc, const char* const* argv) {
     std::vector<std::string> verbs;
-    for (const CLI::App* verb : app.get_subcommands(std::function<bool(const CLI::App*)>())) {
-        verbs.push_back(verb->get_name());
-    }
+    for (const CLI::App* verb : verbs_of(app)) verbs.push_back(verb->get_name());
     for (int i = 1; i < argc; ++i) {
         const std::string word = argv[i];
         if (word.empty() || word.front() == '-') continue;
@@ -154,6 +177,7 @@ Program::Program(const char* what, const std::string& version, const char* examp
     app_->require_subcommand(1);
     app_->footer(examples);
     add_verbosity(*app_);
+    add_manual();
     name_environment(*app_);
 }
 
@@ -162,6 +186,21 @@ Program::~Program() = default;
 void Program::add_verbosity(CLI::App& app) {
     CLI::Option* quiet = app.add_flag("-q,--quiet", quiet_, "Say nothing but results and errors");
     app.add_flag("-v,--verbose", verbose_, "Say more")->excludes(quiet);
+}
+
+/// An option for those who make packages, and not in the help. Is answered as --version is.
+void Program::add_manual() {
+    static const std::map<std::string, std::string (*)(const ProgramText&)> kForms{
+        {"man", manual_page},
+        {"bash", bash_completion},
+        {"zsh", zsh_completion},
+        {"fish", fish_completion}};
+    const std::function<void(const std::string&)> print = [this](const std::string& form) {
+        ProgramText text{text_of(*app_), app_->version(), {}};
+        for (const CLI::App* verb : verbs_of(*app_)) text.verbs.push_back(text_of(*verb));
+        throw CLI::CallForVersion(named(kForms, form)(text), 0);
+    };
+    add_option(*app_, "--manual", "", print)->trigger_on_parse()->group("");
 }
 
 void Program::verb(const char* name, const char* what, const char* examples,
@@ -191,7 +230,8 @@ std::optional<ExitCode> Program::parse(int argc, const char* const* argv) {
             app_->exit(error, std::cout, std::cerr);
             return ExitCode::done;
         }
-        const std::string hint = verb_hint(*app_, argc, argv);
+        const bool value = dynamic_cast<const CLI::ValidationError*>(&error) != nullptr;
+        const std::string hint = value ? "" : verb_hint(*app_, argc, argv);
         std::cerr << "heapwood: error: " << (hint.empty() ? error.what() : hint)
                   << "\nRun heapwood with --help for more information.\n";
         return ExitCode::usage;

@@ -12,6 +12,7 @@
 
 #include "app/base/exit_code.h"
 #include "app/base/text.h"
+#include "app/cli/manual.h"
 
 namespace CLI {
 class App;
@@ -136,6 +137,7 @@ public:
 
 private:
     void add_verbosity(CLI::App& app);
+    void add_manual();
 
     std::unique_ptr<CLI::App> app_;
     bool quiet_ = false;

@@ -6,6 +6,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "app/base/json.h"
 #include "app/base/text.h"
 
 namespace heapwood::app {
@@ -49,7 +50,9 @@ template <class T>
 void read_into(T& value, const Json& json) {
     if (json.is_null()) return;
     if constexpr (IsOptional<T>::value) {
-        value = json.get<typename T::value_type>();
+        read_into(value.emplace(), json);
+    } else if constexpr (std::unsigned_integral<T> && !std::same_as<T, bool>) {
+        value = whole_number<T>(json);
     } else {
         json.get_to(value);
     }
@@ -241,10 +244,10 @@ BuildFigure histogram_figure() {
             },
             [](Result& r, const Json& json) {
                 for (const Json& bin : json) {
-                    const auto from = bin.at("from_bytes").get<std::uint64_t>();
+                    const auto from = whole_number<std::uint64_t>(bin.at("from_bytes"));
                     if (from == 0) throw std::invalid_argument("a bin of requests of 0 bytes");
                     const auto place = static_cast<std::size_t>(std::bit_width(from) - 1);
-                    bin.at("requests").get_to(r.allocations->histogram[place]);
+                    read_into(r.allocations->histogram[place], bin.at("requests"));
                 }
             }};
 }

@@ -114,7 +114,7 @@ Json BuildPlan::adopted() const {
 }
 
 void BuildPlan::adopt(const Json& adopted) {
-    const std::uint64_t memory = adopted.at("memory");
+    const auto memory = whole_number<std::uint64_t>(adopted.at("memory"));
     comparison_.common.machine.memory = memory;
     for (Report& scene : comparison_.scenes) scene.machine.memory = memory;
 }
@@ -218,8 +218,8 @@ bool BuildPlan::enough(const CellState& cell, std::uint64_t bytes, const Probe& 
 
 void BuildPlan::found(const CellState& cell, const Json& bytes) {
     if (bytes.is_null()) return;
-    if (!bytes.is_number_unsigned() || bytes == 0) throw std::invalid_argument("no pool");
-    result(cell).minimal_pool_bytes = bytes.get<std::uint64_t>();
+    if (bytes == 0) throw std::invalid_argument("no pool");
+    result(cell).minimal_pool_bytes = whole_number<std::uint64_t>(bytes);
 }
 
 }  // namespace heapwood::app

@@ -79,7 +79,7 @@ void Journal::read() {
     for (;;) {
         const std::size_t end = text.find('\n', begin);
         if (end == text.npos) break;
-        const Json line = Json::parse(text.substr(begin, end - begin), nullptr, false);
+        const Json line = parsed_json(std::string_view(text).substr(begin, end - begin));
         if (line.is_discarded()) refuse();
         if (begin == 0) {
             header_ = line;

@@ -27,7 +27,7 @@ struct Header {
 };
 
 Header header(const TraceLines& lines, std::string_view line) {
-    const Json json = Json::parse(line, nullptr, false);
+    const Json json = parsed_json(line);
     if (!json.is_object() || json.value("kind", Json()) != "trace") {
         lines.fail("this is not the header of a trace");
     }

@@ -69,7 +69,7 @@ Answer WorkerPool::receive(Worker& worker, double seconds) const {
         case Arrival::flood:
             return failure(Outcome::crashed, "its process answered without an end");
     }
-    Json answer = Json::parse(line, nullptr, false);
+    Json answer = parsed_json(line);
     if (!answer.is_object()) return nonsense(line);
     if (answer.contains("failure")) return failure(Outcome::failed, answer.value("failure", ""));
     return {.sample = std::move(answer), .outcome = Outcome::done, .message = ""};

@@ -76,7 +76,7 @@ Json WorkloadPlan::adopted() const {
 
 void WorkloadPlan::adopt(const Json& adopted) {
     if (!trace_) return;
-    trace_->pool_bytes = adopted.at("pool_bytes");
+    trace_->pool_bytes = whole_number<std::uint64_t>(adopted.at("pool_bytes"));
     for (BenchCell& cell : report_.cells) {
         cell.task.pool_bytes = std::max(trace_->pool_bytes,
                                         report_.runners[cell.runner].backend->traits.smallest_pool);

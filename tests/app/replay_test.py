@@ -255,6 +255,8 @@ class Mistakes(unittest.TestCase):
         self.bad(["not the header"], 1, header={"kind": "bench"})
         self.bad(["version 2", "reads version 1"], 1, header={"schema": 2})
         self.bad(["version null"], 1, header='{"kind":"trace"}')
+        deep = "[" * 200_000 + "]" * 200_000
+        self.bad(["not the header"], 1, header='{"kind":"trace","x":' + deep + "}")
         for name in ("callers", "requests", "frees", "root_bytes"):
             for wrong in (-1, "many", None, 1.5, 2**60):
                 self.bad([f"'{name}'"], 1, header={name: wrong})

@@ -130,6 +130,11 @@ TEST(ReadResult, RefusesWhatIsNone) {
     EXPECT_TRUE(refused("/build/ms/samples", Json::array()));
     EXPECT_TRUE(refused("/build/ms", Json())) << "a build that is done has a time";
     EXPECT_TRUE(refused("/build/pool_bytes", "many"));
+    EXPECT_TRUE(refused("/build/pool_bytes", 1e30)) << "has no room";
+    EXPECT_TRUE(refused("/build/warps", std::uint64_t{1} << 32)) << "has no room";
+    EXPECT_TRUE(refused("/build/warps", -1));
+    EXPECT_TRUE(refused("/tree/nodes", 0.5));
+    EXPECT_TRUE(refused("/allocations/histogram/0/requests", 1e30));
     EXPECT_TRUE(refused("/tree", Json())) << "a build that is done has a tree";
     EXPECT_TRUE(refused("/tree/digest", "xyz"));
     EXPECT_TRUE(refused("/memory", 3));

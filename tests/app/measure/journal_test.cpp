@@ -100,6 +100,15 @@ TEST_F(JournalTest, OfSomethingElseIsRefusedAndLeftAlone) {
     }
 }
 
+TEST_F(JournalTest, NestedDeeplyIsRefused) {
+    const std::string deep = std::string(500'000, '[') + std::string(500'000, ']');
+    for (const std::string& written :
+         {deep, "{\"a\":" + deep + "}", kHeader.dump() + "\n" + deep}) {
+        write(written + "\n");
+        EXPECT_NE(refusal().find("is no journal of heapwood"), std::string::npos);
+    }
+}
+
 TEST_F(JournalTest, IsForOneAtATime) {
     const Journal journal(path(), kHeader);
     EXPECT_NE(refusal().find("in use"), std::string::npos);

@@ -320,5 +320,15 @@ TEST(Outcomes, TheWorstDecides) {
     EXPECT_THROW(outcome_named("fine"), std::invalid_argument);
 }
 
+TEST(WorkloadPlan, AdoptsAPoolOfWholeBytes) {
+    BenchReport report;
+    WorkloadPlan plan(report, ReplayedTrace{});
+    plan.adopt({{"pool_bytes", 1U << 30}});
+    EXPECT_EQ(plan.pool_bytes(), 1U << 30);
+    for (const Json& wrong : {Json(1e30), Json(-1), Json(0.5), Json("1"), Json()}) {
+        EXPECT_THROW(plan.adopt({{"pool_bytes", wrong}}), std::invalid_argument);
+    }
+}
+
 }  // namespace
 }  // namespace heapwood::app

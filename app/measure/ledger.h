@@ -1,5 +1,6 @@
 /// @file
-/// What turns have come to: which cells of a plan are over, and which runner has used its budget up.
+/// What turns have come to: which cells of a plan are over, and which runner has used its budget
+/// up.
 #pragma once
 
 #include <cstddef>

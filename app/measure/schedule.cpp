@@ -4,11 +4,6 @@
 #include "app/base/text.h"
 
 namespace heapwood::app {
-namespace {
-
-constexpr double kSearch = 20;  ///< turns that a search is worth
-
-}  // namespace
 
 Answer nonsense(const std::string& answer) {
     constexpr std::size_t kShown = 60;
@@ -92,10 +87,7 @@ void Schedule::search(CellState& cell) {
 
 double Schedule::work_left() const {
     double work = 0;
-    for (const CellState& cell : plan_.cells) {
-        if (!cell.over) work += cell.work * (plan_.repeat - cell.turns);
-        if (!cell.searched) work += cell.work * kSearch;
-    }
+    for (const CellState& cell : plan_.cells) work += plan_.work_left(cell);
     return work;
 }
 

@@ -24,8 +24,8 @@ HEAPWOOD_JSON_OF(Shard, number, of)
 /// What a runner does for one account stays together: it shares a budget, and a hang ends it. These
 /// units lie in a row, account by account, and the row is cut where shards have the same expected
 /// work, to half a unit. So most of a scene's, or a test's, runners are compared on one machine,
-/// and few machines load the same scene. Expected work leaves allocators out of account: what a
-/// turn takes beside the build is the same for all, and more than they differ by.
+/// and few machines load the same scene. Expected work leaves allocators out of account: the
+/// whole of a turn differs less by them than by the triangles.
 /// @param plan that has no turns yet
 /// @param shards at least 1
 std::vector<unsigned> divide(const Plan& plan, unsigned shards);

@@ -172,7 +172,7 @@ ensure_cmake() {
 has_python_packages() {
     "$1" - 2>/dev/null <<'PYTHON'
 import os, sysconfig
-import nanobind, numpy, pandas, pytest, rtree, trimesh
+import distributed, nanobind, numpy, pandas, pytest, rich, rtree, trimesh
 os.stat(os.path.join(sysconfig.get_paths()["include"], "Python.h"))
 PYTHON
 }
@@ -181,7 +181,7 @@ PYTHON
 # cannot be had, this prints nothing and says what will be missing.
 ensure_python() {
     local python=$root/.venv/bin/python
-    local packages=("nanobind>=2.4" numpy pandas pytest rtree trimesh)
+    local packages=("nanobind>=2.4" distributed numpy pandas pytest rich rtree trimesh)
     if ! has_python_packages "$python" &&
         agreed "install ${packages[*]} into $root/.venv for the Python package"; then
         python3 -m venv "$root/.venv" >&2 && "$root/.venv/bin/pip" install -q "${packages[@]}" >&2 ||

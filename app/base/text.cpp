@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 #include <numeric>
+#include <stdexcept>
 
 namespace heapwood::app {
 namespace {
@@ -86,6 +87,14 @@ std::string duration_text(double seconds) {
 std::string hex(std::uint64_t value) {
     const std::string digits = converted(value, 16);
     return std::string(16 - digits.size(), '0') + digits;
+}
+
+std::uint64_t read_hex(const std::string& digits) {
+    std::uint64_t value = 0;
+    const char* end = digits.data() + digits.size();
+    const auto [stop, error] = std::from_chars(digits.data(), end, value, 16);
+    if (error != std::errc() || stop != end) throw std::invalid_argument("no digest: " + digits);
+    return value;
 }
 
 bool leading_zero(std::string_view number) {

@@ -29,6 +29,8 @@ std::string duration_text(double seconds);
 
 /// 16 hexadecimal digits.
 std::string hex(std::uint64_t value);
+/// The number that hex() has written. @throws std::invalid_argument if it is none.
+std::uint64_t read_hex(const std::string& digits);
 
 /// Whether a number has a zero before its first digit, as 010 has, which some programs take for
 /// eight: none is understood here.

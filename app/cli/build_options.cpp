@@ -211,7 +211,7 @@ void add_compare(Options& options, CompareOptions& o) {
     add_repetitions(options, o);
     add_more_runs(options, o);
     add_config(options, o);
-    add_resume(options, o.resume);
+    add_resume(options, o);
 }
 
 }  // namespace heapwood::app

@@ -12,6 +12,7 @@
 #include "app/backends/backend.h"
 #include "app/base/exit_code.h"
 #include "app/base/pool_size.h"
+#include "app/measure/shard.h"
 #include "app/render/settings.h"
 #include "kdtree/config.h"
 #include "scenes/glm.h"
@@ -40,7 +41,8 @@ struct RunParameters {
     DeviceChoice device = DeviceChoice::automatic;
     allocators::Choices choices;  ///< of the values of allocators' options
     unsigned threads = 0;
-    std::string resume;  ///< file of an earlier run to go on from, or to be made; or empty
+    std::string resume;          ///< file of an earlier run to go on from, or to be made; or empty
+    std::optional<Shard> shard;  ///< whose turns alone are taken; unset: all
     OutputOptions output;
 };
 
@@ -149,6 +151,13 @@ struct WorkerOptions {
     std::variant<CompareOptions, BenchOptions, ReplayOptions> verb;
 };
 
+/// `heapwood merge`.
+struct MergeOptions {
+    std::vector<std::string> parts;  ///< files
+    std::string resume;              ///< file for all turns, to go on from; or empty
+    OutputOptions output;
+};
+
 /// `heapwood list`.
 struct ListOptions {
     OutputOptions output;
@@ -162,7 +171,7 @@ struct Exit {
 /// A command line that was understood.
 struct CommandLine {
     std::variant<Exit, BuildOptions, CompareOptions, BenchOptions, ReplayOptions, WorkerOptions,
-                 TraceOptions, RenderOptions, InspectOptions, ListOptions>
+                 MergeOptions, TraceOptions, RenderOptions, InspectOptions, ListOptions>
         verb;
     int verbosity = 0;  ///< -1 quiet, 0 normal, 1 and more verbose
 };

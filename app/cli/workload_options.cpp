@@ -1,5 +1,5 @@
 /// @file
-/// The options of `bench` and `replay`.
+/// The options of `bench`, `replay` and `merge`.
 #include "app/cli/verb_options.h"
 #include "app/measure/sweeps.h"
 
@@ -73,7 +73,7 @@ void add_bench(Options& options, BenchOptions& o) {
     options.whole("--seed", o.seed, {}, "Of the sizes and dice");
     options.flag("--published", o.published,
                  "Show the medians of Winter et al. 2021 on a TITAN V beside ours");
-    add_resume(options, o.resume);
+    add_resume(options, o);
 }
 
 void add_replay(Options& options, ReplayOptions& o) {
@@ -90,7 +90,17 @@ void add_replay(Options& options, ReplayOptions& o) {
                  "Seconds an allocator may take for all its turns; then no other begins, and what "
                  "does not end is killed and called a hang",
                  "S");
-    add_resume(options, o.resume);
+    add_resume(options, o);
+}
+
+void add_merge(Options& options, MergeOptions& o) {
+    options.texts("PART", o.parts,
+                  "Files that 'heapwood compare|bench|replay --shard I/N --json PART' has written");
+    options.group("Output");
+    options.file("--resume", o.resume,
+                 "Note the turns of the parts in this new file, though some be missing; the verb "
+                 "with the same arguments and this file takes those that are left",
+                 "turns to go on from need a file");
 }
 
 }  // namespace heapwood::app

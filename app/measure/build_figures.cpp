@@ -1,7 +1,6 @@
 #include "app/measure/build_figures.h"
 
 #include <bit>
-#include <charconv>
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -192,10 +191,7 @@ BuildFigure digest_figure() {
     BuildFigure figure = derived("digest", "digest", "digest", Unit::word,
                                  [](const BuildOf& b) { return hex(b.result.tree->digest); });
     figure.set = [](Result& r, const Json& json) {
-        const auto text = json.get<std::string>();
-        const char* end = text.data() + text.size();
-        const auto [stop, error] = std::from_chars(text.data(), end, r.tree->digest, 16);
-        if (error != std::errc() || stop != end) throw std::invalid_argument("no digest: " + text);
+        r.tree->digest = read_hex(json.get<std::string>());
     };
     return figure;
 }

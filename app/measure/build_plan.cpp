@@ -10,6 +10,7 @@
 #include "app/base/console.h"
 #include "app/base/log.h"
 #include "app/base/text.h"
+#include "app/measure/input.h"
 #include "app/measure/pool_search.h"
 #include "app/measure/result_json.h"
 #include "app/measure/worker.h"
@@ -117,6 +118,12 @@ void BuildPlan::adopt(const Json& adopted) {
     const auto memory = whole_number<std::uint64_t>(adopted.at("memory"));
     comparison_.common.machine.memory = memory;
     for (Report& scene : comparison_.scenes) scene.machine.memory = memory;
+}
+
+Json BuildPlan::input() const {
+    Json scenes = Json::array();
+    for (const Report& scene : comparison_.scenes) scenes.push_back(scene_facts(scene));
+    return scenes;
 }
 
 std::uint64_t BuildPlan::pool_bytes(const Group& group, const Backend& backend) const {

@@ -15,8 +15,9 @@ namespace heapwood::app {
 
 /// The parts of a comparison that a Comparison does not hold.
 struct Compared {
-    std::vector<std::string> scenes;  ///< paths and specifications
-    std::vector<PoolSize> pools;      ///< none: default_pool_bytes
+    /// Paths and specifications; none: the comparison has the scenes already.
+    std::vector<std::string> scenes;
+    std::vector<PoolSize> pools;  ///< none: default_pool_bytes
     std::vector<const Backend*> backends;
     bool verify = false;
     double budget = 0;  ///< seconds that an allocator has for a scene; 0: any
@@ -26,13 +27,15 @@ struct Compared {
 /// that of an allocator for a scene. The first turn of a cell also counts allocations and verifies.
 class BuildPlan final : public Plan {
 public:
-    /// Reads every scene once and makes the comparison's groups; how it runs must be there.
+    /// Reads every scene once, unless the comparison has them already, and makes the comparison's
+    /// groups; how it runs must be there.
     /// @throws UsageError if no machine has a pool as large as one of these; scenes::SceneError.
     BuildPlan(Comparison& comparison, const Compared& compared);
 
     Json identity() const override;
     Json adopted() const override;
     void adopt(const Json& adopted) override;
+    Json input() const override;
     Setting setting(const CellState& cell) const override;
     Request request(const CellState& cell) const override;
     std::string label(const CellState& cell) const override;

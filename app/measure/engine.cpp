@@ -1,5 +1,6 @@
 #include "app/measure/engine.h"
 
+#include <algorithm>
 #include <exception>
 #include <filesystem>
 #include <utility>
@@ -23,27 +24,41 @@ std::string partial(const std::string& results) {
     return results + ".partial";
 }
 
-Json header(const Plan& plan) {
+}  // namespace
+
+Json header_of(const Plan& plan) {
     const Version& v = version();
     Json json{{"journal", "heapwood 3"},
               {"date", now()},
-              {"version", std::string(v.version) + " " + v.git + " " + v.build_type}};
+              {"version", std::string(v.version) + " " + v.git + " " + v.build_type},
+              {"shard", nullptr}};
     json.update(plan.identity());
+    json["allocators"] = Json::array();
     for (const Runner& runner : plan.runners) json["allocators"].push_back(runner.name);
     json["repeat"] = plan.repeat;
     json["adopted"] = plan.adopted();
     return json;
 }
 
-}  // namespace
-
-Engine::Engine(Plan& plan, const std::vector<std::string>& arguments, NotesFile notes)
+Engine::Engine(Plan& plan, const std::vector<std::string>& arguments, NotesFile notes,
+               const std::optional<Shard>& shard)
     : plan_(plan),
+      arguments_(arguments),
       notes_(std::move(notes)),
+      shard_(shard),
       partial_(partial(notes_.results)),
       workers_(arguments, interrupts_.descriptor()),
       schedule_(plan, workers_, [this](const Json& entry) { note(entry); }) {
+    if (shard_) leave_other_shards();
     open_journal();
+}
+
+/// Before any turn, so that a journal of another shard has none that could be taken over.
+void Engine::leave_other_shards() {
+    const std::vector<unsigned> shard = divide(plan_, shard_->of);
+    for (CellState& cell : plan_.cells) {
+        if (shard[cell.number] != shard_->number) cell.over = cell.searched = true;
+    }
 }
 
 void Engine::open_journal() {
@@ -60,13 +75,16 @@ void Engine::open_journal() {
         }
     }
     if (path.empty()) return;
-    journal_.emplace(path, header(plan_));
+    Json header = header_of(plan_);
+    if (shard_) header["shard"] = *shard_;
+    journal_.emplace(path, header);
     if (!notes_.resume.empty() && journal_->is_new()) {
         log::warning("there is no '" + path + "' to go on from: it is made, and the run begins");
     }
     try {
         plan_.adopt(journal_->header().at("adopted"));
         for (const Json& entry : journal_->entries()) schedule_.replay(entry);
+        if (shard_) turns_ = journal_->entries();
     } catch (const std::exception& error) {
         throw UsageError("'" + path + "' is damaged: " + error.what() +
                          "; delete it, or name another file");
@@ -74,6 +92,7 @@ void Engine::open_journal() {
 }
 
 void Engine::note(const Json& entry) {
+    if (shard_) turns_.push_back(entry);
     if (!journal_ || journal_failed_ || journal_->append(entry)) return;
     journal_failed_ = true;
     log::error("'" + journal_->path() +
@@ -101,6 +120,15 @@ void Engine::run() {
         log::error(std::string(error.what()) + "; " + how_to_resume());
     }
     plan_.end();
+}
+
+Part Engine::part(const Machine& machine) const {
+    Part part = new_part(*shard_, arguments_, machine, header_of(plan_));
+    part.complete = std::all_of(plan_.cells.begin(), plan_.cells.end(),
+                                [](const CellState& cell) { return cell.over && cell.searched; });
+    part.input = plan_.input();
+    part.turns = turns_;
+    return part;
 }
 
 ExitCode Engine::finish(bool written) {

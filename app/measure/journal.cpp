@@ -34,6 +34,15 @@ std::string dumped(const Json& json) {
 
 }  // namespace
 
+std::vector<std::string> differences(const Json& header, const Json& other) {
+    std::vector<std::string> different;
+    for (const auto& [key, value] : header.items()) {
+        if (key == "date" || key == "adopted") continue;
+        if (!other.contains(key) || other.at(key) != value) different.push_back(key);
+    }
+    return different;
+}
+
 Journal::Journal(std::string path, const Json& header) : path_(std::move(path)), header_(header) {
     const auto refuse = [this](const std::string& why) {
         throw UsageError("'" + path_ + "' " + why);
@@ -97,11 +106,7 @@ void Journal::read() {
 }
 
 void Journal::compare(const Json& header) const {
-    std::vector<std::string> different;
-    for (const auto& [key, value] : header.items()) {
-        if (key == "date" || key == "adopted") continue;
-        if (!header_.contains(key) || header_.at(key) != value) different.push_back(key);
-    }
+    const std::vector<std::string> different = differences(header, header_);
     if (different.empty()) return;
     throw UsageError("'" + path_ +
                      "' is of another run, which differs in: " + joined(different, ", ") +

@@ -10,6 +10,9 @@
 
 namespace heapwood::app {
 
+/// The keys with which two headers say that they are of different runs.
+std::vector<std::string> differences(const Json& header, const Json& other);
+
 /// JSON lines: a header, which says what the journal is of, then the entries. Locked against a
 /// second program.
 class Journal {

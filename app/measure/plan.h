@@ -72,12 +72,20 @@ public:
     double budget = std::numeric_limits<double>::infinity();
     std::string budget_of;  ///< what an account is: "scene", "test"
 
+    /// What a cell's turns and search are still expected to cost, in the unit of CellState::work.
+    double work_left(const CellState& cell) const {
+        constexpr double kSearch = 20;  // turns that a search is worth
+        return cell.work * ((cell.over ? 0 : repeat - cell.turns) + (cell.searched ? 0 : kSearch));
+    }
+
     /// All that a resumed run must have in common with the run that it resumes, beside runners and
     /// repetitions.
     virtual Json identity() const = 0;
     /// What a resumed run takes over from the run that it resumes.
     virtual Json adopted() const { return Json::object(); }
     virtual void adopt(const Json&) {}
+    /// What results say of the files that were read, for whoever has the turns alone (input.h).
+    virtual Json input() const { return {}; }
 
     virtual Setting setting(const CellState& cell) const = 0;
     virtual Request request(const CellState& cell) const = 0;

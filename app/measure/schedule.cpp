@@ -1,30 +1,9 @@
 #include "app/measure/schedule.h"
 
-#include <algorithm>
-
 #include "app/base/console.h"
 #include "app/base/text.h"
 
 namespace heapwood::app {
-namespace {
-
-constexpr double kSearch = 20;  ///< turns that a search is worth
-
-/// Samples have numbers from 0 on, which fit into 63 bits: a conversion would take -1 for a huge
-/// number. @throws std::invalid_argument for others.
-void check_numbers(const Json& sample) {
-    constexpr double kMost = 9e18;
-    for (const Json& value : sample) {
-        if (value.is_structured()) check_numbers(value);
-        if (!value.is_number()) continue;
-        const auto number = value.get<double>();
-        if (!(number >= 0 && number <= kMost)) {
-            throw std::invalid_argument("a figure of " + value.dump());
-        }
-    }
-}
-
-}  // namespace
 
 Answer nonsense(const std::string& answer) {
     constexpr std::size_t kShown = 60;
@@ -35,44 +14,7 @@ Answer nonsense(const std::string& answer) {
 }
 
 Schedule::Schedule(Plan& plan, Workers& workers, Note note)
-    : plan_(plan), workers_(workers), note_(std::move(note)) {}
-
-/// @throws std::exception for a sample that is none.
-void Schedule::add(CellState& cell, const Answer& answer) {
-    check_numbers(answer.sample);
-    const Outcome outcome = plan_.add(cell, answer);
-    ++cell.turns;
-    cell.over = outcome != Outcome::done || cell.turns == plan_.repeat;
-    spent_[{cell.runner, cell.account}] += answer.seconds;
-    if (outcome == Outcome::hang) hung_.insert({cell.runner, cell.block});
-}
-
-void Schedule::replay(const Json& entry) {
-    const Json& number = entry.at("cell");
-    const auto found = std::find_if(plan_.cells.begin(), plan_.cells.end(),
-                                    [&](const CellState& cell) { return number == cell.number; });
-    if (found == plan_.cells.end()) throw std::invalid_argument("a cell that is not there");
-    if (entry.contains("found")) {
-        plan_.found(*found, entry.at("found"));
-        found->searched = true;
-        return;
-    }
-    const Answer answer = entry.at("turn");
-    const bool failed = answer.sample.is_null();
-    if (answer.seconds < 0 || found->over || failed != (answer.outcome != Outcome::done) ||
-        (failed && !can_end(of_process, answer.outcome))) {
-        throw std::invalid_argument("a turn that nobody takes");
-    }
-    add(*found, answer);
-}
-
-std::string Schedule::refusal(const CellState& cell) const {
-    if (hung_.contains({cell.runner, cell.block})) return "after a hang in this " + plan_.budget_of;
-    const auto spent = spent_.find({cell.runner, cell.account});
-    if (spent == spent_.end() || spent->second < plan_.budget) return "";
-    return "the " + shortest(plan_.budget) + " s that the allocator has for this " +
-           plan_.budget_of + " were over";
-}
+    : plan_(plan), ledger_(plan), workers_(workers), note_(std::move(note)) {}
 
 void Schedule::run() {
     start_ = Clock::now();
@@ -95,7 +37,7 @@ std::size_t Schedule::run_block(std::size_t first) {
     };
     // A process that still loads would disturb the turns of the others.
     each(&CellState::over, [&](const CellState& cell) {
-        if (refusal(cell).empty()) {
+        if (ledger_.refusal(cell).empty()) {
             workers_.prepare(plan_.runners[cell.runner], plan_.setting(cell));
         }
     });
@@ -104,10 +46,9 @@ std::size_t Schedule::run_block(std::size_t first) {
     for (unsigned turn = 0;; ++turn) {
         const bool any = each(&CellState::over, [&](CellState& cell) {
             if (cell.turns > turn) return;
-            const std::string why = refusal(cell);
+            const std::string why = ledger_.refusal(cell);
             if (why.empty()) return take_turn(cell);
-            plan_.pass_over(cell, why);
-            cell.over = true;
+            ledger_.pass_over(cell, why);
         });
         if (!any) break;
     }
@@ -122,13 +63,13 @@ void Schedule::take_turn(CellState& cell) {
     Answer answer =
         workers_.ask(runner, plan_.setting(cell), plan_.request(cell), plan_.time_limit);
     try {
-        add(cell, answer);
+        ledger_.add(cell, answer);
     } catch (const std::exception&) {
         workers_.stop(runner);
         const double seconds = answer.seconds;
         answer = nonsense(answer.sample.dump(-1, ' ', false, Json::error_handler_t::replace));
         answer.seconds = seconds;
-        add(cell, answer);
+        ledger_.add(cell, answer);
     }
     note_({{"cell", cell.number}, {"turn", answer}});
 }
@@ -146,10 +87,7 @@ void Schedule::search(CellState& cell) {
 
 double Schedule::work_left() const {
     double work = 0;
-    for (const CellState& cell : plan_.cells) {
-        if (!cell.over) work += cell.work * (plan_.repeat - cell.turns);
-        if (!cell.searched) work += cell.work * kSearch;
-    }
+    for (const CellState& cell : plan_.cells) work += plan_.work_left(cell);
     return work;
 }
 

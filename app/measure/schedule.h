@@ -1,15 +1,12 @@
 /// @file
-/// In which order turns are taken, which runner has used its budget up, and how long the rest
-/// takes.
+/// In which order turns are taken, and how long the rest takes.
 #pragma once
 
 #include <chrono>
 #include <functional>
-#include <map>
-#include <set>
 #include <string>
-#include <utility>
 
+#include "app/measure/ledger.h"
 #include "app/measure/plan.h"
 
 namespace heapwood::app {
@@ -34,10 +31,8 @@ public:
     virtual void stop(const Runner& runner) = 0;
 };
 
-/// Takes the turns of a plan, block by block. Within a block every repetition goes through all
-/// cells, so that drift hits all runners alike. A cell whose turn fails has no further one. A
-/// runner that hung is passed over until the block is done, and one that has used its budget up,
-/// for the rest of the account: cells without a turn are skipped, others have fewer samples.
+/// Takes the turns of a plan that its ledger does not refuse, block by block. Within a block every
+/// repetition goes through all cells, so that drift hits all runners alike.
 class Schedule {
 public:
     /// Told of everything that is done, as replay() takes it.
@@ -46,7 +41,7 @@ public:
     Schedule(Plan& plan, Workers& workers, Note note);
 
     /// Does once more what an earlier run has noted. @throws std::exception for what no run notes.
-    void replay(const Json& entry);
+    void replay(const Json& entry) { ledger_.replay(entry); }
 
     /// Takes all turns that are left. @throws Interrupted.
     void run();
@@ -57,16 +52,13 @@ private:
     std::size_t run_block(std::size_t first);
     void take_turn(CellState& cell);
     void search(CellState& cell);
-    void add(CellState& cell, const Answer& answer);
-    std::string refusal(const CellState& cell) const;
     double work_left() const;
     void report_progress(const CellState& cell, const std::string& what) const;
 
     Plan& plan_;
+    Ledger ledger_;
     Workers& workers_;
     Note note_;
-    std::map<std::pair<std::size_t, std::size_t>, double> spent_;  ///< by runner and account
-    std::set<std::pair<std::size_t, std::size_t>> hung_;           ///< runner and block
     Clock::time_point start_;
     double work_at_start_ = 0;
 };

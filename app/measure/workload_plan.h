@@ -18,6 +18,7 @@ struct ReplayedTrace {
     double seconds = 0;            ///< that reading the trace took
     std::string pool;              ///< as asked for, or "default"
     std::uint64_t pool_bytes = 0;  ///< of that pool with this trace
+    Json facts;                    ///< trace_facts()
 };
 
 /// Runs the tasks of all cells that have no outcome. A block is a test, and so is an account.
@@ -29,6 +30,7 @@ public:
     Json identity() const override;
     Json adopted() const override;
     void adopt(const Json& adopted) override;
+    Json input() const override { return trace_ ? trace_->facts : Json(); }
     Setting setting(const CellState& cell) const override;
     Request request(const CellState& cell) const override;
     std::string label(const CellState& cell) const override;

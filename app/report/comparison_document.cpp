@@ -1,6 +1,7 @@
 #include <set>
 
 #include "app/base/text.h"
+#include "app/measure/input.h"
 #include "app/measure/result_json.h"
 #include "app/report/build_parts.h"
 #include "app/report/comparison_parts.h"
@@ -65,15 +66,6 @@ Json allocators_json(const Comparison& comparison) {
     });
 }
 
-Json scenes_json(const Comparison& comparison) {
-    return array_of(comparison.scenes, [](const Report& report) {
-        Json scene = scene_json(report);
-        scene["digest"] = hex(report.scene_digest);
-        scene["root_bytes"] = report.root_bytes;
-        return scene;
-    });
-}
-
 /// Adds a cell to what JSON and what CSV have of the groups.
 void add_cell(const Group& group, std::size_t number, Json& cells, Table& records) {
     const Result& result = group.report.results[number];
@@ -110,11 +102,14 @@ Document document_of(const Comparison& comparison) {
             add_cell(group, i, cells, document.records);
         }
     }
-    document.data = {
-        {"schema", kComparisonSchema},       {"kind", "compare"},
-        {"complete", complete(comparison)},  {"provenance", provenance(comparison)},
-        {"pools", comparison.pools},         {"allocators", allocators_json(comparison)},
-        {"scenes", scenes_json(comparison)}, {"cells", cells}};
+    document.data = {{"schema", kComparisonSchema},
+                     {"kind", "compare"},
+                     {"complete", complete(comparison)},
+                     {"provenance", provenance(comparison)},
+                     {"pools", comparison.pools},
+                     {"allocators", allocators_json(comparison)},
+                     {"scenes", array_of(comparison.scenes, scene_facts)},
+                     {"cells", cells}};
     return document;
 }
 

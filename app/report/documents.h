@@ -10,6 +10,7 @@ struct BenchReport;
 struct Comparison;
 struct InspectReport;
 struct Listing;
+struct Part;
 struct RayReport;
 struct RenderReport;
 struct ReplayReport;
@@ -31,6 +32,9 @@ Document document_of(const BenchReport& report);
 /// Of `replay`: the trace, and a row for each allocator. JSON is by
 /// app/report/schemas/replay.schema.json.
 Document document_of(const ReplayReport& report);
+
+/// Of a shard of these three: what was done. JSON is by app/report/schemas/part.schema.json.
+Document document_of(const Part& part);
 
 /// Of `trace`: rays a second by kind, and the time to as many rays as a reader has. JSON is by
 /// app/report/schemas/trace.schema.json; CSV has a row for each tree and kind of ray.

@@ -1,5 +1,6 @@
 #include "app/backends/allocator_options.h"
 #include "app/base/text.h"
+#include "app/measure/input.h"
 #include "app/measure/result_json.h"
 #include "app/report/documents.h"
 #include "app/report/recommendation.h"
@@ -105,19 +106,6 @@ Json provenance(const ReplayReport& report) {
     return json;
 }
 
-Json trace_json(const ReplayReport& report) {
-    const allocators::TraceFacts& f = report.facts;
-    return {{"path", report.path},
-            {"callers", report.callers},
-            {"requests", f.requests},
-            {"frees", f.frees},
-            {"bytes", f.bytes},
-            {"largest_bytes", f.largest},
-            {"peak_bytes", f.peak_bytes},
-            {"root_bytes", report.root_bytes},
-            {"header", Json::parse(report.header)}};
-}
-
 }  // namespace
 
 Document document_of(const ReplayReport& report) {
@@ -146,7 +134,7 @@ Document document_of(const ReplayReport& report) {
     document.data = {{"schema", kReplaySchema},
                      {"kind", "replay"},
                      {"provenance", provenance(report)},
-                     {"trace", trace_json(report)},
+                     {"trace", trace_facts(report)},
                      {"results", results}};
     return document;
 }

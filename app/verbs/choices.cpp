@@ -60,6 +60,10 @@ Machine choose_machine(DeviceChoice choice) {
 }
 
 Report new_report(const BuildParameters& parameters) {
+    return new_report(parameters, choose_machine(parameters.device));
+}
+
+Report new_report(const BuildParameters& parameters, const Machine& machine) {
     try {
         kdtree::validate(parameters.config);
     } catch (const std::invalid_argument& error) {
@@ -68,7 +72,7 @@ Report new_report(const BuildParameters& parameters) {
     Report report;
     report.arguments = parameters.arguments;
     report.date = now();
-    report.machine = choose_machine(parameters.device);
+    report.machine = machine;
     report.configuration = parameters.config;
     report.preset = parameters.preset;
     report.run.threads = parameters.threads;

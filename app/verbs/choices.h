@@ -20,6 +20,8 @@ Machine choose_machine(DeviceChoice choice);
 /// A report of nothing as yet: what was asked for, of which machine, and when. @throws NoDevice,
 /// and UsageError for parameters that are no configuration of the builder.
 Report new_report(const BuildParameters& parameters);
+/// The same of a machine that need not be this one.
+Report new_report(const BuildParameters& parameters, const Machine& machine);
 
 /// The pool that a scene's build gets, of the size chosen or of the default.
 /// @throws UsageError if no machine has one as large.

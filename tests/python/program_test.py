@@ -74,6 +74,8 @@ def test_mistakes_have_the_programs_sentences():
         heapwood.compare(heapwood.Scene([[0, 0, 0]], [[0, 0, 0]]))
     with pytest.raises(TypeError, match="returns a table"):
         heapwood.compare("gen:sphere:100", json="file.json")
+    with pytest.raises(TypeError, match="heapwood.sweep"):
+        heapwood.compare("gen:sphere:100", shard="1/2")
     if not heapwood.cuda_available():
         with pytest.raises(heapwood.NoDevice, match="no GPU to build on"):
             heapwood.compare("gen:sphere:100", device="gpu")

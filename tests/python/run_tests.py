@@ -27,13 +27,18 @@ class Outcomes:
         self.ran += report.failed
 
 
-why = lacking()
-if why is not None:
-    print(f"skipped: {why}")
-    sys.exit(77)
+def main():
+    why = lacking()
+    if why is not None:
+        print(f"skipped: {why}")
+        return 77
 
-import pytest  # noqa: E402, now that it is known to be there
+    import pytest  # now that it is known to be there
 
-outcomes = Outcomes()
-code = pytest.main(["-q", "-rs", "-p", "no:cacheprovider", *sys.argv[1:]], plugins=[outcomes])
-sys.exit(77 if code in (0, 5) and outcomes.ran == 0 else code)
+    outcomes = Outcomes()
+    code = pytest.main(["-q", "-rs", "-p", "no:cacheprovider", *sys.argv[1:]], plugins=[outcomes])
+    return 77 if code in (0, 5) and outcomes.ran == 0 else code
+
+
+if __name__ == "__main__":  # workers of the tests import this file
+    sys.exit(main())

@@ -8,12 +8,13 @@
 ((1000,), dtype('int32'), (1000, 2))
 
 ``compare``, ``bench`` and ``replay`` measure allocators by the program ``heapwood``, which the package
-carries, and give tables of pandas. ``heapwood.trimesh`` has the interface of trimesh's ray tests.
+carries, and give tables of pandas; ``sweep`` does so for many cells, by any executor. ``heapwood.trimesh`` has the interface of trimesh's ray tests.
 """
 
 from heapwood import _core
 from heapwood._program import bench, compare, replay
 from heapwood._scene import Scene, load
+from heapwood._sweep import cells, sweep
 from heapwood._tree import Tree, allocators, build, cuda_available, load_tree, node_dtype
 from heapwood.errors import (
     NoDevice,
@@ -40,10 +41,12 @@ __all__ = [
     "allocators",
     "bench",
     "build",
+    "cells",
     "compare",
     "cuda_available",
     "load",
     "load_tree",
     "node_dtype",
     "replay",
+    "sweep",
 ]

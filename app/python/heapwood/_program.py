@@ -57,6 +57,9 @@ def _measure(verb, subjects, options):
     for option in ("json", "csv", "markdown", "latex"):
         if option in options:
             raise TypeError(f"{verb}() returns a table: write that instead of asking for {option}")
+    if "shard" in options:
+        raise TypeError(f"{verb}() measures all: for many machines there are heapwood.sweep, and "
+                        f"'heapwood {verb} --shard'")
     command = [os.fspath(PROGRAM), verb, *_words(options), "--json", "-", "--", *subjects]
     result = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False,
                             encoding="utf-8", errors="replace")

@@ -1,0 +1,25 @@
+/// @file
+/// What results say of the files that were read: scenes and traces as facts, without the files.
+#pragma once
+
+#include "app/base/json.h"
+#include "app/measure/bench_report.h"
+#include "app/measure/report.h"
+
+namespace heapwood::app {
+
+/// The scene of a report.
+Json scene_facts(const Report& report);
+
+/// Fills in what describe() would of that scene. @throws Json::exception, std::invalid_argument if
+/// these are no facts of a scene.
+void read_scene_facts(const Json& facts, Report& report);
+
+/// The trace of a replay.
+Json trace_facts(const ReplayReport& report);
+
+/// Fills in what is known of the trace once it is read; not TraceFacts::peak_events.
+/// @throws Json::exception if these are no facts of a trace.
+void read_trace_facts(const Json& facts, ReplayReport& report);
+
+}  // namespace heapwood::app

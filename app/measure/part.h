@@ -1,0 +1,61 @@
+/// @file
+/// What one shard of a run leaves behind: its turns, and all that is needed to tell the results
+/// without the scenes and the machine.
+#pragma once
+
+#include <map>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "app/base/json.h"
+#include "app/base/machine.h"
+#include "app/measure/shard.h"
+
+namespace heapwood::app {
+
+/// A file that is no part, or a damaged one; what() names the file and the remedy.
+class PartError : public std::runtime_error {
+public:
+    using std::runtime_error::runtime_error;
+};
+
+/// The turns of a shard, by app/report/schemas/part.schema.json.
+struct Part {
+    std::string path;  ///< of the file it was read from; not in the file
+    Shard shard;
+    bool complete = false;               ///< false: its run was interrupted
+    std::vector<std::string> arguments;  ///< of the program
+    /// The variables HEAPWOOD_..., which stand for arguments.
+    std::map<std::string, std::string> environment;
+    Machine machine;
+    Json provenance;          ///< of its cells: program, machine with its host's name, date
+    Json run;                 ///< what all shards have in common: the header of a journal
+    Json input;               ///< Plan::input()
+    std::vector<Json> turns;  ///< the entries of a journal
+
+    /// The arguments but for those that are the shard's own: --shard, --json, --resume.
+    std::vector<std::string> common_arguments() const;
+    /// The command line of the run with options beside.
+    std::string command(const std::vector<std::string>& options) const;
+    /// The one that takes the turns of another shard.
+    std::string command_of(unsigned number) const;
+};
+
+/// The environment's variables that stand for arguments of all shards of a run.
+std::map<std::string, std::string> run_variables();
+
+/// That a part is damaged, why, and what to do.
+PartError damaged_part(const std::string& path, const std::string& why, const std::string& remedy);
+
+/// This shard's, of which the run is known: who measured, where, when, and how it was called.
+Part new_part(const Shard& shard, const std::vector<std::string>& arguments, const Machine& machine,
+              const Json& run);
+
+Json part_json(const Part& part);
+
+/// Reads a part, plain or compressed with xz or gzip.
+/// @throws PartError; scenes::SceneError for what cannot be read or decompressed.
+Part read_part(const std::string& path);
+
+}  // namespace heapwood::app

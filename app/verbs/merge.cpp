@@ -1,0 +1,31 @@
+/// @file
+/// The verb `merge`.
+#include <algorithm>
+
+#include "app/base/log.h"
+#include "app/measure/merging.h"
+#include "app/verbs/commands.h"
+#include "app/verbs/merged_run.h"
+#include "app/verbs/publish.h"
+
+namespace heapwood::app {
+
+ExitCode merge(const MergeOptions& options, const Backends& available) {
+    std::vector<NamedFile> inputs;
+    for (const std::string& part : options.parts) inputs.push_back({"the part", part});
+    Publisher publisher(options.output, inputs, {{"--resume", options.resume}});
+    const std::vector<Part> parts = read_parts(options.parts);
+    if (options.resume.empty()) {
+        const std::vector<std::string> missing = lacking(parts);
+        for (const std::string& shard : missing) log::error(shard);
+        if (!missing.empty()) return ExitCode::usage;
+    }
+    const bool gpu = parts.front().machine.gpu;
+    if (std::none_of(available.begin(), available.end(), [&](auto* b) { return b->gpu == gpu; })) {
+        throw UsageError(
+            "the parts are of a GPU: merge with the program that measured, which has CUDA");
+    }
+    return report_merged(options, available, parts, publisher);
+}
+
+}  // namespace heapwood::app

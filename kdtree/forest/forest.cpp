@@ -15,7 +15,8 @@ namespace {
 
 /// The top; nothing, if there are more references than the budget allows.
 std::optional<TopLevels> build_top(const TreeRules& rules, const OpenNode& root,
-                                   std::uint32_t cell_limit, std::uint64_t budget, Workers& workers,
+                                   std::uint32_t cell_limit, std::uint64_t budget,
+                                   Workers& workers, const ForestProgress& progress,
                                    ForestResult& result) {
     TopLevels top(rules, root, cell_limit);
     std::vector<Bins> bins = workers.start(top.start());
@@ -26,6 +27,7 @@ std::optional<TopLevels> build_top(const TreeRules& rules, const OpenNode& root,
         result.levels.push_back({.open = open,
                                  .bytes_to_part = open * sizeof(Decision),
                                  .bytes_of_part = open * sizeof(Bins)});
+        progress.level(result.levels.back());
         bins = workers.divide(decisions);
     }
     return top;
@@ -53,7 +55,7 @@ void build_once(const TreeRules& rules, const ForestScene& scene, std::uint32_t 
     const OpenNode root = root_node(scene.bounds, scene.triangles);
     std::optional<TopLevels> top;
     result.top_ms = platform::run_timed(
-        [&] { top = build_top(rules, root, cell_limit, budget, workers, result); });
+        [&] { top = build_top(rules, root, cell_limit, budget, workers, progress, result); });
     if (!top) {
         result.status = Status::over_budget;
         return;
@@ -63,7 +65,7 @@ void build_once(const TreeRules& rules, const ForestScene& scene, std::uint32_t 
     }
     result.cells = static_cast<std::uint32_t>(top->cells().size());
     result.cell_references = top->references();
-    progress.cells_known(result.largest_cell);
+    progress.cells_known(result);
     result.cells_ms = platform::run_timed([&] {
         sink.clear();
         const Tree tree = top->tree(scene.normalisation);

@@ -54,10 +54,12 @@ struct ForestResult {
 
 /// What a build in parts reports while it runs.
 struct ForestProgress {
+    /// Before each level of the top is divided.
+    std::function<void(const ForestLevel& level)> level = [](const auto&) {};
     /// Before each cell is asked for: how many are done, and how many there are.
     std::function<void(std::uint32_t done, std::uint32_t cells)> cell = [](auto, auto) {};
     /// When all cells are known, before the first is built; may throw, which ends the build.
-    std::function<void(std::uint32_t largest_cell)> cells_known = [](auto) {};
+    std::function<void(const ForestResult& top)> cells_known = [](const auto&) {};
 };
 
 /// Builds a tree into `sink`. BuildConfig's capacities have no effect.

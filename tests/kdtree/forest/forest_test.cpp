@@ -8,9 +8,14 @@
 #include <array>
 #include <cmath>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <random>
 
 #include "kdtree/forest/local_workers.h"
+#include "kdtree/forest/memory_plan.h"
+#include "kdtree/tree/tree_file.h"
+#include "kdtree/tree/tree_writer.h"
 #include "scenes/generators.h"
 #include "tests/kdtree/plain_tree.h"
 #include "tests/kdtree/slow.h"
@@ -137,6 +142,67 @@ TEST(Forest, CellsAreNoLargerThanTheirLimit) {
     EXPECT_GE(built.result.cell_references, 5000U);
     ASSERT_FALSE(built.result.levels.empty());
     EXPECT_EQ(built.result.levels[0].open, 1U);
+}
+
+TEST(Forest, AFileInTheMakingIsThatOfTheWholeTree) {
+    std::string name = (std::filesystem::temp_directory_path() / "heapwood.XXXXXX").string();
+    ASSERT_NE(mkdtemp(name.data()), nullptr);
+    const std::filesystem::path folder = name;
+    const std::string path = (folder / "x.kdt").string();
+    const auto scene = scenes::generate({"sphere", 3000, 1});
+    const BuildConfig config = with_small_cells();
+    const ForestScene whole = forest_scene(scene);
+    const auto build = [&](TreeSink& sink) {
+        LocalWorkers workers(scene, whole.normalisation, 3, config, {.threads = 1});
+        build_forest(whole, config, 0, workers, sink);
+    };
+    const Tree tree = plain_tree(scene, config);
+    {
+        TreeWriter writer(path);
+        build(writer);
+        writer.clear();
+        build(writer);
+        EXPECT_EQ(writer.finish(scene, config), digest(tree));
+    }
+    std::ifstream file(path, std::ios::binary);
+    const std::string bytes{std::istreambuf_iterator<char>(file), {}};
+    EXPECT_TRUE(bytes == tree_file(tree, scene, config)) << "the files differ";
+    {
+        TreeWriter given_up(path);
+        build(given_up);
+    }
+    const auto size = std::filesystem::file_size(path);
+    EXPECT_EQ(size, bytes.size()) << "the former file stays";
+    EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder), {}), 1);
+    EXPECT_THROW(TreeWriter((folder / "nowhere" / "x.kdt").string()), TreeFileError);
+    EXPECT_THROW(TreeWriter(folder.string()), TreeFileError);
+    std::filesystem::remove_all(folder);
+}
+
+TEST(MemoryPlan, CellsFitIntoTheLimit) {
+    std::mt19937_64 random(heapwood::tests::test_seed());
+    for (int i = 0; i < 1000; ++i) {
+        const std::uint64_t n = 1 + random() % 100'000'000;
+        const std::uint64_t limit = std::uint64_t{1} << (24 + random() % 14);
+        const bool gpu = random() % 2 == 0;
+        try {
+            const MemoryPlan plan = plan_memory(limit, gpu, n, n / 2, 2);
+            EXPECT_LE(plan.bytes(n, static_cast<std::uint32_t>(
+                                        std::min<std::uint64_t>(plan.cell_limit, n))),
+                      limit);
+            EXPECT_GT(plan.parts, 0U);
+            ForestResult top;
+            top.cell_references = n;
+            EXPECT_NO_THROW(plan.check(top));
+            top.largest_cell = UINT32_MAX;
+            EXPECT_THROW(plan.check(top), allocators::BufferError);
+        } catch (const allocators::BufferError&) {
+            const MemoryPlan enough = plan_memory(std::uint64_t{1} << 40, gpu, n, n / 2, 2);
+            EXPECT_GT(enough.bytes(n + n / 8, static_cast<std::uint32_t>(
+                                                  std::min<std::uint64_t>(n + n / 8, 1U << 16))),
+                      limit);
+        }
+    }
 }
 
 /// The workers of a build, one of whose parts goes wrong.

@@ -33,6 +33,7 @@ constexpr const char* kBuildHelp = R"(Examples:
   heapwood build bunny.obj --preset paper --leaf-limit 4
   heapwood build bunny.obj --allocator hybrid --trace bunny.trace
   heapwood build bunny.obj --out bunny.kdt
+  heapwood build gen:sphere:20000000 --memory 4GiB --out sphere.kdt
   heapwood build gen:city:100000:7 --device cpu --threads 8 --json report.json)";
 
 constexpr const char* kCompareHelp = R"(Examples:
@@ -120,6 +121,9 @@ void add_verb(Program& program, const char* name, const char* what, const char* 
             if constexpr (std::is_base_of_v<RunParameters, T>) {
                 parameters->arguments = arguments;
                 parameters->allocator_options = allocator_options(options);
+            }
+            if constexpr (std::is_same_v<T, BuildOptions>) {
+                parameters->whole_options = whole_options(options);
             }
             line.verb = *parameters;
         });

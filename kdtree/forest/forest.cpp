@@ -15,9 +15,8 @@ namespace {
 
 /// The top; nothing, if there are more references than the budget allows.
 std::optional<TopLevels> build_top(const TreeRules& rules, const OpenNode& root,
-                                   std::uint32_t cell_limit, std::uint64_t budget,
-                                   Workers& workers, const ForestProgress& progress,
-                                   ForestResult& result) {
+                                   std::uint32_t cell_limit, std::uint64_t budget, Workers& workers,
+                                   const ForestProgress& progress, ForestResult& result) {
     TopLevels top(rules, root, cell_limit);
     std::vector<Bins> bins = workers.start(top.start());
     while (!top.open().empty()) {

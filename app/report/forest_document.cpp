@@ -91,6 +91,13 @@ std::vector<Remark> remarks(const ForestReport& report) {
     if (report.built.depth_limit) {
         all.push_back(overlap_remark(*report.built.depth_limit, report.origin.configuration));
     }
+    if (report.memory > 0 && !report.origin.machine.gpu && report.peak > report.memory) {
+        all.push_back({"The build took " + bytes_text(report.peak) + ", more than the " +
+                           bytes_text(report.memory) +
+                           " of --memory: the estimate is too low for a tree of so many references "
+                           "per triangle. Give less memory, so that cells are smaller.",
+                       true});
+    }
     if (report.lost > 0) {
         all.push_back({std::to_string(report.lost) + " worker process" +
                            (report.lost == 1 ? "" : "es") +

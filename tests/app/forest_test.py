@@ -103,6 +103,13 @@ class Forest(unittest.TestCase):
             self.assertEqual(tree.read_text(), "the former one")
             self.assertEqual(list(place.iterdir()), [tree])
 
+    def test_more_memory_than_allowed_is_said(self):
+        with folder() as place:
+            result = build("gen:slivers:30000", "--leaf-limit", 1, "--leaf-area", 0,
+                           "--memory", "100MiB", "--out", place / "a.kdt")
+            self.assertEqual(result.returncode, DONE)
+            self.assertIn("more than the 100 MiB of --memory", result.stdout.replace("\n", " "))
+
     def test_mistakes(self):
         scene = MODELS / "gem.obj"
         with folder() as place:

@@ -145,6 +145,21 @@ void add_build(Options& options, BuildOptions& o) {
     add_repetitions(options, o);
     add_more_runs(options, o);
     add_config(options, o);
+    options.group("In parts");
+    options.value(
+        "--memory", "SIZE", "any",
+        "Build in parts, one after another, within so much memory, 4GiB, of the machine, or "
+        "of the GPU; the tree, which is the same, goes to the file of --out",
+        [&o](const std::string& text) {
+            const PoolSize size = PoolSize::parse(text);
+            if (size.bytes == 0) throw UsageError("a number of bytes, such as 4GiB");
+            o.memory = size.bytes;
+        });
+    options.whole(
+        "--parts", o.parts, {0, 1024},
+        "Build by so many processes, each of which has a part of the triangles; one that "
+        "ends early is replaced. The tree is the same, and goes to the file of --out; 0: by "
+        "this process");
     options.group("Output");
     options.file("--trace", o.trace,
                  "Record the requests and frees of one more, untimed build to this file, for "

@@ -34,6 +34,7 @@ constexpr const char* kBuildHelp = R"(Examples:
   heapwood build bunny.obj --preset paper --leaf-limit 4
   heapwood build bunny.obj --allocator hybrid --trace bunny.trace
   heapwood build bunny.obj --out bunny.kdt
+  heapwood build gen:sphere:20000000 --memory 4GiB --out sphere.kdt
   heapwood build gen:city:100000:7 --device cpu --threads 8 --json report.json)";
 
 constexpr const char* kCompareHelp = R"(Examples:
@@ -129,6 +130,9 @@ void add_verb(Program& program, const char* name, const char* what, const char* 
                 parameters->arguments = arguments;
                 parameters->allocator_options = allocator_options(options);
                 check_shard(*parameters);
+            }
+            if constexpr (std::is_same_v<T, BuildOptions>) {
+                parameters->whole_options = whole_options(options);
             }
             line.verb = *parameters;
         });

@@ -74,6 +74,12 @@ struct SceneParameters : BuildParameters {
 struct BuildOptions : SceneParameters {
     std::string trace;  ///< file for the requests and frees of a build; empty: none
     std::string out;    ///< file for the tree; empty: none
+    /// Bytes that the build may take: then it is one in parts, by this process.
+    std::optional<std::uint64_t> memory;
+    /// Processes that share a build in parts; 0: this one is not shared.
+    std::uint32_t parts = 0;
+    /// The options given that a build in parts has no use for, as typed.
+    std::vector<std::string> whole_options;
 };
 
 /// `heapwood trace`.
@@ -148,7 +154,7 @@ struct ReplayOptions : RunParameters {
 /// `heapwood worker RUNNER VERB ...`, the process of a runner; users do not call it.
 struct WorkerOptions {
     std::string runner;  ///< an allocator's name, or that of a way without
-    std::variant<CompareOptions, BenchOptions, ReplayOptions> verb;
+    std::variant<CompareOptions, BenchOptions, ReplayOptions, BuildOptions> verb;
 };
 
 /// `heapwood merge`.

@@ -42,4 +42,7 @@ void add_pool(Options& options, std::optional<PoolSize>& pool, const char* what)
 /// Which of the options that were given are for allocators alone, as typed.
 std::vector<std::string> allocator_options(const Options& options);
 
+/// Which of those that were given have no effect on a build in parts, as typed.
+std::vector<std::string> whole_options(const Options& options);
+
 }  // namespace heapwood::app

@@ -8,6 +8,7 @@
 #include "app/base/console.h"
 #include "app/base/log.h"
 #include "app/base/text.h"
+#include "app/forest/part_server.h"
 #include "app/measure/child.h"
 #include "app/measure/lines.h"
 #include "app/measure/result_json.h"
@@ -88,6 +89,12 @@ void serve_workloads(const Backend* backend, bool gpu, unsigned threads,
                                                    : perform(subject, task);
     };
     serve(load, take);
+}
+
+void serve_parts(const kdtree::BuildConfig& config, const kdtree::LocalMachine& machine) {
+    PartServer server(config, machine);
+    serve([&](const std::string& path) { return server.load(path); },
+          [&](const Json& request) { return server.answer(request); });
 }
 
 }  // namespace heapwood::app

@@ -14,6 +14,7 @@
 #include "app/base/json.h"
 #include "app/measure/report.h"
 #include "app/measure/task.h"
+#include "kdtree/forest/local_workers.h"
 
 namespace heapwood::allocators {
 
@@ -46,5 +47,9 @@ void serve_builds(const Backend& backend, const Report& settings);
 /// @param backend nullptr: without an allocator. @throws std::runtime_error if there is no GPU.
 void serve_workloads(const Backend* backend, bool gpu, unsigned threads,
                      const allocators::Choices& choices);
+
+/// Serves that process until it is gone: makes parts of a build in parts, and builds its cells
+/// (app/forest/part_server.h).
+void serve_parts(const kdtree::BuildConfig& config, const kdtree::LocalMachine& machine);
 
 }  // namespace heapwood::app

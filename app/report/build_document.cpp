@@ -202,11 +202,7 @@ std::vector<Remark> remarks(const Report& report) {
              true});
     }
     if (const Result* r = first_tree(report); r != nullptr && r->tree->depth_limit) {
-        all.push_back({"Triangles overlap: below depth " + std::to_string(*r->tree->depth_limit) +
-                           " the tree would have more than " +
-                           std::to_string(report.configuration.max_duplication) +
-                           " references a triangle (--max-duplication), so nodes there are leaves.",
-                       true});
+        all.push_back(overlap_remark(*r->tree->depth_limit, report.configuration));
     }
     if (asterisk) all.push_back({kAsteriskRemark});
     all.push_back({compared

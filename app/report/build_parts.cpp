@@ -112,4 +112,11 @@ Table registers_table(const std::vector<Result>& results) {
     return table;
 }
 
+Remark overlap_remark(std::uint32_t depth_limit, const kdtree::BuildConfig& config) {
+    return {"Triangles overlap: below depth " + std::to_string(depth_limit) +
+                " the tree would have more than " + std::to_string(config.max_duplication) +
+                " references a triangle (--max-duplication), so nodes there are leaves.",
+            true};
+}
+
 }  // namespace heapwood::app

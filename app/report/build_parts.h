@@ -34,6 +34,9 @@ std::vector<Cell> registers_row(const std::string& label, const allocators::Trai
 /// The table of all results that have an allocator.
 Table registers_table(const std::vector<Result>& results);
 
+/// Why a tree has leaves at that depth (kdtree::BuildResult::depth_limit).
+Remark overlap_remark(std::uint32_t depth_limit, const kdtree::BuildConfig& config);
+
 /// Where the time of a build went, from a profiling build of the program.
 Table profile_table(const Report& report, const Result& result);
 

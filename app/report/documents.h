@@ -8,6 +8,7 @@ namespace heapwood::app {
 
 struct BenchReport;
 struct Comparison;
+struct ForestReport;
 struct InspectReport;
 struct Listing;
 struct Part;
@@ -19,6 +20,10 @@ struct Report;
 /// Of `build`: a screenful of scene, tree, times and memory; in detail the tree, times, memory,
 /// allocations, fragmentation and registers. JSON is by app/report/schemas/report.schema.json.
 Document document_of(const Report& report);
+
+/// Of `build` in parts: the tree, times by phase, memory; in detail the levels of the top. JSON is by
+/// app/report/schemas/forest.schema.json.
+Document document_of(const ForestReport& report);
 
 /// Of `compare`: for each pool the papers' table, memory and fragmentation; CSV has the rows of
 /// `build` with the pool as it was asked for; JSON is by app/report/schemas/compare.schema.json.

@@ -45,6 +45,7 @@ Result build_with(const Backend& backend, const BuildOptions& options, const sce
 }  // namespace
 
 ExitCode build(const BuildOptions& options, const Backends& available) {
+    if (options.memory || options.parts > 0) return build_in_parts(options);
     Report report = new_report(options);
     const auto chosen = choose_backends(available, options, report.machine.gpu);
     Publisher publisher(options.output, {{"the scene", options.scene}},

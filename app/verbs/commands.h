@@ -22,6 +22,11 @@ ExitCode run(int argc, const char* const* argv, const Backends& available = back
 /// @throws UsageError, NoDevice, scenes::SceneError, std::bad_alloc.
 ExitCode build(const BuildOptions& options, const Backends& available = backends());
 
+/// What build does for --memory: builds the tree in parts, without an allocator, and writes it to a
+/// file as it grows.
+/// @throws UsageError, NoDevice, scenes::SceneError, kdtree::TreeFileError, allocators::BufferError.
+ExitCode build_in_parts(const BuildOptions& options);
+
 /// Builds every scene with every allocator and pool, the allocators taking turns, each in a process
 /// of its own, and reports.
 /// @throws UsageError, NoDevice, scenes::SceneError, std::bad_alloc before the work begins.

@@ -2,6 +2,9 @@
 /// The verb of worker processes, which the program starts itself.
 #include "app/measure/worker.h"
 
+#include <algorithm>
+
+#include "allocators/platform/threads.h"
 #include "app/verbs/choices.h"
 #include "app/verbs/commands.h"
 
@@ -23,6 +26,12 @@ struct Serve {
         const Report settings = new_report(options);
         const Backend* found = backend(settings.machine.gpu);
         serve_builds(found != nullptr ? *found : level_backend(settings.machine.gpu), settings);
+    }
+    void operator()(const BuildOptions& options) const {
+        const unsigned threads =
+            platform::thread_count(options.threads) / std::max(options.parts, 1U);
+        serve_parts(options.config,
+                    {.threads = std::max(threads, 1U), .gpu = choose_machine(options.device).gpu});
     }
     /// That of bench or replay.
     template <class Options>

@@ -9,6 +9,7 @@
 
 #include "kdtree/build_result.h"
 #include "kdtree/config.h"
+#include "kdtree/levels/level_input.h"
 #include "scenes/scene.h"
 
 namespace heapwood::kdtree {
@@ -28,6 +29,17 @@ BuildResult build_by_levels_on_cpu(const scenes::Scene& scene, const BuildConfig
 /// The same on the current GPU, measured by CUDA events.
 /// @throws also std::runtime_error with what CUDA answered, or where there is no CUDA.
 BuildResult build_by_levels_on_gpu(const scenes::Scene& scene, const BuildConfig& config,
+                                   const BuildOptions& options);
+
+/// Builds a node, and all that is below it, once on this machine's CPU. The tree is that of the
+/// node alone: its root is the node, and its references name triangles by their place in the input.
+/// A tree of more references than the input's budget ends as over_budget.
+/// @throws as build_by_levels_on_cpu does for a scene.
+BuildResult build_by_levels_on_cpu(const LevelInput& input, const BuildConfig& config,
+                                   const BuildOptions& options);
+
+/// The same on the current GPU. @throws as build_by_levels_on_gpu does for a scene.
+BuildResult build_by_levels_on_gpu(const LevelInput& input, const BuildConfig& config,
                                    const BuildOptions& options);
 
 }  // namespace heapwood::kdtree

@@ -44,6 +44,14 @@ public:
         return platform::run_timed(f);
     }
 
+    /// Builds a scene's tree, or a node's.
+    template <class Input>
+    BuildResult build(const Input& input, const BuildConfig& config, const BuildOptions& options) {
+        BuildResult result = drive_levels(*this, input, config, options);
+        result.warps = threads_;
+        return result;
+    }
+
 private:
     /// Calls work(from, to) for ranges of at most `grain` that make up 0 .. n, on all threads.
     template <class Work>
@@ -66,10 +74,12 @@ private:
 
 BuildResult build_by_levels_on_cpu(const scenes::Scene& scene, const BuildConfig& config,
                                    const BuildOptions& options) {
-    CpuLevels machine(options.threads);
-    BuildResult result = drive_levels(machine, scene, config, options);
-    result.warps = machine.warps() / 8;
-    return result;
+    return CpuLevels(options.threads).build(scene, config, options);
+}
+
+BuildResult build_by_levels_on_cpu(const LevelInput& input, const BuildConfig& config,
+                                   const BuildOptions& options) {
+    return CpuLevels(options.threads).build(input, config, options);
 }
 
 }  // namespace heapwood::kdtree

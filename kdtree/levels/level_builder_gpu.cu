@@ -83,4 +83,10 @@ BuildResult build_by_levels_on_gpu(const scenes::Scene& scene, const BuildConfig
     return drive_levels(machine, scene, config, options);
 }
 
+BuildResult build_by_levels_on_gpu(const LevelInput& input, const BuildConfig& config,
+                                   const BuildOptions& options) {
+    GpuLevels machine;
+    return drive_levels(machine, input, config, options);
+}
+
 }  // namespace heapwood::kdtree

@@ -5,9 +5,20 @@
 #include "kdtree/levels/level_builder.h"
 
 namespace heapwood::kdtree {
+namespace {
+
+[[noreturn]] void refuse() {
+    throw std::runtime_error("this program was built without CUDA");
+}
+
+}  // namespace
 
 BuildResult build_by_levels_on_gpu(const scenes::Scene&, const BuildConfig&, const BuildOptions&) {
-    throw std::runtime_error("this program was built without CUDA");
+    refuse();
+}
+
+BuildResult build_by_levels_on_gpu(const LevelInput&, const BuildConfig&, const BuildOptions&) {
+    refuse();
 }
 
 }  // namespace heapwood::kdtree

@@ -24,34 +24,27 @@
 #include "allocators/platform/threads.h"
 #include "kdtree/build_result.h"
 #include "kdtree/depth_search.h"
+#include "kdtree/levels/level_input.h"
 #include "kdtree/levels/level_steps.cuh"
 #include "kdtree/single/build_input.h"
 
 namespace heapwood::kdtree {
 
-/// A scene in a machine's memory, and the builds of its tree.
+/// A scene, or a cell of a larger tree, in a machine's memory, and the builds of its tree. Refers
+/// to machine, pool and the input's references, but not to its triangles.
 template <class Machine>
 class LevelDriver {
     using Block = allocators::ArrayPool::Block;
 
 public:
-    /// Uploads the scene. @throws allocators::BufferError, std::invalid_argument.
-    LevelDriver(Machine& machine, allocators::ArrayPool& pool, const scenes::Scene& scene,
+    /// Uploads the triangles and references. @throws allocators::BufferError.
+    LevelDriver(Machine& machine, allocators::ArrayPool& pool, const LevelInput& input,
                 const BuildConfig& config)
-        : machine_(machine),
-          pool_(pool),
-          config_(config),
-          scene_bounds_{scene.bounds.lo, scene.bounds.hi},
-          normalisation_(normalisation(scene)) {
-        const std::vector<Triangle> triangles = gather(scene, normalisation_);
-        const std::uint64_t n = triangles.size();
-        triangles_ = pool_.request(n * sizeof(Triangle), "the triangles");
-        triangles_.write(0, triangles.data(), n * sizeof(Triangle));
+        : machine_(machine), pool_(pool), config_(config), input_(input) {
+        triangles_ = pool_.request(input.triangles.size_bytes(), "the triangles");
+        triangles_.write(0, input.triangles.data(), input.triangles.size_bytes());
+        static_cast<TreeRules&>(problem_) = input.rules;
         problem_.triangles = triangles_.as<Triangle>();
-        problem_.count = static_cast<std::uint32_t>(n);
-        problem_.bounds = {scene_bounds_.lo * normalisation_, scene_bounds_.hi * normalisation_};
-        static_cast<TreeRules&>(problem_) = tree_rules(config, problem_.bounds, n);
-        budget_ = reference_budget(config, n);
     }
 
     /// The largest depth a tree may have by its configuration.
@@ -66,7 +59,7 @@ public:
         while (level.level.count > 0) {
             const Needs needs = decide(level);
             // Each reference of the next level becomes one of a leaf, or more.
-            if (tree_.next_reference + needs.leaf_references + needs.references > budget_) {
+            if (tree_.next_reference + needs.leaf_references + needs.references > input_.budget) {
                 return Status::over_budget;
             }
             if (!fits(needs)) return status_;
@@ -104,8 +97,10 @@ public:
         std::vector<std::uint32_t> references(tree_.next_reference);
         nodes_.read(0, nodes.data(), nodes.size() * sizeof(Node));
         references_.read(0, references.data(), references.size() * sizeof(std::uint32_t));
-        denormalise(nodes, normalisation_);
-        return canonical(nodes, references, scene_bounds_);
+        denormalise(nodes, input_.normalisation);
+        return canonical(nodes, references,
+                         {input_.root.cell.lo / input_.normalisation,
+                          input_.root.cell.hi / input_.normalisation});
     }
 
 private:
@@ -131,7 +126,7 @@ private:
         tree_.next_pair = 1;  // the root and a sibling that is not used
         status_ = Status::done;
         message_.clear();
-        const std::uint64_t n = problem_.count;
+        const std::uint64_t n = input_.root.count;
         enlarge(nodes_, 0, 4 * n * sizeof(Node), "the nodes");
         enlarge(references_, 0, 3 * n * sizeof(std::uint32_t), "the leaves' references");
         point_at_tree();
@@ -158,12 +153,15 @@ private:
     }
 
     Arrays root() {
-        const std::uint32_t binned = problem_.count > problem_.exact_limit ? 1 : 0;
-        Arrays a = make_level(1, problem_.count, binned);
-        machine_.for_each(1, MakeRoot{problem_, a.level});
+        const std::uint32_t n = input_.root.count;
+        const std::uint32_t binned = n > problem_.exact_limit ? 1 : 0;
+        const bool given = !input_.references.empty();
+        Arrays a = make_level(1, n, binned);
+        if (given) a.references.write(0, input_.references.data(), input_.references.size_bytes());
+        machine_.for_each(1, MakeRoot{input_.root, a.level});
         machine_.for_each_warp(binned, ClearBins{a.level});
-        machine_.for_each_warp(platform::ceil_div(problem_.count, a.level.chunk),
-                               FillRoot{problem_, a.level});
+        machine_.for_each_warp(platform::ceil_div(n, a.level.chunk),
+                               FillRoot{problem_, input_.root, given, a.level});
         return a;
     }
 
@@ -234,16 +232,25 @@ private:
     Block triangles_;
     Block nodes_;
     Block references_;
-    Box scene_bounds_;
-    float normalisation_;  ///< of the scene's coordinates, for the build
-    std::uint64_t budget_;
+    LevelInput input_;
     LevelProblem problem_{};
     LevelTree tree_{};
     Status status_ = Status::done;
     std::string message_;
 };
 
-/// Builds once on a machine. See level_builder.h.
+/// Sets what a result says of the last build, which its status says the end of.
+template <class Machine>
+void finish_levels(const LevelDriver<Machine>& driver, const allocators::ArrayPool& pool,
+                   BuildResult& result) {
+    result.message = driver.message();
+    if (result.status != Status::done) return;
+    result.memory = driver.use();
+    result.pool_bytes = pool.statistics().peak_slab_bytes;
+    result.tree = driver.tree();
+}
+
+/// Builds a scene's tree on a machine. See level_builder.h.
 template <class Machine>
 BuildResult drive_levels(Machine& machine, const scenes::Scene& scene, const BuildConfig& config,
                          const BuildOptions& options) {
@@ -253,7 +260,20 @@ BuildResult drive_levels(Machine& machine, const scenes::Scene& scene, const Bui
     allocators::ArrayPool& pool = options.array_pool != nullptr ? *options.array_pool : own;
     pool.reset_peak();
     std::optional<LevelDriver<Machine>> driver;
-    result.upload_ms = platform::run_timed([&] { driver.emplace(machine, pool, scene, config); });
+    result.upload_ms = platform::run_timed([&] {
+        const float scale = normalisation(scene);
+        const std::vector<Triangle> triangles = gather(scene, scale);
+        const Box bounds{scene.bounds.lo * scale, scene.bounds.hi * scale};
+        driver.emplace(
+            machine, pool,
+            LevelInput{.rules = tree_rules(config, bounds, triangles.size()),
+                       .root = root_node(bounds, static_cast<std::uint32_t>(triangles.size())),
+                       .triangles = triangles,
+                       .references = {},
+                       .normalisation = scale,
+                       .budget = reference_budget(config, triangles.size())},
+            config);
+    });
     result.root_bytes = root_array_bytes(scene.triangles.size());
     DepthSearch depth(driver->max_depth());
     do {
@@ -261,13 +281,23 @@ BuildResult drive_levels(Machine& machine, const scenes::Scene& scene, const Bui
     } while ((result.status == Status::done || result.status == Status::over_budget) &&
              !depth.settle(result.status == Status::over_budget));
     if (depth.limited()) result.depth_limit = depth.depth();
-    if (result.status != Status::done) {
-        result.message = driver->message();
-        return result;
-    }
-    result.memory = driver->use();
-    result.pool_bytes = pool.statistics().peak_slab_bytes;
-    result.tree = driver->tree();
+    finish_levels(*driver, pool, result);
+    return result;
+}
+
+/// Builds a node, and all below it, on a machine. See level_builder.h.
+template <class Machine>
+BuildResult drive_levels(Machine& machine, const LevelInput& input, const BuildConfig& config,
+                         const BuildOptions& options) {
+    BuildResult result;
+    allocators::ArrayPool own(machine.place());
+    allocators::ArrayPool& pool = options.array_pool != nullptr ? *options.array_pool : own;
+    pool.reset_peak();
+    std::optional<LevelDriver<Machine>> driver;
+    result.upload_ms = platform::run_timed([&] { driver.emplace(machine, pool, input, config); });
+    result.root_bytes = root_array_bytes(input.root.count);
+    result.build_ms = machine.time([&] { result.status = driver->build(driver->max_depth()); });
+    finish_levels(*driver, pool, result);
     return result;
 }
 

@@ -17,8 +17,6 @@ namespace heapwood::kdtree {
 /// What decides the tree.
 struct LevelProblem : TreeRules {
     const Triangle* triangles;
-    std::uint32_t count;
-    Box bounds;
 };
 
 /// The pieces of empty space cut off a node before it is split: at most one at each of its cell's

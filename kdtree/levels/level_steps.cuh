@@ -16,6 +16,7 @@
 
 #include "allocators/platform/atomic.cuh"
 #include "allocators/platform/warp.cuh"
+#include "kdtree/levels/level_input.h"
 #include "kdtree/levels/level_state.cuh"
 #include "kdtree/split/decide.cuh"
 #include "kdtree/split/divide.cuh"
@@ -45,15 +46,17 @@ HEAPWOOD_INLINE Needs child_start(const LevelProblem& problem, const LevelPiece&
 
 /// The root as the only piece of its level. For one element.
 struct MakeRoot {
-    LevelProblem problem;
+    OpenNode root;
     Level level;
 
     HEAPWOOD_FN void operator()(std::uint32_t) const {
-        LevelPiece root{};
-        root.cell = problem.bounds;
-        root.tight = problem.bounds;
-        root.count = problem.count;
-        level.pieces[0] = root;
+        LevelPiece piece{};
+        piece.cell = root.cell;
+        piece.tight = root.tight;
+        piece.count = root.count;
+        piece.depth = root.depth;
+        piece.bad_splits = root.bad_splits;
+        level.pieces[0] = piece;
     }
 };
 
@@ -68,27 +71,33 @@ struct ClearBins {
     }
 };
 
-/// Makes the root's references of the triangles, and bins them. For every chunk of the triangles,
-/// a warp each.
+/// Bins the root's references, which it makes of the triangles unless `given` says that they are
+/// there. For every chunk of them, a warp each.
 struct FillRoot {
     struct Scratch {
         Bins bins;
         BinFrame frame;
     };
     LevelProblem problem;
+    OpenNode root;
+    bool given;
     Level level;
 
     template <platform::Warp W>
     HEAPWOOD_FN void operator()(const W& warp, Scratch& scratch, std::uint32_t i) const {
-        const bool bin = problem.count > problem.exact_limit;
+        const bool bin = root.count > problem.exact_limit;
         clear_bins(warp, scratch.bins);
-        if (warp.lane() == 0) scratch.frame = BinFrame::of(problem.bounds, problem.grid);
+        if (warp.lane() == 0) scratch.frame = BinFrame::of(root.tight, problem.grid);
         warp.sync();
         const std::uint32_t begin = i * level.chunk;
-        const std::uint32_t rest = problem.count - begin;
+        const std::uint32_t rest = root.count - begin;
         const std::uint32_t end = begin + (rest < level.chunk ? rest : level.chunk);
-        fill_root(warp, problem.triangles, begin, end, level.references, bin, scratch.bins,
-                  scratch.frame);
+        if (!given) {
+            fill_root(warp, problem.triangles, begin, end, level.references, bin, scratch.bins,
+                      scratch.frame);
+        } else if (bin) {
+            bin_references(warp, level.references, begin, end, scratch.bins, scratch.frame);
+        }
         if (!bin) return;
         warp.sync();
         add_bins(warp, level.bins[0], scratch.bins);

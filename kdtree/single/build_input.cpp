@@ -54,13 +54,13 @@ std::vector<Triangle> gather(const scenes::Scene& scene, float scale) {
         throw std::invalid_argument("a scene must have between 1 and 2^30 - 1 triangles, not " +
                                     std::to_string(n));
     }
-    std::vector<Triangle> triangles(n);
-    std::transform(scene.triangles.begin(), scene.triangles.end(), triangles.begin(),
-                   [&](const glm::uvec3& t) {
-                       return Triangle{scene.positions[t.x] * scale, 0,
-                                       scene.positions[t.y] * scale, 0,
-                                       scene.positions[t.z] * scale, 0};
-                   });
+    return gather(scene, scale, 0, n);
+}
+
+std::vector<Triangle> gather(const scenes::Scene& scene, float scale, std::size_t begin,
+                             std::size_t end) {
+    std::vector<Triangle> triangles(end - begin);
+    for (std::size_t i = begin; i < end; ++i) triangles[i - begin] = triangle_of(scene, i, scale);
     return triangles;
 }
 

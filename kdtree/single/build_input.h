@@ -2,6 +2,7 @@
 /// What every builder makes of a scene and a configuration before it starts.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -21,6 +22,15 @@ float normalisation(const scenes::Scene& scene);
 /// The scene's triangles as the kernels read them, multiplied by `scale`.
 /// @throws std::invalid_argument if there are none, or 2^30 or more.
 std::vector<Triangle> gather(const scenes::Scene& scene, float scale);
+
+/// Triangles `begin` to `end` alone, and one of them.
+std::vector<Triangle> gather(const scenes::Scene& scene, float scale, std::size_t begin,
+                             std::size_t end);
+inline Triangle triangle_of(const scenes::Scene& scene, std::size_t number, float scale) {
+    const glm::uvec3& t = scene.triangles[number];
+    return {scene.positions[t.x] * scale, 0, scene.positions[t.y] * scale, 0,
+            scene.positions[t.z] * scale, 0};
+}
 
 /// The rules for a scene of N triangles within `bounds`, normalised.
 TreeRules tree_rules(const BuildConfig& config, const Box& bounds, std::uint64_t triangles);

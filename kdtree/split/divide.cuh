@@ -160,4 +160,22 @@ HEAPWOOD_FN void fill_root(const W& warp, const Triangle* triangles, std::uint32
     store_box(warp, bins, around);
 }
 
+/// Collective: counts references begin to end in bins, which have been cleared.
+template <class W>
+HEAPWOOD_FN void bin_references(const W& warp, const Reference* references, std::uint32_t begin,
+                                std::uint32_t end, Bins& bins, const BinFrame& frame) {
+    GrowingBox around;
+    if constexpr (W::width == 1) {
+        SerialBinning(bins, frame, around).add(references + begin, end - begin);
+    } else {
+        HEAPWOOD_UNROLL(1)
+        for (std::uint32_t i = begin + warp.lane(); i < end; i += W::width) {
+            const Reference r = load_wide(references + i);
+            around.add(r.lo, r.hi);
+            count_in_bins(bins, frame, {r.lo, r.hi});
+        }
+    }
+    store_box(warp, bins, around);
+}
+
 }  // namespace heapwood::kdtree

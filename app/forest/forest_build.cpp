@@ -1,0 +1,105 @@
+#include "app/forest/forest_build.h"
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <stdexcept>
+#include <string>
+
+#include "app/base/console.h"
+#include "app/base/log.h"
+#include "app/base/text.h"
+#include "app/forest/process_peer.h"
+#include "app/forest/remote_workers.h"
+#include "app/measure/interrupts.h"
+#include "kdtree/forest/local_workers.h"
+#include "kdtree/forest/memory_plan.h"
+
+namespace heapwood::app {
+namespace {
+
+/// @param known is called when all cells are known.
+template <class Known>
+kdtree::ForestProgress progress(const Known& known) {
+    return {.level =
+                [](const kdtree::ForestLevel& level) {
+                    show_progress("dividing " + grouped(level.open) + " nodes of the top");
+                },
+            .cell =
+                [](std::uint32_t done, std::uint32_t cells) {
+                    show_progress("cell " + grouped(done + 1) + " of " + grouped(cells));
+                },
+            .cells_known =
+                [known](const kdtree::ForestResult& top) {
+                    log::detail(grouped(top.cells) + " cells of at most " +
+                                grouped(top.largest_cell) + " references");
+                    show_progress("building " + grouped(top.cells) + " cells");
+                    known(top);
+                }};
+}
+
+/// For processes that take cells one after another: a few for each, so that they end together.
+std::uint32_t cell_limit_for(std::uint32_t triangles, std::uint32_t processes) {
+    constexpr std::uint32_t kCellsEach = 4;
+    return triangles / (kCellsEach * processes);
+}
+
+/// A folder beside a file that is removed with all that is in it.
+class TemporaryFolder {
+public:
+    explicit TemporaryFolder(const std::string& file) {
+        std::string name = file + ".parts.XXXXXX";
+        if (mkdtemp(name.data()) == nullptr) {
+            throw std::runtime_error(name + ": cannot be made: " + std::strerror(errno));
+        }
+        path_ = std::filesystem::absolute(name);
+    }
+    TemporaryFolder(const TemporaryFolder&) = delete;
+    TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+    ~TemporaryFolder() {
+        std::error_code ignored;
+        std::filesystem::remove_all(path_, ignored);
+    }
+    const std::filesystem::path& path() const { return path_; }
+
+private:
+    std::filesystem::path path_;
+};
+
+}  // namespace
+
+void build_here(const BuildOptions& options, const scenes::Scene& scene, unsigned threads,
+                kdtree::TreeSink& sink, ForestReport& report) {
+    const bool gpu = report.origin.machine.gpu;
+    const kdtree::MemoryPlan plan = kdtree::plan_memory(
+        options.memory.value(), gpu, scene.triangles.size(), scene.positions.size(), threads);
+    const kdtree::ForestScene whole = kdtree::forest_scene(scene);
+    kdtree::LocalWorkers workers(scene, whole.normalisation, plan.parts, options.config,
+                                 {.threads = threads, .gpu = gpu});
+    report.built =
+        kdtree::build_forest(whole, options.config, plan.cell_limit, workers, sink,
+                             progress([&](const kdtree::ForestResult& top) { plan.check(top); }));
+    report.parts = plan.parts;
+    report.cell_limit = plan.cell_limit;
+    report.memory = plan.limit;
+    report.estimate = plan.bytes(report.built.cell_references, report.built.largest_cell);
+}
+
+void build_by_processes(const BuildOptions& options, const scenes::Scene& scene,
+                        kdtree::TreeSink& sink, ForestReport& report) {
+    const kdtree::ForestScene whole = kdtree::forest_scene(scene);
+    const Interrupts interrupts;
+    const TemporaryFolder folder(options.out);
+    RemoteWorkers workers(
+        options.scene, hex(report.origin.scene_digest), options.parts, folder.path(),
+        [&] { return std::make_unique<ProcessPeer>(options.arguments, interrupts.descriptor()); });
+    report.parts = report.processes = options.parts;
+    report.cell_limit = cell_limit_for(whole.triangles, options.parts);
+    report.built = kdtree::build_forest(whole, options.config, report.cell_limit, workers, sink,
+                                        progress([](const kdtree::ForestResult&) {}));
+    report.lost = workers.lost();
+}
+
+}  // namespace heapwood::app

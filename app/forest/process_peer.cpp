@@ -1,0 +1,31 @@
+#include "app/forest/process_peer.h"
+
+#include "app/measure/lines.h"
+#include "app/measure/schedule.h"
+#include "app/measure/worker_pool.h"
+
+namespace heapwood::app {
+
+ProcessPeer::ProcessPeer(const std::vector<std::string>& arguments, int interrupts)
+    : child_(worker_arguments(arguments, "part")), interrupts_(interrupts) {}
+
+void ProcessPeer::send(const Json& request) {
+    static_cast<void>(child_.lines().send(request.dump()));
+}
+
+Json ProcessPeer::receive() {
+    std::string line;
+    switch (child_.lines().receive(line, std::nullopt, interrupts_)) {
+        case Arrival::line:
+            break;
+        case Arrival::interrupted:
+            throw Interrupted();
+        default:
+            throw PeerLost(child_.end());
+    }
+    Json answer = Json::parse(line, nullptr, false);
+    if (!answer.is_object()) throw PeerLost("answered with something else than JSON");
+    return answer;
+}
+
+}  // namespace heapwood::app

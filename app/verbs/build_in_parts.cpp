@@ -1,0 +1,77 @@
+/// @file
+/// The verb `build` in parts.
+#include <sys/resource.h>
+
+#include "allocators/platform/threads.h"
+#include "app/base/console.h"
+#include "app/base/log.h"
+#include "app/base/output.h"
+#include "app/base/text.h"
+#include "app/forest/forest_build.h"
+#include "app/measure/plan.h"
+#include "app/report/documents.h"
+#include "app/verbs/choices.h"
+#include "app/verbs/commands.h"
+#include "app/verbs/publish.h"
+#include "kdtree/tree/tree_writer.h"
+
+namespace heapwood::app {
+namespace {
+
+/// @throws UsageError for what a build in parts cannot do; warns of what has no effect.
+void check_choices(const BuildOptions& options) {
+    if (options.out.empty()) {
+        throw UsageError("a tree that is built in parts goes to a file: name it by --out FILE");
+    }
+    const auto refuse = [](const char* option) {
+        throw UsageError(std::string(option) + " needs the tree in memory, as a whole: leave out " +
+                         option + ", or build without --memory and --parts");
+    };
+    if (options.memory && options.parts > 0) {
+        throw UsageError(
+            "--memory is of a build by one process, and --parts of one by many: give one");
+    }
+    if (options.verify) refuse("--verify");
+    if (!options.trace.empty()) refuse("--trace");
+    if (!options.whole_options.empty()) {
+        log::warning("the build is in parts, by the level method, once: no effect of " +
+                     joined(options.whole_options, ", "));
+    }
+}
+
+/// Most bytes of this process that have been in memory at a time.
+std::uint64_t peak_bytes() {
+    rusage usage{};
+    getrusage(RUSAGE_SELF, &usage);
+    return static_cast<std::uint64_t>(usage.ru_maxrss) << 10;
+}
+
+}  // namespace
+
+ExitCode build_in_parts(const BuildOptions& options) try {
+    check_choices(options);
+    ForestReport report{.origin = new_report(options), .built = {}, .out = options.out};
+    Publisher publisher(options.output, {{"the scene", options.scene}}, {{"--out", options.out}});
+    kdtree::TreeWriter writer(options.out);
+    const unsigned threads = platform::thread_count(options.threads);
+
+    show_progress("loading " + options.scene);
+    scenes::Scene scene;
+    report.load_ms = platform::run_timed([&] { scene = scenes::load(options.scene); });
+    describe(report.origin, scene);
+    if (options.parts > 0) {
+        build_by_processes(options, scene, writer, report);
+    } else {
+        build_here(options, scene, threads, writer, report);
+    }
+    show_progress("completing " + options.out);
+    report.file_ms =
+        platform::run_timed([&] { report.digest = writer.finish(scene, options.config); });
+    report.peak = peak_bytes();
+    return publisher.publish(document_of(report)) ? ExitCode::done : ExitCode::internal;
+} catch (const Interrupted&) {
+    log::error("interrupted; what " + options.out + " had before it has still");
+    return ExitCode::interrupted;
+}
+
+}  // namespace heapwood::app

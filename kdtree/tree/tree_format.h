@@ -1,0 +1,126 @@
+/// @file
+/// The bytes of tree files, for those who write and read them. kdtree/README.md has a table.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
+#include "kdtree/config.h"
+#include "kdtree/model/box.cuh"
+#include "kdtree/tree/tree.h"
+#include "scenes/digest.h"
+
+namespace heapwood::kdtree::tree_format {
+
+// Numbers are copied between memory and file as they are.
+static_assert(std::endian::native == std::endian::little,
+              "tree files are little-endian: a big-endian machine needs a conversion here");
+
+/// A byte that is not ASCII, and both forms of a line's end: a transfer as text is noticed.
+inline constexpr std::array<char, 8> kMagic{'\x89', 'K', 'D', 'T', '\r', '\n', '\x1a', '\n'};
+inline constexpr std::uint32_t kVersion = 2;
+inline constexpr std::uint32_t kByteOrder = 0x01020304;
+/// Where sections begin: multiples of a cache line.
+inline constexpr std::uint64_t kAlignment = 64;
+inline constexpr std::size_t kConfigWords = 18;
+
+/// The first bytes of a file.
+struct Header {
+    std::array<char, 8> magic = kMagic;
+    std::uint32_t version = kVersion;
+    std::uint32_t byte_order = kByteOrder;
+    std::uint64_t bytes = 0;     ///< of the file
+    std::uint64_t checksum = 0;  ///< FNV-1a over all words of the file but this field's
+    std::uint64_t tree_digest = 0;
+    std::uint64_t scene_digest = 0;
+    std::uint64_t nodes = 0;
+    std::uint64_t references = 0;
+    std::uint64_t triangles = 0;
+    std::uint64_t positions = 0;
+    Box bounds{};
+    std::array<std::uint32_t, kConfigWords> config{};
+    std::array<std::uint32_t, 4> reserved{};
+};
+static_assert(sizeof(Header) == 192 && sizeof(Header) % kAlignment == 0);
+static_assert(offsetof(Header, checksum) == 24 && offsetof(Header, config) == 104);
+static_assert(std::is_trivially_copyable_v<Header>);
+static_assert(sizeof(glm::vec3) == 12 && sizeof(glm::uvec3) == 12);
+
+/// Where the sections behind the header begin, and where the file ends.
+struct Layout {
+    std::uint64_t nodes, references, triangles, positions, end;
+
+    explicit Layout(const Header& header) {
+        std::uint64_t at = sizeof(Header);
+        const auto section = [&at](std::uint64_t count, std::uint64_t size) {
+            const std::uint64_t begin = at;
+            at += (count * size + kAlignment - 1) / kAlignment * kAlignment;
+            return begin;
+        };
+        nodes = section(header.nodes, sizeof(Node));
+        references = section(header.references, sizeof(std::uint32_t));
+        triangles = section(header.triangles, sizeof(glm::uvec3));
+        positions = section(header.positions, sizeof(glm::vec3));
+        end = at;
+    }
+};
+
+/// Visits the fields of a configuration that a tree depends on, in the order of the file.
+template <class Config, class Visit>
+void each_field(Config& c, const Visit& visit) {
+    visit(c.traversal_cost);
+    visit(c.intersection_cost);
+    visit(c.empty_bonus);
+    visit(c.empty_rule);
+    visit(c.leaf_limit);
+    visit(c.leaf_area);
+    visit(c.depth_base);
+    visit(c.depth_factor);
+    visit(c.bad_split_ratio);
+    visit(c.bad_splits);
+    visit(c.bad_splits_per_level);
+    visit(c.hopeless_ratio);
+    visit(c.exact_limit);
+    visit(c.planes);
+    visit(c.tight_cuts);
+    visit(c.snap_limit);
+    visit(c.clip);
+    visit(c.max_duplication);
+}
+
+inline std::array<std::uint32_t, kConfigWords> packed(const BuildConfig& config) {
+    std::array<std::uint32_t, kConfigWords> words;
+    std::size_t i = 0;
+    each_field(config, [&](const auto& field) {
+        if constexpr (std::is_same_v<decltype(field), const float&>) {
+            words.at(i++) = std::bit_cast<std::uint32_t>(field);
+        } else {
+            words.at(i++) = static_cast<std::uint32_t>(field);
+        }
+    });
+    return words;
+}
+
+/// Hashes the words of a file, which come in pieces, but for those of the checksum.
+class Checksum {
+public:
+    void add(const char* bytes, std::size_t size) {
+        std::uint32_t word;
+        for (std::size_t i = 0; i < size; i += sizeof(word), at_ += sizeof(word)) {
+            if (at_ / 8 == offsetof(Header, checksum) / 8) continue;
+            std::memcpy(&word, bytes + i, sizeof(word));
+            hash_.add(word);
+        }
+    }
+    std::uint64_t value() const { return hash_.value(); }
+
+private:
+    scenes::Fnv hash_;
+    std::uint64_t at_ = 0;
+};
+
+}  // namespace heapwood::kdtree::tree_format

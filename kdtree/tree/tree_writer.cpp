@@ -1,0 +1,167 @@
+#include "kdtree/tree/tree_writer.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <vector>
+
+#include "kdtree/tree/tree_file.h"
+#include "kdtree/tree/tree_format.h"
+#include "scenes/digest.h"
+
+namespace heapwood::kdtree {
+namespace {
+
+using namespace tree_format;
+
+constexpr std::uint64_t kPiece = std::uint64_t{1} << 20;  ///< bytes that are read at a time
+
+}  // namespace
+
+TreeWriter::TreeWriter(const std::string& path) : path_(path) {
+    std::error_code error;
+    const std::filesystem::path target = std::filesystem::weakly_canonical(path, error);
+    if (error) fail(error.message());
+    if (std::filesystem::exists(target, error) &&
+        !std::filesystem::is_regular_file(target, error)) {
+        fail("it is not a regular file");
+    }
+    target_ = target.string();
+    constexpr int kFlags = O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC;
+    constexpr mode_t kMode = 0666;  // less the user's mask
+    const std::string fresh = target_ + ".new";
+    std::string aside = target_ + ".XXXXXX";
+    references_file_ = mkostemp(aside.data(), O_CLOEXEC);
+    if (references_file_ < 0) fail(std::strerror(errno));
+    unlink(aside.c_str());
+    file_ = open(fresh.c_str(), kFlags, kMode);
+    if (file_ >= 0) return;
+    const int why = errno;
+    close(references_file_);
+    fail(std::strerror(why));
+}
+
+TreeWriter::~TreeWriter() {
+    close(references_file_);
+    if (file_ < 0) return;
+    close(file_);
+    unlink((target_ + ".new").c_str());
+}
+
+void TreeWriter::fail(const std::string& why) const {
+    throw TreeFileError(path_ + ": cannot be written: " + why + "; name another file");
+}
+
+void TreeWriter::write(int file, std::uint64_t offset, const void* from,
+                       std::uint64_t bytes) const {
+    const auto* at = static_cast<const char*>(from);
+    while (bytes != 0) {
+        const ssize_t n = pwrite(file, at, bytes, static_cast<off_t>(offset));
+        if (n < 0 && errno == EINTR) continue;
+        if (n <= 0) fail(std::strerror(errno));
+        at += n;
+        offset += static_cast<std::uint64_t>(n);
+        bytes -= static_cast<std::uint64_t>(n);
+    }
+}
+
+void TreeWriter::read(int file, std::uint64_t offset, void* to, std::uint64_t bytes) const {
+    auto* at = static_cast<char*>(to);
+    while (bytes != 0) {
+        const ssize_t n = pread(file, at, bytes, static_cast<off_t>(offset));
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) fail(std::strerror(errno));
+        if (n == 0) fail("another process changes it");
+        at += n;
+        offset += static_cast<std::uint64_t>(n);
+        bytes -= static_cast<std::uint64_t>(n);
+    }
+}
+
+/// Calls use(bytes, size, offset) for pieces of a file, one after another.
+template <class Use>
+void TreeWriter::read_words(int file, std::uint64_t offset, std::uint64_t bytes,
+                            const Use& use) const {
+    std::vector<char> piece(std::min(bytes, kPiece));
+    for (std::uint64_t done = 0; done < bytes;) {
+        const std::uint64_t n = std::min(kPiece, bytes - done);
+        read(file, offset + done, piece.data(), n);
+        use(piece.data(), n, done);
+        done += n;
+    }
+}
+
+void TreeWriter::add_nodes(std::span<const Node> nodes) {
+    write(file_, sizeof(Header) + nodes_ * sizeof(Node), nodes.data(), nodes.size_bytes());
+    nodes_ += nodes.size();
+}
+
+void TreeWriter::set_node(std::uint32_t place, const Node& node) {
+    write(file_, sizeof(Header) + place * sizeof(Node), &node, sizeof(node));
+}
+
+void TreeWriter::add_references(std::span<const std::uint32_t> references) {
+    write(references_file_, references_ * sizeof(std::uint32_t), references.data(),
+          references.size_bytes());
+    references_ += references.size();
+}
+
+void TreeWriter::clear() {
+    nodes_ = references_ = 0;
+    for (const int file : {file_, references_file_}) {
+        if (ftruncate(file, 0) != 0) fail(std::strerror(errno));
+    }
+}
+
+std::uint64_t TreeWriter::finish(const scenes::Scene& scene, const BuildConfig& config) {
+    Header header{.scene_digest = scenes::digest(scene),
+                  .nodes = nodes_,
+                  .references = references_,
+                  .triangles = scene.triangles.size(),
+                  .positions = scene.positions.size(),
+                  .bounds = {scene.bounds.lo, scene.bounds.hi},
+                  .config = packed(config)};
+    const Layout at(header);
+    header.bytes = at.end;
+    if (ftruncate(file_, static_cast<off_t>(at.end)) != 0) fail(std::strerror(errno));
+    read_words(references_file_, 0, references_ * sizeof(std::uint32_t),
+               [&](const char* bytes, std::uint64_t size, std::uint64_t done) {
+                   write(file_, at.references + done, bytes, size);
+               });
+    write(file_, at.triangles, scene.triangles.data(), scene.triangles.size() * sizeof(glm::uvec3));
+    write(file_, at.positions, scene.positions.data(), scene.positions.size() * sizeof(glm::vec3));
+
+    scenes::Fnv tree;
+    tree.add(static_cast<std::uint32_t>(nodes_));
+    const auto hash = [&](const char* bytes, std::uint64_t size, std::uint64_t) {
+        std::uint32_t word;
+        for (std::uint64_t i = 0; i < size; i += sizeof(word)) {
+            std::memcpy(&word, bytes + i, sizeof(word));
+            tree.add(word);
+        }
+    };
+    read_words(file_, at.nodes, nodes_ * sizeof(Node), hash);
+    read_words(file_, at.references, references_ * sizeof(std::uint32_t), hash);
+    header.tree_digest = tree.value();
+
+    write(file_, 0, &header, sizeof(header));
+    Checksum checksum;
+    read_words(file_, 0, at.end, [&](const char* bytes, std::uint64_t size, std::uint64_t) {
+        checksum.add(bytes, size);
+    });
+    header.checksum = checksum.value();
+    write(file_, 0, &header, sizeof(header));
+    const std::string fresh = target_ + ".new";
+    if (rename(fresh.c_str(), target_.c_str()) != 0) fail(std::strerror(errno));
+    close(file_);
+    file_ = -1;
+    return header.tree_digest;
+}
+
+}  // namespace heapwood::kdtree

@@ -1,0 +1,49 @@
+/// @file
+/// Writes a tree file while the tree grows, for trees that need not fit into memory.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "kdtree/config.h"
+#include "kdtree/tree/tree.h"
+#include "kdtree/tree/tree_sink.h"
+#include "scenes/scene.h"
+
+namespace heapwood::kdtree {
+
+/// A tree file in the making: FILE.new, which takes the place of FILE when it is whole, and a file
+/// of references beside it that has no name. What is not finished leaves nothing behind.
+class TreeWriter final : public TreeSink {
+public:
+    /// @throws TreeFileError if the files cannot be made, as for all its functions.
+    explicit TreeWriter(const std::string& path);
+    TreeWriter(const TreeWriter&) = delete;
+    TreeWriter& operator=(const TreeWriter&) = delete;
+    ~TreeWriter() override;
+
+    void add_nodes(std::span<const Node> nodes) override;
+    void set_node(std::uint32_t place, const Node& node) override;
+    void add_references(std::span<const std::uint32_t> references) override;
+    void clear() override;
+
+    /// Completes the file: it is the one that tree_file() makes. @return the tree's digest.
+    std::uint64_t finish(const scenes::Scene& scene, const BuildConfig& config);
+
+private:
+    [[noreturn]] void fail(const std::string& why) const;
+    void write(int file, std::uint64_t offset, const void* from, std::uint64_t bytes) const;
+    void read(int file, std::uint64_t offset, void* to, std::uint64_t bytes) const;
+    template <class Use>
+    void read_words(int file, std::uint64_t offset, std::uint64_t bytes, const Use& use) const;
+
+    std::string path_;    ///< as it was given
+    std::string target_;  ///< where a link leads
+    int file_ = -1;
+    int references_file_ = -1;
+    std::uint64_t nodes_ = 0;
+    std::uint64_t references_ = 0;
+};
+
+}  // namespace heapwood::kdtree

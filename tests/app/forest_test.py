@@ -1,0 +1,143 @@
+"""`heapwood build` in parts: the tree of an ordinary build, in its file, and mistakes."""
+
+import os
+import pathlib
+import signal
+import subprocess
+import time
+import unittest
+
+import schema_check
+from command_line import (BAD_INPUT, DONE, EXECUTABLE, INTERRUPTED, MODELS, OUT_OF_MEMORY,
+                          USAGE, build, environment, folder, report)
+
+SCENE = "gen:sphere:200000"
+
+
+def in_parts(*arguments):
+    return schema_check.document(build(*arguments, "--json", "-"), "forest")
+
+
+def workers(process):
+    """The numbers of the worker processes that a process has at the moment."""
+    listed = pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text()
+    return [int(number) for number in listed.split()]
+
+
+class Forest(unittest.TestCase):
+    def test_the_file_is_that_of_an_ordinary_build(self):
+        with folder() as place:
+            whole, parts = place / "whole.kdt", place / "parts.kdt"
+            single = report(SCENE, "--repeat", 1, "--no-statistics", "--out", whole)
+            found = in_parts(SCENE, "--memory", "145MiB", "--out", parts)
+            self.assertEqual(found["build"]["digest"], single["results"][0]["tree"]["digest"])
+            self.assertTrue(parts.read_bytes() == whole.read_bytes(), "the files differ")
+            self.assertGreater(found["build"]["cells"], 2)
+            self.assertGreater(found["build"]["parts"], 1)
+            self.assertEqual(found["levels"][0]["open"], 1)
+            self.assertEqual(sorted(place.iterdir()), [parts, whole])
+
+    def start(self, *arguments):
+        """A build that runs meanwhile, as soon as it has a worker."""
+        process = subprocess.Popen(
+            [EXECUTABLE, "build", "--device", "cpu", *map(str, arguments)], env=environment(),
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8")
+        while process.poll() is None and not workers(process):
+            time.sleep(0.001)
+        return process
+
+    def test_processes_build_the_same_file(self):
+        with folder() as place:
+            whole, parts = place / "whole.kdt", place / "parts.kdt"
+            scene = "gen:city:30000"
+            report(scene, "--repeat", 1, "--no-statistics", "--out", whole)
+            for number in (1, 3):
+                found = in_parts(scene, "--parts", number, "--out", parts)
+                self.assertEqual(found["build"]["processes"], number)
+                self.assertEqual(found["build"]["lost"], 0)
+                self.assertTrue(parts.read_bytes() == whole.read_bytes(), "the files differ")
+            self.assertEqual(sorted(place.iterdir()), [parts, whole])
+
+    def test_processes_that_are_killed_are_replaced(self):
+        with folder() as place:
+            whole, parts = place / "whole.kdt", place / "parts.kdt"
+            report(SCENE, "--repeat", 1, "--no-statistics", "--out", whole)
+            process = self.start(SCENE, "--parts", 2, "--out", parts)
+            first = workers(process)[:1]
+            for number in first:
+                os.kill(number, signal.SIGKILL)
+            output, errors = process.communicate(timeout=300)
+            self.assertEqual(process.returncode, DONE, errors)
+            self.assertIn("1 worker process", output)
+            self.assertTrue(parts.read_bytes() == whole.read_bytes(), "the files differ")
+            self.assertEqual(sorted(place.iterdir()), [parts, whole])
+
+    def test_an_interrupted_build_leaves_nothing(self):
+        with folder() as place:
+            tree = place / "a.kdt"
+            tree.write_text("the former one")
+            process = self.start(SCENE, "--parts", 2, "--out", tree)
+            process.send_signal(signal.SIGINT)
+            _, errors = process.communicate(timeout=300)
+            self.assertEqual(process.returncode, INTERRUPTED, errors)
+            self.assertIn("interrupted", errors)
+            self.assertEqual(tree.read_text(), "the former one")
+            self.assertEqual(list(place.iterdir()), [tree])
+
+    def test_options_of_the_tree(self):
+        options = ("gen:hair:5000", "--preset", "paper", "--max-duplication", 3)
+        with folder() as place:
+            found = in_parts(*options, "--memory", "1GiB", "--out", place / "a.kdt")
+            tree = report(*options, "--repeat", 1, "--no-statistics")["results"][0]["tree"]
+            self.assertEqual(found["build"]["digest"], tree["digest"])
+            self.assertEqual(found["build"]["depth_limit"], tree["depth_limit"])
+
+    def test_too_little_memory(self):
+        with folder() as place:
+            tree = place / "a.kdt"
+            tree.write_text("the former one")
+            result = build(SCENE, "--memory", "70MiB", "--out", tree)
+            self.assertEqual(result.returncode, OUT_OF_MEMORY)
+            self.assertIn("the build needs about", result.stderr)
+            self.assertIn("--memory", result.stderr)
+            self.assertEqual(tree.read_text(), "the former one")
+            self.assertEqual(list(place.iterdir()), [tree])
+
+    def test_more_memory_than_allowed_is_said(self):
+        with folder() as place:
+            result = build("gen:slivers:30000", "--leaf-limit", 1, "--leaf-area", 0,
+                           "--memory", "100MiB", "--out", place / "a.kdt")
+            self.assertEqual(result.returncode, DONE)
+            self.assertIn("more than the 100 MiB of --memory", result.stdout.replace("\n", " "))
+
+    def test_mistakes(self):
+        scene = MODELS / "gem.obj"
+        with folder() as place:
+            tree = place / "a.kdt"
+            for arguments, words in ((("--memory", "1GiB"), "--out"),
+                                     (("--memory", "20x", "--out", tree), "4GiB"),
+                                     (("--memory", "1GiB", "--out", tree, "--verify"), "--verify"),
+                                     (("--parts", 2), "--out"),
+                                     (("--parts", 2, "--memory", "1GiB", "--out", tree),
+                                      "give one"),
+                                     (("--memory", "1GiB", "--out", tree, "--trace", place / "t"),
+                                      "--trace")):
+                result = build(scene, *arguments)
+                self.assertEqual(result.returncode, USAGE, arguments)
+                self.assertIn(words, result.stderr)
+            nowhere = place / "nowhere" / "a.kdt"
+            result = build(scene, "--memory", "1GiB", "--out", nowhere)
+            self.assertEqual(result.returncode, BAD_INPUT)
+            self.assertIn(str(nowhere), result.stderr)
+            self.assertEqual(list(place.iterdir()), [])
+
+    def test_what_has_no_effect_is_said(self):
+        with folder() as place:
+            result = build(MODELS / "gem.obj", "--memory", "1GiB", "--out", place / "a.kdt",
+                           "--repeat", 3, "-a", "hybrid")
+            self.assertEqual(result.returncode, DONE)
+            self.assertIn("no effect of --allocator, --repeat", result.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

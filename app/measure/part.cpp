@@ -63,7 +63,7 @@ std::string text_of(const std::string& path) {
 
 Json parsed(const std::string& path) {
     const std::string text = text_of(path);
-    Json json = Json::parse(text, nullptr, false);
+    Json json = parsed_json(text);
     const Json kind = json.is_object() ? json.value("kind", Json()) : Json();
     if (json.is_discarded()) throw damaged_part(path, "it is no JSON", kRemedy);
     if (kind != "part") {

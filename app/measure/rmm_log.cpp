@@ -14,7 +14,7 @@
 namespace heapwood::app {
 namespace {
 
-constexpr std::string_view kColumns = "Thread,Time,Action,Pointer,Size,Stream";
+constexpr std::string_view kLogColumns = "Thread,Time,Action,Pointer,Size,Stream";
 
 /// An event as its line has it.
 struct Row {
@@ -49,9 +49,9 @@ std::optional<std::uint64_t> address_of(std::string_view text) {
 }
 
 /// Takes the events of a log, and refuses those that contradict the others.
-class Collector {
+class LogCollector {
 public:
-    explicit Collector(const TraceLines& lines) : lines_(lines) {}
+    explicit LogCollector(const TraceLines& lines) : lines_(lines) {}
 
     void add(const Row& row) {
         const auto size = number_of(row.size, 10);
@@ -177,16 +177,16 @@ private:
 }  // namespace
 
 bool is_rmm_log(std::string_view first_line) {
-    return first_line == kColumns;
+    return first_line == kLogColumns;
 }
 
 TraceFile read_rmm_log(TraceLines& lines) {
     lines.set_remedy(
         "correct the log, or record it anew from the program's start, and flush it at the end");
-    Collector collector(lines);
+    LogCollector collector(lines);
     while (const auto line = lines.next()) {
         const auto row = row_of(*line);
-        if (!row) lines.fail("this is no event; events are " + std::string(kColumns));
+        if (!row) lines.fail("this is no event; events are " + std::string(kLogColumns));
         collector.add(*row);
     }
     return collector.take();

@@ -5,21 +5,21 @@ import re
 import zlib
 
 import schema_check
-from command_line import MODELS
+from command_line import DONE, MODELS, run
 
 GEM = MODELS / "gem.obj"
 SCENE = "gen:city:600"
 CPU = ("--device", "cpu", "--threads", "2")
 FEW = ("-a", "cmalloc,halloc", "--repeat", "2")
 
-# The arguments of each verb without its outputs, and the options that name these. A replay gets its
-# trace from the test.
+# The arguments of each verb without its outputs and recorded inputs, and the options that name outputs.
 VERBS = {
     "build": (("build", SCENE, *CPU, "-a", "halloc", "--repeat", "1"),
               ("--json", "--html", "--trace", "--out")),
     "compare": (("compare", SCENE, *CPU, *FEW), ("--json", "--html")),
     "bench": (("bench", "ad", *CPU, *FEW, "--quick"), ("--json", "--html")),
     "replay": (("replay", *CPU, *FEW), ("--json", "--html")),
+    "merge": (("merge",), ("--json", "--html")),
     "trace": (("trace", SCENE, *CPU, "--rays", "1000", "--repeat", "1"), ("--json", "--html")),
     "render": (("render", GEM, *CPU, "--size", "64x64"), ("--json", "--html", "-o")),
     "inspect": (("inspect", SCENE, *CPU), ("--json", "--html", "--boxes")),
@@ -30,13 +30,23 @@ NAMES = {"--json": "x.json", "--html": "x.html", "--trace": "x.trace", "--out": 
 JOURNALED = ("compare", "bench", "replay")
 
 
-def arguments(verb, trace):
+def record_inputs(place):
+    """Records in a folder what some verbs read: by verb, the file's path."""
+    inputs = {"replay": place / "recorded.trace", "merge": place / "part.json"}
+    for call in (("build", SCENE, "--repeat", 1, "--trace", inputs["replay"]),
+                 ("compare", SCENE, *CPU, *FEW, "--shard", "1/1", "--json", inputs["merge"])):
+        result = run(*call)
+        assert result.returncode == DONE, result.stderr
+    return inputs
+
+
+def arguments(verb, inputs):
     """The command line of a verb without outputs."""
-    return (*VERBS[verb][0], trace) if verb == "replay" else VERBS[verb][0]
+    return (*VERBS[verb][0], inputs[verb]) if verb in inputs else VERBS[verb][0]
 
 
 def is_whole_json(verb, data):
-    kind = "report" if verb == "build" else verb
+    kind = {"build": "report", "merge": "compare"}.get(verb, verb)
     schema = json.loads((schema_check.SCHEMAS / f"{kind}.schema.json").read_text())
     return schema_check.violations(json.loads(data), schema) == []
 

@@ -9,9 +9,9 @@ import subprocess
 import unittest
 
 from command_line import (
-    DONE, EXECUTABLE, INTERNAL, USAGE, build, dice, environment, folder, run, thorough,
+    DONE, EXECUTABLE, INTERNAL, USAGE, dice, environment, folder, run, thorough,
 )
-from every_output import JOURNALED, NAMES, VERBS, arguments, is_whole
+from every_output import JOURNALED, NAMES, VERBS, arguments, is_whole, record_inputs
 
 OLD = b"what was there before"
 NOBODY = 65534
@@ -24,8 +24,7 @@ class Outputs(unittest.TestCase):
         context = folder()
         cls.place = context.__enter__()
         cls.addClassCleanup(context.__exit__, None, None, None)
-        cls.trace = cls.place / "recorded.trace"
-        assert build("gen:city:600", "--repeat", 1, "--trace", cls.trace).returncode == DONE
+        cls.inputs = record_inputs(cls.place)
         cls.sink, cls.full = cls.place / "sink.png", cls.place / "full.png"
         cls.sink.symlink_to("/dev/null")
         cls.full.symlink_to("/dev/full")
@@ -38,7 +37,7 @@ class Outputs(unittest.TestCase):
     def command(self, verb, *outputs):
         if verb == "render" and "-o" not in outputs:  # it makes a picture in any case
             outputs = ("-o", self.sink, *outputs)
-        return (*arguments(verb, self.trace), *outputs)
+        return (*arguments(verb, self.inputs), *outputs)
 
     def run_verb(self, verb, *outputs, **options):
         type(self).tried += 1

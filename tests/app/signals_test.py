@@ -7,8 +7,8 @@ import subprocess
 import time
 import unittest
 
-from command_line import DONE, EXECUTABLE, build, dice, environment, folder, run, thorough
-from every_output import JOURNALED, NAMES, VERBS, arguments, is_whole
+from command_line import DONE, EXECUTABLE, dice, environment, folder, run, thorough
+from every_output import JOURNALED, NAMES, VERBS, arguments, is_whole, record_inputs
 
 ROUNDS = 100 if thorough() else 3
 PATIENCE = 60  # seconds: a program that takes longer to end hangs
@@ -33,13 +33,12 @@ class Signals(unittest.TestCase):
     def setUpClass(cls):
         cls.dice = dice()
         context = folder()
-        cls.trace = context.__enter__() / "recorded.trace"
+        cls.inputs = record_inputs(context.__enter__())
         cls.addClassCleanup(context.__exit__, None, None, None)
-        assert build("gen:city:600", "--repeat", 1, "--trace", cls.trace).returncode == DONE
 
     def command(self, verb, place):
         outputs = [(option, place / NAMES[option]) for option in VERBS[verb][1]]
-        return outputs, [*arguments(verb, self.trace),
+        return outputs, [*arguments(verb, self.inputs),
                          *(word for output in outputs for word in output)]
 
     def struck(self, command, number, delay):

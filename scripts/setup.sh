@@ -172,22 +172,34 @@ ensure_cmake() {
 has_python_packages() {
     "$1" - 2>/dev/null <<'PYTHON'
 import os, sysconfig
-import distributed, nanobind, numpy, pandas, pytest, rich, rtree, trimesh
+import distributed, manifold3d, nanobind, numpy, pandas, pytest, rich, rtree, trimesh
 os.stat(os.path.join(sysconfig.get_paths()["include"], "Python.h"))
 PYTHON
+}
+
+# Puts the source archive of the trimesh that $1 has beside the environment: it has tests that ours
+# run. Where it cannot be had, they skip.
+fetch_trimesh() {
+    local version folder
+    version=$("$1" -c 'import importlib.metadata as m; print(m.version("trimesh"))')
+    folder=$root/.venv/share
+    [ -e "$folder/trimesh-$version.tar.gz" ] || [ "${HEAPWOOD_YES:-}" = 0 ] ||
+        "$1" -m pip download -q --no-deps --no-binary :all: -d "$folder" "trimesh==$version" >&2 ||
+        say "there is no source archive of trimesh $version: its own tests are left out"
 }
 
 # Prints a Python for the Python package, of an environment that is made here if it may be. Where it
 # cannot be had, this prints nothing and says what will be missing.
 ensure_python() {
     local python=$root/.venv/bin/python
-    local packages=("nanobind>=2.4" distributed numpy pandas pytest rich rtree trimesh)
+    local packages=("nanobind>=2.4" distributed manifold3d numpy pandas pytest rich rtree trimesh)
     if ! has_python_packages "$python" &&
         agreed "install ${packages[*]} into $root/.venv for the Python package"; then
         python3 -m venv "$root/.venv" >&2 && "$root/.venv/bin/pip" install -q "${packages[@]}" >&2 ||
             say "could not install ${packages[*]} into $root/.venv"
     fi
     if has_python_packages "$python"; then
+        fetch_trimesh "$python"
         printf '%s\n' "$python"
     else
         say "the Python package is left out: it needs ${packages[*]} and Python.h (python3-dev)"

@@ -16,10 +16,11 @@ from heapwood._tree import build
 
 
 class RayMeshIntersector:
-    """Takes the place of ``trimesh.ray.ray_triangle.RayMeshIntersector``.
+    """Takes the place of ``trimesh.ray.ray_pyembree.RayMeshIntersector``, and of ``ray_triangle``'s.
 
     Args:
         mesh (trimesh.Trimesh): a mesh with triangles. When it changes, its tree is built anew.
+        scale_to_box: as theirs, of no effect: meshes of any size have the same precision here.
         **build_options: as of ``heapwood.build``: ``device="cuda"``, ``preset="pbrt"``, ...
 
     Rays are traced in single precision, around the middle of the mesh, so that a mesh far from the origin
@@ -27,7 +28,7 @@ class RayMeshIntersector:
     were hit. Hits of a ray come front to back.
     """
 
-    def __init__(self, mesh, **build_options):
+    def __init__(self, mesh, scale_to_box=True, **build_options):  # noqa: ARG002
         self.mesh = mesh
         self._build_options = build_options
         self._cache = trimesh.caching.Cache(mesh.__hash__)
@@ -53,12 +54,13 @@ class RayMeshIntersector:
         Args:
             ray_origins, ray_directions: (m, 3) float.
             return_locations: also where.
-            multiple_hits: all hits of each ray, rather than the first.
+            multiple_hits: all hits of each ray, rather than the first; a point where triangles touch counts
+                once for each ray.
             max_hits: at most so many of each ray; None: all.
 
         Returns:
             ``(index_tri, index_ray)``, int64 of (h,), and with ``return_locations`` also ``locations``,
-            float64 of (h, 3): then a point where triangles touch counts once for each ray.
+            float64 of (h, 3).
         """
         origins, directions = _rays(ray_origins, ray_directions)
         if multiple_hits:
@@ -72,12 +74,13 @@ class RayMeshIntersector:
             index_ray = np.flatnonzero(index_tri >= 0)
             t, index_tri, uv = t[index_ray], index_tri[index_ray], uv[index_ray]
         index_tri = index_tri.astype(np.int64)
-        if not return_locations:
+        if not multiple_hits and not return_locations:
             return index_tri, index_ray
         locations = self._locations(origins[index_ray], directions[index_ray], index_tri, uv)
         rows = np.column_stack((locations, index_ray))
         unique = np.sort(trimesh.grouping.unique_rows(rows)[0])
-        return index_tri[unique], index_ray[unique], locations[unique]
+        found = index_tri[unique], index_ray[unique]
+        return (*found, locations[unique]) if return_locations else found
 
     def intersects_location(self, ray_origins, ray_directions, **options):
         """Where rays hit the mesh: ``(locations, index_ray, index_tri)``; options as of

@@ -141,13 +141,16 @@ def test_a_pool_that_runs_out(sphere):
     assert isinstance(caught.value, MemoryError)
 
 
-def test_a_gpu_that_there_is_not(sphere):
+def test_a_gpu_that_there_is_not(sphere, tmp_path):
     if heapwood.cuda_available():
         pytest.skip("there is a GPU")
     with pytest.raises(heapwood.NoDevice, match="no GPU to build on"):
         heapwood.build(sphere, device="cuda")
-    with pytest.raises(MemoryError):
-        heapwood.build(sphere).to("cuda").any_hit([0, 0, 0], [0, 0, 1])
+    with pytest.raises(heapwood.NoDevice, match="no GPU to trace rays on"):
+        heapwood.build(sphere).to("cuda")
+    heapwood.build(sphere).save(tmp_path / "sphere.kdt")
+    with pytest.raises(heapwood.NoDevice, match="no GPU to trace rays on"):
+        heapwood.load_tree(tmp_path / "sphere.kdt", device="cuda")
 
 
 @pytest.mark.parametrize("name, sentence", [

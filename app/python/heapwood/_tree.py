@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from heapwood import _arrays, _core
 from heapwood._scene import Scene
-from heapwood.errors import VerificationError
+from heapwood.errors import NoDevice, VerificationError
 
 node_dtype = np.dtype({
     "names": ["plane", "first", "tagged"],
@@ -143,8 +143,12 @@ class Tree:
     # What one does with it
 
     def to(self, device: str) -> "Tree":
-        """The tree for rays on another device, ``"cpu"`` or ``"cuda"``; nodes and scene are shared."""
-        return Tree._of(self._tree.to(_arrays.text(device, "device", "cuda")))
+        """The tree for rays on another device, ``"cpu"`` or ``"cuda"``; nodes and scene are shared.
+
+        Raises:
+            ValueError: no such device. NoDevice: there is no GPU.
+        """
+        return Tree._of(self._tree.to(_ray_device(device)))
 
     def save(self, path: Union[str, PathLike]) -> None:
         """Writes the tree, with its triangles, to a ``.kdt`` file.
@@ -315,7 +319,7 @@ def load_tree(path: Union[str, PathLike], device: str = "cpu") -> Tree:
         device: ``"cpu"`` or ``"cuda"``, for rays.
 
     Raises:
-        TreeFileError: the file, the byte and the remedy.
+        TreeFileError: the file, the byte and the remedy. NoDevice: there is no GPU.
 
     Example:
         >>> tree = heapwood.build(heapwood.load("gen:sphere:1000"))
@@ -323,7 +327,7 @@ def load_tree(path: Union[str, PathLike], device: str = "cpu") -> Tree:
         >>> heapwood.load_tree(folder / "sphere.kdt").digest == tree.digest
         True
     """
-    return Tree._of(_core.Tree.load(os.fsdecode(path), _arrays.text(device, "device", "cuda")))
+    return Tree._of(_core.Tree.load(os.fsdecode(path), _ray_device(device)))
 
 
 def allocators(device: str = "cpu") -> list[str]:
@@ -334,6 +338,13 @@ def allocators(device: str = "cpu") -> list[str]:
         True
     """
     return _core.allocator_names(device)
+
+
+def _ray_device(device):
+    device = _arrays.text(device, "device", "cuda")
+    if device == "cuda" and not cuda_available():
+        raise NoDevice("no GPU to trace rays on: " + _core.cuda_absence())
+    return device
 
 
 def cuda_available() -> bool:

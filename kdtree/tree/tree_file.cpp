@@ -14,13 +14,13 @@
 #include <cstddef>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <limits>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "kdtree/tree/tree_format.h"
+#include "kdtree/tree/tree_writer.h"
 #include "kdtree/tree/verify.h"
 #include "scenes/digest.h"
 #include "scenes/limits.h"
@@ -253,29 +253,10 @@ std::string tree_file(const Tree& tree, const scenes::Scene& scene, const BuildC
 
 void save_tree(const std::string& path, const Tree& tree, const scenes::Scene& scene,
                const BuildConfig& config) {
-    const auto fail = [&path](const std::string& why) {
-        throw TreeFileError(path + ": cannot be written: " + why + "; name another file");
-    };
-    std::error_code error;
-    const std::filesystem::path target = std::filesystem::weakly_canonical(path, error);
-    if (error) fail(error.message());
-    if (std::filesystem::exists(target, error) &&
-        !std::filesystem::is_regular_file(target, error)) {
-        fail("it is not a regular file");
-    }
-    const std::string bytes = tree_file(tree, scene, config);
-    const std::filesystem::path fresh = target.string() + ".new";
-    errno = 0;
-    std::ofstream file(fresh, std::ios::trunc | std::ios::binary);
-    if (!file) fail(std::strerror(errno));
-    file << bytes << std::flush;
-    file.close();
-    const std::string why = std::strerror(errno);
-    if (file) std::filesystem::rename(fresh, target, error);
-    if (file && !error) return;
-    const std::string reason = file ? error.message() : why;
-    std::filesystem::remove(fresh, error);
-    fail(reason);
+    TreeWriter writer(path);
+    writer.add_nodes(tree.nodes);
+    writer.add_references(tree.references);
+    writer.finish(scene, config);
 }
 
 StoredTree load_tree(const std::string& path) {

@@ -31,8 +31,8 @@ struct StoredTree {
 /// @param tree canonical, and a tree of this scene.
 std::string tree_file(const Tree& tree, const scenes::Scene& scene, const BuildConfig& config);
 
-/// Writes tree_file() to `path`: into `path`.new, which then takes the place of `path`, so that
-/// there is a whole file or the former one at any time. @throws TreeFileError.
+/// Writes tree_file() to `path` by TreeWriter, so that there is a whole file or the former one at
+/// any time. @throws TreeFileError.
 void save_tree(const std::string& path, const Tree& tree, const scenes::Scene& scene,
                const BuildConfig& config);
 

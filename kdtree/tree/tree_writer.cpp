@@ -33,14 +33,18 @@ TreeWriter::TreeWriter(const std::string& path) : path_(path) {
         fail("it is not a regular file");
     }
     target_ = target.string();
-    constexpr int kFlags = O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC;
+    constexpr int kFlags = O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC;
     constexpr mode_t kMode = 0666;  // less the user's mask
-    const std::string fresh = target_ + ".new";
     std::string aside = target_ + ".XXXXXX";
     references_file_ = mkostemp(aside.data(), O_CLOEXEC);
     if (references_file_ < 0) fail(std::strerror(errno));
     unlink(aside.c_str());
-    file_ = open(fresh.c_str(), kFlags, kMode);
+    for (int number = 1; file_ < 0 && (number == 1 || errno == EEXIST); ++number) {
+        fresh_ = target_;
+        if (number > 1) fresh_.append(".").append(std::to_string(number));
+        fresh_ += ".new";
+        file_ = open(fresh_.c_str(), kFlags, kMode);
+    }
     if (file_ >= 0) return;
     const int why = errno;
     close(references_file_);
@@ -51,7 +55,7 @@ TreeWriter::~TreeWriter() {
     close(references_file_);
     if (file_ < 0) return;
     close(file_);
-    unlink((target_ + ".new").c_str());
+    unlink(fresh_.c_str());
 }
 
 void TreeWriter::fail(const std::string& why) const {
@@ -157,8 +161,7 @@ std::uint64_t TreeWriter::finish(const scenes::Scene& scene, const BuildConfig& 
     });
     header.checksum = checksum.value();
     write(file_, 0, &header, sizeof(header));
-    const std::string fresh = target_ + ".new";
-    if (rename(fresh.c_str(), target_.c_str()) != 0) fail(std::strerror(errno));
+    if (rename(fresh_.c_str(), target_.c_str()) != 0) fail(std::strerror(errno));
     close(file_);
     file_ = -1;
     return header.tree_digest;

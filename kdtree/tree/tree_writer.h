@@ -13,8 +13,9 @@
 
 namespace heapwood::kdtree {
 
-/// A tree file in the making: FILE.new, which takes the place of FILE when it is whole, and a file
-/// of references beside it that has no name. What is not finished leaves nothing behind.
+/// A tree file in the making: FILE.new, or FILE.2.new, ... where there is one, which takes the place
+/// of FILE when it is whole; and a file of references beside it that has no name. What is not
+/// finished leaves nothing behind.
 class TreeWriter final : public TreeSink {
 public:
     /// @throws TreeFileError if the files cannot be made, as for all its functions.
@@ -40,6 +41,7 @@ private:
 
     std::string path_;    ///< as it was given
     std::string target_;  ///< where a link leads
+    std::string fresh_;   ///< of file_
     int file_ = -1;
     int references_file_ = -1;
     std::uint64_t nodes_ = 0;

@@ -13,6 +13,7 @@
 #include <limits>
 
 #include "kdtree/tree/ray_tree.h"
+#include "kdtree/tree/tree_writer.h"
 #include "kdtree/tree/verify.h"
 #include "scenes/digest.h"
 #include "scenes/generators.h"
@@ -316,15 +317,15 @@ TEST_F(TreeFileTest, KeepsTheFormerFileUntilTheNewOneIsWhole) {
     const scenes::Scene scene = random_scene("soup", 5, 3);
     const Tree tree = plain_tree(scene, {});
     write("former");
-    std::filesystem::create_directory(path_ + ".new");  // where the new one would be written
-    EXPECT_THROW(save_tree(path_, tree, scene, {}), TreeFileError);
+    std::ofstream(path_ + ".new") << "another program's";
+    TreeWriter(path_).add_nodes(tree.nodes);  // is never finished
     EXPECT_EQ(read(), "former");
-    std::filesystem::remove(path_ + ".new");
     std::filesystem::create_symlink(path_, folder_ / "link");
     save_tree((folder_ / "link").string(), tree, scene, {});
     EXPECT_TRUE(std::filesystem::is_symlink(folder_ / "link"));
     EXPECT_EQ(read(), tree_file(tree, scene, {}));
-    EXPECT_FALSE(std::filesystem::exists(path_ + ".new"));
+    EXPECT_EQ(std::filesystem::file_size(path_ + ".new"), 17U);
+    EXPECT_FALSE(std::filesystem::exists(path_ + ".2.new"));
     EXPECT_THROW(save_tree("/dev/full", tree, scene, {}), TreeFileError);
     EXPECT_THROW(save_tree((folder_ / "none" / "x.kdt").string(), tree, scene, {}), TreeFileError);
 }

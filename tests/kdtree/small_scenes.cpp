@@ -1,5 +1,6 @@
 #include "tests/kdtree/small_scenes.h"
 
+#include <cmath>
 #include <stdexcept>
 #include <utility>
 
@@ -75,6 +76,15 @@ const std::vector<std::string>& scene_kinds() {
     static const std::vector<std::string> kinds{"soup",   "grid",       "flat", "boxes", "slivers",
                                                 "points", "coincident", "far",  "huge",  "tiny"};
     return kinds;
+}
+
+scenes::Scene fan(unsigned n) {
+    std::vector<vec3> corners;
+    for (unsigned i = 0; i < 3 * n; ++i) {
+        const double turn = 6.283185307179586 * ((i % 3) / 3.0 + (i / 3) * 0.618033988749895 / 3);
+        corners.emplace_back(std::cos(turn), std::sin(turn), 0);
+    }
+    return scene_of(corners, "fan");
 }
 
 scenes::Scene random_scene(const std::string& kind, unsigned count, std::uint64_t seed) {

@@ -21,6 +21,10 @@ scenes::Scene scene_of(std::vector<glm::vec3> corners, std::string name = "writt
 /// the same; far: a dense cluster in a huge empty box; huge, tiny: soup scaled by 1e30, 1e-30.
 scenes::Scene random_scene(const std::string& kind, unsigned count, std::uint64_t seed);
 
+/// N large triangles in the plane z = 0, each turned a little further about the same centre: their
+/// trees have any number of references.
+scenes::Scene fan(unsigned n);
+
 /// The kinds that random_scene knows.
 const std::vector<std::string>& scene_kinds();
 

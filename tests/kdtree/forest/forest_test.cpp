@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -107,17 +106,6 @@ TEST(Forest, RandomScenes) {
 TEST(Forest, MorePartsThanTriangles) {
     expect_plain_tree(random_scene("soup", 1, 1), {});
     expect_plain_tree(random_scene("soup", 5, 1), with_small_cells());
-}
-
-/// N large triangles in the plane z = 0, each turned a little further about the same centre: their
-/// trees have any number of references.
-scenes::Scene fan(unsigned n) {
-    std::vector<glm::vec3> corners;
-    for (unsigned i = 0; i < 3 * n; ++i) {
-        const double turn = 6.283185307179586 * ((i % 3) / 3.0 + (i / 3) * 0.618033988749895 / 3);
-        corners.emplace_back(std::cos(turn), std::sin(turn), 0);
-    }
-    return scene_of(corners, "fan");
 }
 
 TEST(Forest, TheBudgetOfReferencesIsThatOfTheWholeTree) {

@@ -3,7 +3,6 @@
 /// machine, whatever the method.
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <cstdint>
 #include <vector>
 
@@ -15,16 +14,6 @@
 
 namespace heapwood::kdtree::tests {
 namespace {
-
-/// N large triangles in the plane z = 0, each turned a little further about the same centre.
-scenes::Scene fan(unsigned n) {
-    std::vector<glm::vec3> corners;
-    for (unsigned i = 0; i < 3 * n; ++i) {
-        const double turn = 6.283185307179586 * ((i % 3) / 3.0 + (i / 3) * 0.618033988749895 / 3);
-        corners.emplace_back(std::cos(turn), std::sin(turn), 0);
-    }
-    return scene_of(corners, "fan");
-}
 
 /// The same tree by hand: of all depths from 0 up, the last one with few enough references.
 Tree deepest_within(const scenes::Scene& scene, BuildConfig config, std::uint64_t most,

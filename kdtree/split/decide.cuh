@@ -8,6 +8,7 @@
 #include "kdtree/model/node_rules.cuh"
 #include "kdtree/model/reference.cuh"
 #include "kdtree/split/split_binned.cuh"
+#include "kdtree/split/split_binned_serial.h"
 
 namespace heapwood::kdtree {
 
@@ -67,12 +68,19 @@ HEAPWOOD_FN void snap(const W& warp, const CostModel& model, const Box& cell,
 
 /// Collective: the best split of a node (with `cell`, `tight` and `count`) above the exact limit,
 /// by its bins. Sets `tight`, the box around its references that the bins of its children divide.
+HEAPWOOD_MAY_CALL_HOST
 template <class W, class N>
 HEAPWOOD_FN Choice best_binned(const W& warp, const TreeRules& rules, const Bins& bins,
                                const BinFrame& frame, const Reference* references, N& node) {
     node.tight = rules.tight_cuts ? bins.tight() : node.cell;
-    Choice choice =
-        split_binned(warp, bins, frame, rules.grid, node.cell, node.tight, node.count, rules.model);
+    Choice choice;
+    if constexpr (W::width == 1) {
+        choice = split_binned_serially(bins, frame, rules.grid, node.cell, node.tight, node.count,
+                                       rules.model);
+    } else {
+        choice = split_binned(warp, bins, frame, rules.grid, node.cell, node.tight, node.count,
+                              rules.model);
+    }
     if (choice.split.left > 0 && choice.split.right > 0 && node.count <= rules.snap_limit) {
         snap(warp, rules.model, node.cell, references, node.count, choice);
     }
@@ -84,13 +92,17 @@ HEAPWOOD_MAY_CALL_HOST
 template <class W, class Search>
 HEAPWOOD_INLINE void count_planes(const W& warp, Search& search, const Reference* references,
                                   std::uint32_t count) {
-    HEAPWOOD_UNROLL(1)
-    for (unsigned i = warp.lane(); i < count; i += W::width) {
-        const Reference r = load_wide(references + i);
-        search.set(i, r.lo, r.hi);
+    if constexpr (W::width == 1) {
+        search.count(references, count);
+    } else {
+        HEAPWOOD_UNROLL(1)
+        for (unsigned i = warp.lane(); i < count; i += W::width) {
+            const Reference r = load_wide(references + i);
+            search.set(i, r.lo, r.hi);
+        }
+        warp.sync();
+        search.count(warp, count);
     }
-    warp.sync();
-    search.count(warp, count);
 }
 
 /// Decides on a node (with `cell`, `count`, `depth`, `bad_splits` and `split`): afterwards its

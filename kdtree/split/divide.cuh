@@ -14,7 +14,7 @@
 #include "kdtree/model/clip.cuh"
 #include "kdtree/model/reference.cuh"
 #include "kdtree/model/sah.cuh"
-#include "kdtree/split/sides_serial.h"
+#include "kdtree/split/divide_serial.h"
 #include "kdtree/split/split_binned.cuh"
 #include "kdtree/split/split_binned_serial.h"
 
@@ -57,23 +57,16 @@ void divide_serially(const W& warp, const Triangle* triangles, bool clip, const 
     for (std::uint32_t base = stretch.begin; base < stretch.end; base += SerialSides::kMost) {
         const Reference* from = stretch.references + base;
         const std::uint32_t rest = stretch.end - base;
-        const SerialSides sides(from, rest < SerialSides::kMost ? rest : SerialSides::kMost, split);
+        const std::uint32_t n = rest < SerialSides::kMost ? rest : SerialSides::kMost;
         Reference* const start[2] = {places.from(0, next[0]), places.from(1, next[1])};
         Reference* to[2] = {start[0], start[1]};
-        // Triangles lie anywhere in memory: they come while other references are copied.
-        for (const unsigned i : sides.both) __builtin_prefetch(triangles + from[i].primitive);
-        for (const unsigned i : sides.left) *to[0]++ = from[i];
-        for (const unsigned i : sides.right) *to[1]++ = from[i];
-        for (const unsigned i : sides.both) {
-            *to[0] = *to[1] = from[i];
-            cut(triangles, clip, split.axis, split.position, *to[0]++, *to[1]++);
-        }
+        divide_block(triangles, clip, from, n, split, to);
         for (unsigned side = 0; side < 2; ++side) {
             const auto count = static_cast<std::uint32_t>(to[side] - start[side]);
             places.done(side, next[side], start[side], count);
             next[side] += count;
             if (bin[side]) {
-                SerialBinning(bins[side], frames[side], around[side]).add(start[side], count);
+                bin_serially(start[side], count, bins[side], frames[side], around[side]);
             }
         }
     }
@@ -155,7 +148,7 @@ HEAPWOOD_FN void fill_root(const W& warp, const Triangle* triangles, std::uint32
     }
     if (!bin) return;
     if constexpr (W::width == 1) {
-        SerialBinning(bins, frame, around).add(references + begin, end - begin);
+        bin_serially(references + begin, end - begin, bins, frame, around);
     }
     store_box(warp, bins, around);
 }
@@ -166,7 +159,7 @@ HEAPWOOD_FN void bin_references(const W& warp, const Reference* references, std:
                                 std::uint32_t end, Bins& bins, const BinFrame& frame) {
     GrowingBox around;
     if constexpr (W::width == 1) {
-        SerialBinning(bins, frame, around).add(references + begin, end - begin);
+        bin_serially(references + begin, end - begin, bins, frame, around);
     } else {
         HEAPWOOD_UNROLL(1)
         for (std::uint32_t i = begin + warp.lane(); i < end; i += W::width) {

@@ -28,15 +28,14 @@ public:
     };
 
     /// For the first n references of an array.
-    SerialSides(const Reference* references, std::uint32_t n, const Split& split) {
-        const int axis = static_cast<int>(split.axis);
-        const bool plane_left = split.side == Side::left;
+    SerialSides(const Reference* references, std::uint32_t n, int axis, float position, Side side) {
+        const bool plane_left = side == Side::left;
         for (std::uint32_t i = 0; i < n; ++i) {
             const float lo = references[i].lo[axis];
             const float hi = references[i].hi[axis];
             // goes_left and goes_right, in a form in which compilers see no branch.
-            const bool to_left = (lo < split.position) | (plane_left & (hi <= split.position));
-            const bool to_right = (hi > split.position) | (!plane_left & (lo >= split.position));
+            const bool to_left = (lo < position) | (plane_left & (hi <= position));
+            const bool to_right = (hi > position) | (!plane_left & (lo >= position));
             append(left, i, !to_right);
             append(right, i, !to_left);
             append(both, i, to_left & to_right);

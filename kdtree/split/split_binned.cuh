@@ -177,18 +177,11 @@ HEAPWOOD_FN void add_bins(const W& warp, Bins& to, const Bins& from) {
     }
 }
 
-/// Collective: the best of the bins' planes, and of the planes that cut empty space off at the box
-/// `tight` around the references, for a cell that holds n references. `tight` may be the cell
-/// itself: then the bins' planes are the only ones.
-///
-/// The cell is not the frame: it may reach beyond it, and it may be smaller where empty space has
-/// been cut off since the counting; planes outside it are passed over.
+/// Collective: offers the planes that cut empty space off a cell at the box `tight` around its n
+/// references.
 template <class W>
-HEAPWOOD_FN Choice split_binned(const W& warp, const Bins& bins, const BinFrame& frame,
-                                const BinGrid& grid, const Box& cell, const Box& tight,
-                                std::uint32_t n, const CostModel& model) {
-    const CellMeasure measure(cell, model);
-    BestSplit best;
+HEAPWOOD_INLINE void offer_cuts(const W& warp, const CellMeasure& measure, const Box& cell,
+                                const Box& tight, std::uint32_t n, BestSplit& best) {
     for (unsigned c = warp.lane(); c < 6; c += W::width) {
         const unsigned axis = c >> 1;
         if ((c & 1U) == 0) {
@@ -203,6 +196,21 @@ HEAPWOOD_FN Choice split_binned(const W& warp, const Bins& bins, const BinFrame&
             }
         }
     }
+}
+
+/// Collective: the best of the bins' planes, and of the planes that cut empty space off at the box
+/// `tight` around the references, for a cell that holds n references. `tight` may be the cell
+/// itself: then the bins' planes are the only ones.
+///
+/// The cell is not the frame: it may reach beyond it, and it may be smaller where empty space has
+/// been cut off since the counting; planes outside it are passed over.
+template <class W>
+HEAPWOOD_FN Choice split_binned(const W& warp, const Bins& bins, const BinFrame& frame,
+                                const BinGrid& grid, const Box& cell, const Box& tight,
+                                std::uint32_t n, const CostModel& model) {
+    const CellMeasure measure(cell, model);
+    BestSplit best;
+    offer_cuts(warp, measure, cell, tight, n, best);
     HEAPWOOD_UNROLL_ALL
     for (unsigned axis = 0; axis < 3; ++axis) {
         const float lo = component(cell.lo, axis);

@@ -84,8 +84,7 @@ void exact_split_search(benchmark::State& state) {
     const auto n = static_cast<std::uint32_t>(references.size());
     SerialExactSearch search;
     for (auto _ : state) {
-        for (unsigned i = 0; i < n; ++i) search.set(i, references[i].lo, references[i].hi);
-        search.count(SerialWarp{}, n);
+        search.count(references.data(), n);
         benchmark::DoNotOptimize(search.best(SerialWarp{}, kCell, n, kModel));
     }
     state.SetItemsProcessed(state.iterations() * state.range(0));
@@ -100,8 +99,8 @@ void count_references(benchmark::State& state) {
     clear_bins(SerialWarp{}, bins);
     for (auto _ : state) {
         GrowingBox around;
-        SerialBinning(bins, frame, around)
-            .add(references.data(), static_cast<std::uint32_t>(references.size()));
+        bin_serially(references.data(), static_cast<std::uint32_t>(references.size()), bins, frame,
+                     around);
         benchmark::DoNotOptimize(around);
         benchmark::ClobberMemory();
     }
@@ -117,10 +116,10 @@ void binned_split_search(benchmark::State& state) {
     Bins bins;
     clear_bins(SerialWarp{}, bins);
     GrowingBox around;
-    SerialBinning(bins, frame, around).add(references.data(), n);
+    bin_serially(references.data(), n, bins, frame, around);
     for (auto _ : state) {
-        benchmark::DoNotOptimize(split_binned(SerialWarp{}, bins, frame, kGrid, kCell,
-                                              {around.lo, around.hi}, n, kModel));
+        benchmark::DoNotOptimize(
+            split_binned_serially(bins, frame, kGrid, kCell, {around.lo, around.hi}, n, kModel));
     }
 }
 BENCHMARK(binned_split_search);
@@ -128,10 +127,10 @@ BENCHMARK(binned_split_search);
 /// Sorts a node's references by the side of a plane in its middle.
 void sort_by_side(benchmark::State& state) {
     const std::vector<Reference> references = random_references(state);
-    const Split split{0.5F, 0, Side::right, 0, 0};
     for (auto _ : state) {
-        benchmark::DoNotOptimize(
-            SerialSides(references.data(), static_cast<std::uint32_t>(references.size()), split));
+        benchmark::DoNotOptimize(SerialSides(references.data(),
+                                             static_cast<std::uint32_t>(references.size()), 0, 0.5F,
+                                             Side::right));
     }
     state.SetItemsProcessed(state.iterations() * state.range(0));
 }

@@ -42,7 +42,7 @@ TEST(SerialSides, SortsReferencesAsTheSplitSays) {
             (to_left && to_right ? both : to_left ? left : right).push_back(r.primitive);
         }
         const SerialSides sides(references.data(), static_cast<std::uint32_t>(references.size()),
-                                split);
+                                static_cast<int>(split.axis), split.position, split.side);
         const auto list = [](const SerialSides::List& l) {
             return std::vector<unsigned>(l.begin(), l.end());
         };

@@ -8,6 +8,7 @@
 #include <tuple>
 #include <vector>
 
+#include "kdtree/model/reference.cuh"
 #include "kdtree/model/sah.cuh"
 #include "kdtree/split/split_binned.cuh"
 #include "tests/kdtree/dice.h"
@@ -24,6 +25,11 @@ struct SplitCase {
     CostModel model;
     BinGrid grid;
 };
+
+/// A reference of which only the box matters.
+inline Reference reference_of(const Box& box) {
+    return {box.lo, 0, box.hi, 0};
+}
 
 struct SplitCases {
     std::vector<SplitCase> nodes;

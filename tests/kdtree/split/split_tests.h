@@ -9,13 +9,14 @@
 #include <cstddef>
 
 #include "kdtree/single/build_state.cuh"
+#include "kdtree/split/decide.cuh"
 #include "kdtree/split/split_binned_serial.h"
 #include "tests/allocators/platform/machines.h"
 #include "tests/kdtree/split/split_cases.h"
 
 namespace heapwood::kdtree::tests {
 
-/// Most references of a node that is binned: several blocks of SerialBinning, and a part of one.
+/// Most references of a node that is binned: several blocks of bin_serially, and a part of one.
 inline constexpr unsigned kMostBinned = 300;
 
 /// Counts the boxes of every node in bins and searches them. Lane 0 of the only warp reports.
@@ -36,12 +37,10 @@ struct BinnedBody {
             warp.sync();
             if constexpr (W::width == 1) {
                 Reference references[kMostBinned];
-                for (unsigned j = 0; j < node.count; ++j) {
-                    const Box& box = boxes[node.first + j];
-                    references[j] = {box.lo, j, box.hi, 0};
-                }
+                std::transform(boxes + node.first, boxes + node.first + node.count, references,
+                               reference_of);
                 GrowingBox around;
-                SerialBinning(bins[i], frame, around).add(references, node.count);
+                bin_serially(references, node.count, bins[i], frame, around);
                 // A wrong box is reported as wrong counts.
                 if (around.lo != node.tight.lo || around.hi != node.tight.hi) bins[i] = {};
             } else {
@@ -50,9 +49,14 @@ struct BinnedBody {
                 }
             }
             warp.sync();
-            const Choice choice = split_binned(warp, bins[i], frame, node.grid, node.cell,
-                                               node.tight, node.count, node.model);
-            if (warp.lane() == 0) choices[i] = choice;
+            if constexpr (W::width == 1) {
+                choices[i] = split_binned_serially(bins[i], frame, node.grid, node.cell, node.tight,
+                                                   node.count, node.model);
+            } else {
+                const Choice choice = split_binned(warp, bins[i], frame, node.grid, node.cell,
+                                                   node.tight, node.count, node.model);
+                if (warp.lane() == 0) choices[i] = choice;
+            }
         }
     }
 };
@@ -62,7 +66,7 @@ template <class Search>
 struct ExactBody {
     const SplitCase* nodes;
     unsigned count;
-    const Box* boxes;
+    const Reference* references;
     Search* search;
     Choice* choices;
 
@@ -72,11 +76,7 @@ struct ExactBody {
         for (unsigned i = 0; i < count; ++i) {
             const SplitCase& node = nodes[i];
             warp.sync();
-            for (unsigned j = warp.lane(); j < node.count; j += W::width) {
-                search->set(j, boxes[node.first + j].lo, boxes[node.first + j].hi);
-            }
-            warp.sync();
-            search->count(warp, node.count);
+            count_planes(warp, *search, references + node.first, node.count);
             const Choice choice = search->best(warp, node.cell, node.count, node.model);
             if (warp.lane() == 0) choices[i] = choice;
         }
@@ -182,14 +182,14 @@ TYPED_TEST_P(SplitTest, ExactSearchFindsTheBestPlane) {
     Dice dice;
     const SplitCases cases = random_split_cases(dice, T::kCases, kExactMax);
     typename T::template Array<SplitCase> nodes(cases.nodes.size());
-    typename T::template Array<Box> boxes(cases.boxes.size());
+    typename T::template Array<Reference> references(cases.boxes.size());
     std::copy(cases.nodes.begin(), cases.nodes.end(), nodes.data());
-    std::copy(cases.boxes.begin(), cases.boxes.end(), boxes.data());
+    std::transform(cases.boxes.begin(), cases.boxes.end(), references.data(), reference_of);
     using Search = decltype(Scratch<typename TypeParam::Warp>::exact);
     typename T::template Array<Search> search(1);
     typename T::template Array<Choice> choices(cases.nodes.size());
-    TypeParam::run(
-        1, ExactBody<Search>{nodes.data(), T::kCases, boxes.data(), search.data(), choices.data()});
+    TypeParam::run(1, ExactBody<Search>{nodes.data(), T::kCases, references.data(), search.data(),
+                                        choices.data()});
 
     unsigned planar_left = 0;
     unsigned planar_right = 0;

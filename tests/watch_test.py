@@ -32,8 +32,8 @@ words = set()
 for test in listing["tests"]:
     folders = [p["value"] for p in test.get("properties", []) if p["name"] == "WORKING_DIRECTORY"]
     for word in test.get("command", []):
-        words.add(word)
-        words.update(str(pathlib.Path(folder) / word) for folder in folders)
+        # A folder on the way may be a link, which ctest keeps.
+        words.update(str((pathlib.Path(folder) / word).resolve()) for folder in [".", *folders])
 
 cuda = any(path.suffix == ".cu" for path in compiled)
 lost = []

@@ -33,8 +33,9 @@ public:
     CudaEvent(const CudaEvent&) = delete;
     CudaEvent& operator=(const CudaEvent&) = delete;
 
-    /// On the default stream.
-    void record() { check_cuda(cudaEventRecord(event_), "recording an event"); }
+    void record(cudaStream_t stream = nullptr) {
+        check_cuda(cudaEventRecord(event_, stream), "recording an event");
+    }
     /// Milliseconds from `start`, which was recorded before this one; waits until both have come.
     double since(const CudaEvent& start, const char* what) const {
         check_cuda(cudaEventSynchronize(event_), what);

@@ -63,8 +63,9 @@ Machine cpu() {
 }
 
 Machine gpu() {
-    if (!platform::device_available())
-        throw NoDevice("no GPU to build on: " + platform::device_absence());
+    // Asked once: another call of CUDA's may have another answer.
+    const std::string absence = platform::device_absence();
+    if (!absence.empty()) throw NoDevice("no GPU to build on: " + absence);
     const platform::DeviceInfo info = platform::device_info();
     return {.gpu = true,
             .name = info.name,

@@ -53,8 +53,9 @@ void warn_of_threads(const RunParameters& parameters, bool gpu) {
 Machine choose_machine(DeviceChoice choice) {
     if (choice == DeviceChoice::gpu) return gpu();
     if (choice == DeviceChoice::automatic) {
-        if (platform::device_available()) return gpu();
-        log::detail("building on the CPU: " + platform::device_absence());
+        const std::string absence = platform::device_absence();
+        if (absence.empty()) return gpu();
+        log::detail("building on the CPU: " + absence);
     }
     return cpu();
 }

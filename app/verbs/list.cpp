@@ -20,13 +20,11 @@ Listing listing(const Backends& available) {
                 .options = offered_options(),
                 .generators = scenes::generators(),
                 .machines = {cpu()},
-                .no_gpu = ""};
+                .no_gpu = platform::device_absence()};
     unsigned architecture = 0;
-    if (platform::device_available()) {
+    if (all.no_gpu.empty()) {
         all.machines.push_back(gpu());
         architecture = all.machines.back().architecture;
-    } else {
-        all.no_gpu = platform::device_absence();
     }
     // A backend for each machine; the CPU's come first.
     for (const Backend* backend : available) {

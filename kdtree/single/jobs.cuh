@@ -31,8 +31,12 @@ public:
             job.piece.depth = 0;
             job.piece.bad_splits = 0;
             job.piece.split = Split{};
+            job.piece.tight = problem_.bounds;
+            // It has no children, but the warp that finishes it copies all fields.
+            job.child_references[0] = job.child_references[1] = nullptr;
+            job.child_node = 0;
             job.makes_root = true;
-            job.frames[0] = BinFrame::of(problem_.bounds, problem_.grid);
+            job.frames[0] = job.frames[1] = BinFrame::of(problem_.bounds, problem_.grid);
             BuildState& state = *problem_.state;
             state.nodes = 1;  // counts pairs: the root and a sibling that is not used
             state.jobs.value = 1;

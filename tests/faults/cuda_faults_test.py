@@ -70,10 +70,10 @@ class CudaFaults(unittest.TestCase):
             self.assertEqual([live for _, _, live in report], [0] * len(report), what)
             if names <= {"-", *ENDINGS} and result.returncode == DONE:
                 continue
-            self.assertIn(result.returncode,
-                          (NO_DEVICE,) if "cudaGetDeviceCount" in names else (INTERNAL,), what)
-            self.assertIn("heapwood: error: ", result.stderr, what)
-            self.assertIn("cudaErrorUnknown", result.stderr, what)
+            # CUDA's libraries make some of these calls, and have their own words for a failure.
+            codes = (NO_DEVICE, INTERNAL) if "cudaGetDeviceCount" in names else (INTERNAL,)
+            self.assertIn(result.returncode, codes, what)
+            self.assertRegex(result.stderr, r"heapwood: error: .*cudaError(\w+| \d+)", what)
         print(f"{verb}: {len(numbers)} of {most} calls failed")
 
 

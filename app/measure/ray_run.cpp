@@ -21,7 +21,7 @@ double ms_since(Clock::time_point start) {
     return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
 }
 
-/// Milliseconds of each repeat; `work` returns when all is done.
+/// Milliseconds of each repeat on the host; `work` returns when all is done.
 template <class Work>
 std::vector<double> timed(const RayRun& run, const Work& work) {
     std::vector<double> ms;
@@ -75,11 +75,17 @@ RayTimes RayBench::time(const kdtree::RayTree& tree, const RaySet& set, Asked as
     const Ray* rays = there.as<Ray>();
     RayTimes times{
         .kind = std::string(set.kind), .asked = asked, .rays = n, .hits = 0, .samples = {}};
+    // One batch after the other, as a renderer's are: on a GPU nobody waits in between.
     const auto time_batch = [&](const auto& batch) {
-        times.samples = timed(run_, [&] {
+        std::vector<kdtree::BatchMoment> moments;
+        for (unsigned i = 0; i < run_.warm_up + run_.repeat; ++i) {
+            if (i >= run_.warm_up) moments.emplace_back(tree, options);
             batch();
-            kdtree::wait(tree, options);
-        });
+        }
+        moments.emplace_back(tree, options);
+        for (std::size_t i = 1; i < moments.size(); ++i) {
+            times.samples.push_back(moments[i].ms_since(moments[i - 1]));
+        }
     };
     if (asked == Asked::all) {
         const kdtree::HitLists lists = all_hits(tree, rays, n, options);

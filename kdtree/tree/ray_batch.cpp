@@ -116,6 +116,15 @@ void wait(const RayTree& tree, const BatchOptions& options) {
     if (tree.place() == Place::device) detail::device_wait(options);
 }
 
+BatchMoment::BatchMoment(const RayTree& tree, const BatchOptions& options)
+    : host_(std::chrono::steady_clock::now()),
+      device_(tree.place() == Place::device ? detail::device_moment(options) : nullptr) {}
+
+double BatchMoment::ms_since(const BatchMoment& earlier) const {
+    if (device_ != nullptr) return detail::device_ms(earlier.device_.get(), device_.get());
+    return std::chrono::duration<double, std::milli>(host_ - earlier.host_).count();
+}
+
 HitLists all_hits(const RayTree& tree, const Ray* rays, std::uint64_t count,
                   const BatchOptions& options) {
     const Buffer counts(tree.place(), count * sizeof(std::uint32_t));

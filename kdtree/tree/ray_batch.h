@@ -10,7 +10,9 @@
 /// built without CUDA and the tree lies on a device.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
+#include <memory>
 
 #include "allocators/memory/buffer.h"
 #include "kdtree/model/triangle.cuh"
@@ -53,6 +55,20 @@ void list_hits(const RayTree& tree, const Ray* rays, std::uint64_t count,
 
 /// Waits until all batches on the options' stream are done; on a CPU they are.
 void wait(const RayTree& tree, const BatchOptions& options = {});
+
+/// A moment between batches: on a GPU, when the options' stream comes past; on a CPU, now.
+class BatchMoment {
+public:
+    BatchMoment(const RayTree& tree, const BatchOptions& options);
+
+    /// Milliseconds from an earlier moment of the same tree and stream to this one. Waits until it has
+    /// come.
+    double ms_since(const BatchMoment& earlier) const;
+
+private:
+    std::chrono::steady_clock::time_point host_;
+    std::shared_ptr<const void> device_;  ///< nullptr on a CPU
+};
 
 /// All hits of many rays: those of ray i are hits[offsets[i]] to hits[offsets[i + 1]], exclusive.
 struct HitLists {

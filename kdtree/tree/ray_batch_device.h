@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
 #include "kdtree/tree/ray_batch.h"
 
@@ -24,6 +25,11 @@ void device_list_hits(const RayTreeView& tree, const Ray* rays, std::uint64_t co
 /// @return the last of them.
 std::uint64_t device_offsets(const std::uint32_t* counts, std::uint64_t count,
                              std::uint64_t* offsets, const BatchOptions& options);
+
+/// When the stream comes past.
+std::shared_ptr<const void> device_moment(const BatchOptions& options);
+/// Milliseconds between two moments, of which the second comes later. Waits for it.
+double device_ms(const void* from, const void* to);
 
 /// Waits for the stream.
 void device_wait(const BatchOptions& options);

@@ -140,6 +140,17 @@ std::uint64_t device_offsets(const std::uint32_t* counts, std::uint64_t count,
     return total;
 }
 
+std::shared_ptr<const void> device_moment(const BatchOptions& options) {
+    const auto moment = std::make_shared<platform::CudaEvent>();
+    moment->record(stream_of(options));
+    return moment;
+}
+
+double device_ms(const void* from, const void* to) {
+    return static_cast<const platform::CudaEvent*>(to)->since(
+        *static_cast<const platform::CudaEvent*>(from), "tracing rays");
+}
+
 void device_wait(const BatchOptions& options) {
     check_cuda(cudaStreamSynchronize(stream_of(options)), "tracing rays");
 }

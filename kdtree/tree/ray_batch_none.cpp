@@ -35,6 +35,12 @@ std::uint64_t device_offsets(const std::uint32_t*, std::uint64_t, std::uint64_t*
                              const BatchOptions&) {
     refuse();
 }
+std::shared_ptr<const void> device_moment(const BatchOptions&) {
+    refuse();
+}
+double device_ms(const void*, const void*) {
+    refuse();
+}
 void device_wait(const BatchOptions&) {
     refuse();
 }

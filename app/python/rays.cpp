@@ -5,11 +5,13 @@
 #include <nanobind/stl/variant.h>
 
 #include <array>
+#include <memory>
+#include <utility>
 
 #include "allocators/platform/bits.cuh"
+#include "app/python/last_results.h"
 #include "app/python/objects.h"
 #include "app/python/ray_calls.h"
-#include "kdtree/tree/large_pages.h"
 
 namespace nb = nanobind;
 
@@ -136,12 +138,11 @@ nb::object array_of(T* data, std::initializer_list<std::size_t> shape, const nb:
         nb::ndarray<T>(data, shape, owner, {}, nb::dtype<T>(), nb::device::cuda::value, device));
 }
 
-/// Arrays that share one block of memory, so that a batch asks the system for memory once.
+/// Arrays that share one block of memory, so that a batch asks for memory once.
 class Results {
 public:
-    Results(Place place, std::uint64_t bytes) : buffer_(place, bytes + kSlack) {
-        kdtree::prefer_large_pages(buffer_);
-    }
+    Results(Place place, std::uint64_t bytes)
+        : buffer_(last_results().take(place, bytes + kSlack)) {}
 
     /// Room for `count` of T, aligned as DLPack asks for.
     template <class T>
@@ -152,8 +153,10 @@ public:
     }
     Place place() const { return buffer_.place(); }
     nb::capsule owner() && {
-        return {new Buffer(std::move(buffer_)),
-                [](void* buffer) noexcept { delete static_cast<Buffer*>(buffer); }};
+        return {new Buffer(std::move(buffer_)), [](void* block) noexcept {
+                    const std::unique_ptr<Buffer> owned(static_cast<Buffer*>(block));
+                    last_results().keep(std::move(*owned));
+                }};
     }
 
 private:

@@ -196,6 +196,18 @@ def test_results_outlive_the_tree(sphere, rays):
         assert result.flags.writeable
 
 
+def test_results_stay_while_others_come_and_go(tree, rays):
+    t, primitive, uv = tree.closest_hit(*rays)
+    kept, found = t.copy(), (primitive >= 0).sum()
+    del primitive, uv
+    origins, directions = rays
+    for way in range(4):
+        other = tree.closest_hit(origins, -directions)[way % 3]
+        assert not np.shares_memory(other, t)
+        assert tree.any_hit(origins, directions).sum() == found
+    np.testing.assert_array_equal(t, kept)
+
+
 @pytest.mark.parametrize("name", ["torch", "jax.numpy"])
 def test_rays_of_other_libraries(tree, rays, name):
     library = pytest.importorskip(name)

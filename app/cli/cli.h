@@ -159,7 +159,7 @@ struct WorkerOptions {
 
 /// `heapwood merge`.
 struct MergeOptions {
-    std::vector<std::string> parts;  ///< files
+    std::vector<std::string> files;  ///< of shards
     std::string resume;              ///< file for all turns, to go on from; or empty
     OutputOptions output;
 };

@@ -94,13 +94,14 @@ void add_replay(Options& options, ReplayOptions& o) {
 }
 
 void add_merge(Options& options, MergeOptions& o) {
-    options.texts("PART", o.parts,
-                  "Files that 'heapwood compare|bench|replay --shard I/N --json PART' has written");
+    options.texts("FILE", o.files,
+                  "Files that 'heapwood compare|bench|replay --shard I/N --json FILE' has written");
     options.group("Output");
-    options.file("--resume", o.resume,
-                 "Note the turns of the parts in this new file, though some be missing; the verb "
-                 "with the same arguments and this file takes those that are left",
-                 "turns to go on from need a file");
+    options.file(
+        "--resume", o.resume,
+        "Note the turns of these shards in this new file, though some be missing; the verb "
+        "with the same arguments and this file takes those that are left",
+        "turns to go on from need a file");
 }
 
 }  // namespace heapwood::app

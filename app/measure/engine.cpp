@@ -122,13 +122,13 @@ void Engine::run() {
     plan_.end();
 }
 
-Part Engine::part(const Machine& machine) const {
-    Part part = new_part(*shard_, arguments_, machine, header_of(plan_));
-    part.complete = std::all_of(plan_.cells.begin(), plan_.cells.end(),
+ShardFile Engine::shard_file(const Machine& machine) const {
+    ShardFile file = new_shard_file(*shard_, arguments_, machine, header_of(plan_));
+    file.complete = std::all_of(plan_.cells.begin(), plan_.cells.end(),
                                 [](const CellState& cell) { return cell.over && cell.searched; });
-    part.input = plan_.input();
-    part.turns = turns_;
-    return part;
+    file.input = plan_.input();
+    file.turns = turns_;
+    return file;
 }
 
 ExitCode Engine::finish(bool written) {

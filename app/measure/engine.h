@@ -9,8 +9,8 @@
 #include "app/base/exit_code.h"
 #include "app/measure/interrupts.h"
 #include "app/measure/journal.h"
-#include "app/measure/part.h"
 #include "app/measure/schedule.h"
+#include "app/measure/shard_file.h"
 #include "app/measure/worker_pool.h"
 
 namespace heapwood::app {
@@ -39,7 +39,7 @@ public:
     void run();
 
     /// The turns of the shard as far as they were taken, on that machine.
-    Part part(const Machine& machine) const;
+    ShardFile shard_file(const Machine& machine) const;
 
     /// To be called once results were, or were not, written in full: takes FILE.partial away if it
     /// is of no more use. @return `done`, or why the run is none.

@@ -8,7 +8,7 @@
 
 namespace heapwood::app {
 
-/// One of the parts that a run is divided into.
+/// One of those that a run is divided into.
 struct Shard {
     unsigned number = 1;  ///< from 1
     unsigned of = 1;

@@ -11,7 +11,7 @@ struct Comparison;
 struct ForestReport;
 struct InspectReport;
 struct Listing;
-struct Part;
+struct ShardFile;
 struct RayReport;
 struct RenderReport;
 struct ReplayReport;
@@ -38,8 +38,8 @@ Document document_of(const BenchReport& report);
 /// app/report/schemas/replay.schema.json.
 Document document_of(const ReplayReport& report);
 
-/// Of a shard of these three: what was done. JSON is by app/report/schemas/part.schema.json.
-Document document_of(const Part& part);
+/// Of a shard of these three: what was done. JSON is by app/report/schemas/shard.schema.json.
+Document document_of(const ShardFile& file);
 
 /// Of `trace`: rays a second by kind, and the time to as many rays as a reader has. JSON is by
 /// app/report/schemas/trace.schema.json; CSV has a row for each tree and kind of ray.

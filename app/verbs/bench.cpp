@@ -17,7 +17,7 @@ ExitCode bench(const BenchOptions& options, const Backends& available) {
                   options.shard);
     engine.run();
     if (options.shard) {
-        return engine.finish(publisher.publish(document_of(engine.part(report.machine))));
+        return engine.finish(publisher.publish(document_of(engine.shard_file(report.machine))));
     }
     add_registers(report);
     const ExitCode code = engine.finish(publisher.publish(document_of(report)));

@@ -43,7 +43,7 @@ ExitCode bench(const BenchOptions& options, const Backends& available);
 ExitCode replay(const ReplayOptions& options, const Backends& available);
 
 /// Puts the shards of a run together, and reports as the verb that measured would have.
-/// @throws UsageError, PartError, scenes::SceneError.
+/// @throws UsageError, ShardFileError, scenes::SceneError.
 ExitCode merge(const MergeOptions& options, const Backends& available);
 
 /// What a worker process of compare, bench and replay does, until its parent is gone.

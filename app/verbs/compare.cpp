@@ -22,7 +22,7 @@ ExitCode compare(const CompareOptions& options, const Backends& available) {
                   options.shard);
     engine.run();
     if (options.shard) {
-        return engine.finish(publisher.publish(document_of(engine.part(machine))));
+        return engine.finish(publisher.publish(document_of(engine.shard_file(machine))));
     }
     const ExitCode code = engine.finish(publisher.publish(document_of(comparison)));
     if (code != ExitCode::done) return code;

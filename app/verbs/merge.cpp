@@ -12,20 +12,20 @@ namespace heapwood::app {
 
 ExitCode merge(const MergeOptions& options, const Backends& available) {
     std::vector<NamedFile> inputs;
-    for (const std::string& part : options.parts) inputs.push_back({"the part", part});
+    for (const std::string& file : options.files) inputs.push_back({"the shard file", file});
     Publisher publisher(options.output, inputs, {{"--resume", options.resume}});
-    const std::vector<Part> parts = read_parts(options.parts);
+    const std::vector<ShardFile> files = read_shard_files(options.files);
     if (options.resume.empty()) {
-        const std::vector<std::string> missing = lacking(parts);
+        const std::vector<std::string> missing = lacking(files);
         for (const std::string& shard : missing) log::error(shard);
         if (!missing.empty()) return ExitCode::usage;
     }
-    const bool gpu = parts.front().machine.gpu;
+    const bool gpu = files.front().machine.gpu;
     if (std::none_of(available.begin(), available.end(), [&](auto* b) { return b->gpu == gpu; })) {
         throw UsageError(
-            "the parts are of a GPU: merge with the program that measured, which has CUDA");
+            "the shard files are of a GPU: merge with the program that measured, which has CUDA");
     }
-    return report_merged(options, available, parts, publisher);
+    return report_merged(options, available, files, publisher);
 }
 
 }  // namespace heapwood::app

@@ -6,7 +6,7 @@
 #include "app/base/exit_code.h"
 #include "app/base/log.h"
 #include "app/base/output.h"
-#include "app/measure/part.h"
+#include "app/measure/shard_file.h"
 #include "app/measure/trace_file.h"
 #include "app/verbs/commands.h"
 #include "kdtree/tree/tree_file.h"
@@ -58,7 +58,7 @@ ExitCode run(int argc, const char* const* argv, const Backends& available) {
         return fail(ExitCode::bad_input, error.what());
     } catch (const TraceError& error) {
         return fail(ExitCode::bad_input, error.what());
-    } catch (const PartError& error) {
+    } catch (const ShardFileError& error) {
         return fail(ExitCode::bad_input, error.what());
     } catch (const allocators::BufferError& error) {
         return fail(ExitCode::out_of_memory, error.what());

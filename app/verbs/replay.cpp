@@ -35,7 +35,7 @@ ExitCode replay(const ReplayOptions& options, const Backends& available) {
     report.pool_bytes = plan.pool_bytes();
     engine.run();
     if (options.shard) {
-        return engine.finish(publisher.publish(document_of(engine.part(machine))));
+        return engine.finish(publisher.publish(document_of(engine.shard_file(machine))));
     }
     const ExitCode code = engine.finish(publisher.publish(document_of(report)));
     return code == ExitCode::done ? verdict(report.turns) : code;

@@ -33,17 +33,17 @@ def check_schema(test, found, kind):
     test.assertEqual(schema_check.violations(found, schema), [])
 
 
-def part(place, arguments, number, of, **options):
+def shard_file(place, arguments, number, of, **options):
     """The file of a shard that is run."""
-    path = place / f"part{number}of{of}.json"
+    path = place / f"shard{number}of{of}.json"
     result = run(*arguments, "--shard", f"{number}/{of}", "--json", path, **options)
     assert result.returncode == DONE, result.stderr
     assert f"{number} of {of}" in result.stdout
     return path
 
 
-def parts(place, arguments, of, **options):
-    return [part(place, arguments, number, of, **options) for number in range(1, of + 1)]
+def shard_files(place, arguments, of, **options):
+    return [shard_file(place, arguments, number, of, **options) for number in range(1, of + 1)]
 
 
 def without_origin(document):
@@ -76,7 +76,7 @@ class Merged(unittest.TestCase):
         whole = json.loads(out.read_text())
         entries = [json.loads(line) for line in journal.read_text().splitlines()[1:]]
         for of in (1, 2, 3, 7):
-            files = parts(place, arguments, of)
+            files = shard_files(place, arguments, of)
             self.check_merged(place, kind, arguments, code, whole, files)
             # With the turns of the run in one go every figure has to be the same.
             owners = {}
@@ -100,7 +100,7 @@ class Merged(unittest.TestCase):
 
     def check_merged(self, place, kind, arguments, code, whole, files):
         for file in files:
-            check_schema(self, json.loads(file.read_text()), "part")
+            check_schema(self, json.loads(file.read_text()), "shard")
         merged = self.merge(place, files, code)
         check_schema(self, merged, kind)
         self.assertEqual(merged["provenance"]["arguments"], [EXECUTABLE, *map(str, arguments)])
@@ -140,7 +140,7 @@ class Merged(unittest.TestCase):
         result = subprocess.run([sys.executable, SCRIPTS / "plot.py", one], stderr=subprocess.PIPE,
                                 check=False, encoding="utf-8")
         self.assertEqual(result.returncode, USAGE)
-        self.assertIn("'heapwood merge' makes results of all parts", result.stderr)
+        self.assertIn("'heapwood merge' makes results of all shard files", result.stderr)
 
     def test_bench(self):
         with folder() as place:
@@ -158,7 +158,7 @@ class Merged(unittest.TestCase):
         with folder() as place:
             scene = place / "a b.obj"
             scene.write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n")
-            files = parts(place, ("compare", *COMMON, scene, "-a", "atomicmalloc,halloc"), 2)
+            files = shard_files(place, ("compare", *COMMON, scene, "-a", "atomicmalloc,halloc"), 2)
             scene.unlink()
             packed = files[0].with_suffix(".xz")
             packed.write_bytes(lzma.compress(files[0].read_bytes()))
@@ -170,7 +170,7 @@ class Merged(unittest.TestCase):
                      "0", "--budget", "0.05")
         with folder() as place:
             whole = json.loads(run(*arguments, "--json", "-", executable=FAKES).stdout)
-            files = parts(place, arguments, 3, executable=FAKES)
+            files = shard_files(place, arguments, 3, executable=FAKES)
             result = run("merge", *files, "--json", "-", executable=FAKES)
             merged = json.loads(result.stdout)
             self.assertEqual([cell["outcome"] for cell in merged["cells"]].count("skipped"), 2)
@@ -206,7 +206,7 @@ class Lost(unittest.TestCase):
 
     def test_one_machine_takes_the_turns_that_lack(self):
         with folder() as place:
-            one = part(place, SMALL, 1, 2)
+            one = shard_file(place, SMALL, 1, 2)
             journal, out = place / "rest", place / "all.json"
             result = run("merge", one, "--resume", journal)
             self.assertEqual(result.returncode, DONE, result.stderr)
@@ -226,11 +226,11 @@ class Lost(unittest.TestCase):
         arguments = ("bench", "acd", *COMMON, "--quick", "--repeat", "150", "--time-limit", "600",
                      "-a", "cmalloc,buddy")
         with folder() as place:
-            one, two = part(place, arguments, 1, 2), place / "two.json"
+            one, two = shard_file(place, arguments, 1, 2), place / "two.json"
             mine = (*arguments, "--shard", "2/2", "--json", two)
             code, errors = interrupt(place / "two.json.partial", mine, signal.SIGINT)
             self.assertEqual(code, INTERRUPTED, errors)
-            check_schema(self, json.loads(two.read_text()), "part")
+            check_schema(self, json.loads(two.read_text()), "shard")
             result = run("merge", one, two)
             self.assertEqual(result.returncode, USAGE)
             self.assertIn("shard 2 of 2 was interrupted", result.stderr)
@@ -260,20 +260,20 @@ class Mistakes(unittest.TestCase):
         for form in ("--csv", "--markdown", "--latex", "--html=page.html"):
             self.refused(USAGE, ["'heapwood merge' makes tables"], *SMALL, "--shard", "1/2",
                          "--json", "x.json", form)
-        self.refused(USAGE, ["PART"], "merge")
+        self.refused(USAGE, ["FILE"], "merge")
 
     def test_of_different_runs(self):
         with folder() as place:
-            one, two = parts(place, SMALL, 2)
+            one, two = shard_files(place, SMALL, 2)
             others = place / "others"
             others.mkdir()
             for change, word in (({"1": "2"}, "repeat, arguments"),
                                  ({"gen:soup:200": "gen:soup:201"}, "scenes, arguments, input"),
                                  ({"atomicmalloc,buddy": "buddy,halloc"}, "allocators, arguments")):
-                other = part(others, [change.get(word, word) for word in SMALL], 2, 2)
+                other = shard_file(others, [change.get(word, word) for word in SMALL], 2, 2)
                 self.refused(USAGE, [f"'{other}' is of another run than '{one}'", word, "call:"],
                              "merge", one, other)
-            third = part(others, SMALL, 2, 3)
+            third = shard_file(others, SMALL, 2, 3)
             self.refused(USAGE, ["they differ in number of shards"], "merge", one, third)
             self.refused(USAGE, [f"'{two}' and '{place / 'copy'}' are both of shard 2"],
                          "merge", one, two, self.copy(two, place / "copy"))
@@ -281,10 +281,10 @@ class Mistakes(unittest.TestCase):
             scene = place / "x.obj"
             of_file = [scene if word == "gen:soup:200" else word for word in SMALL]
             scene.write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n")
-            before = part(others, of_file, 1, 2)
+            before = shard_file(others, of_file, 1, 2)
             scene.write_text("v 0 0 0\nv 2 0 0\nv 0 1 0\nf 1 2 3\n")
             self.refused(USAGE, ["they differ in scenes"], "merge", before,
-                         part(others, of_file, 2, 2))
+                         shard_file(others, of_file, 2, 2))
 
     @staticmethod
     def copy(source, target, **changes):
@@ -293,7 +293,7 @@ class Mistakes(unittest.TestCase):
 
     def test_other_machines_and_programs(self):
         with folder() as place:
-            one, two = parts(place, SMALL, 2)
+            one, two = shard_files(place, SMALL, 2)
             found = json.loads(two.read_text())
             other = self.copy(two, place / "x", machine={**found["machine"], "name": "another"})
             self.refused(USAGE, ["they differ in device"], "merge", one, other)
@@ -306,15 +306,15 @@ class Mistakes(unittest.TestCase):
 
     def test_damaged(self):
         with folder() as place:
-            one, two = parts(place, SMALL, 2)
+            one, two = shard_files(place, SMALL, 2)
             text = two.read_text()
             bad = place / "bad.json"
             for damage, word in ((" ", "is damaged: it is no JSON"),
                                  (text[:len(text) // 2], "is damaged: it is no JSON"),
-                                 ("{}", "is no part of a run"), ("[1]", "is no part of a run"),
-                                 ('{"kind": "compare"}', "is no part of a run"),
-                                 ('{"kind": "part"}', "has another schema"),
-                                 ('{"kind": "part", "schema": 1}', "is damaged: key 'shard' not found; copy")):
+                                 ("{}", "is no shard file"), ("[1]", "is no shard file"),
+                                 ('{"kind": "compare"}', "is no shard file"),
+                                 ('{"kind": "shard"}', "has another schema"),
+                                 ('{"kind": "shard", "schema": 1}', "is damaged: key 'shard' not found; copy")):
                 bad.write_text(damage)
                 self.refused(BAD_INPUT, [f"'{bad}' {word}"], "merge", one, bad)
             bad.write_text("")
@@ -338,10 +338,10 @@ class Mistakes(unittest.TestCase):
             self.refused(BAD_INPUT, ["is damaged: a turn of another shard; call again: "], "merge",
                          swapped, two)
 
-    def test_results_do_not_overwrite_parts(self):
+    def test_results_do_not_overwrite_shard_files(self):
         with folder() as place:
-            one = part(place, SMALL, 1, 1)
-            self.refused(USAGE, ["the part"], "merge", one, "--json", one)
+            one = shard_file(place, SMALL, 1, 1)
+            self.refused(USAGE, ["the shard file"], "merge", one, "--json", one)
 
 
 if __name__ == "__main__":

@@ -14,14 +14,14 @@
 
 namespace heapwood::app {
 
-/// A file that is no part, or a damaged one; what() names the file and the remedy.
-class PartError : public std::runtime_error {
+/// A file that is no shard file, or a damaged one; what() names the file and the remedy.
+class ShardFileError : public std::runtime_error {
 public:
     using std::runtime_error::runtime_error;
 };
 
-/// The turns of a shard, by app/report/schemas/part.schema.json.
-struct Part {
+/// The turns of a shard, by app/report/schemas/shard.schema.json.
+struct ShardFile {
     std::string path;  ///< of the file it was read from; not in the file
     Shard shard;
     bool complete = false;               ///< false: its run was interrupted
@@ -45,17 +45,18 @@ struct Part {
 /// The environment's variables that stand for arguments of all shards of a run.
 std::map<std::string, std::string> run_variables();
 
-/// That a part is damaged, why, and what to do.
-PartError damaged_part(const std::string& path, const std::string& why, const std::string& remedy);
+/// That a shard file is damaged, why, and what to do.
+ShardFileError damaged_shard_file(const std::string& path, const std::string& why,
+                                  const std::string& remedy);
 
 /// This shard's, of which the run is known: who measured, where, when, and how it was called.
-Part new_part(const Shard& shard, const std::vector<std::string>& arguments, const Machine& machine,
-              const Json& run);
+ShardFile new_shard_file(const Shard& shard, const std::vector<std::string>& arguments,
+                         const Machine& machine, const Json& run);
 
-Json part_json(const Part& part);
+Json shard_file_json(const ShardFile& file);
 
-/// Reads a part, plain or compressed with xz or gzip.
-/// @throws PartError; scenes::SceneError for what cannot be read or decompressed.
-Part read_part(const std::string& path);
+/// Reads a shard file, plain or compressed with xz or gzip.
+/// @throws ShardFileError; scenes::SceneError for what cannot be read or decompressed.
+ShardFile read_shard_file(const std::string& path);
 
 }  // namespace heapwood::app

@@ -1,4 +1,4 @@
-#include "app/measure/part.h"
+#include "app/measure/shard_file.h"
 
 #include <unistd.h>
 
@@ -20,8 +20,8 @@ HEAPWOOD_JSON_OF(Machine, gpu, name, units, driver, runtime, memory, architectur
 
 namespace {
 
-/// The version of app/report/schemas/part.schema.json; a reader may rely on it.
-constexpr int kPartSchema = 1;
+/// The version of app/report/schemas/shard.schema.json; a reader may rely on it.
+constexpr int kShardSchema = 1;
 
 /// Options whose values are those of one shard.
 constexpr std::string_view kOwn[] = {"--shard", "--json", "--resume"};
@@ -65,22 +65,23 @@ Json parsed(const std::string& path) {
     const std::string text = text_of(path);
     Json json = parsed_json(text);
     const Json kind = json.is_object() ? json.value("kind", Json()) : Json();
-    if (json.is_discarded()) throw damaged_part(path, "it is no JSON", kRemedy);
-    if (kind != "part") {
-        throw PartError("'" + path +
-                        "' is no part of a run: parts are written by 'heapwood "
-                        "compare|bench|replay ... --shard I/N --json FILE'");
+    if (json.is_discarded()) throw damaged_shard_file(path, "it is no JSON", kRemedy);
+    if (kind != "shard") {
+        throw ShardFileError("'" + path +
+                             "' is no shard file of a run: shard files are written by 'heapwood "
+                             "compare|bench|replay ... --shard I/N --json FILE'");
     }
-    if (json.value("schema", Json()) != kPartSchema) {
-        throw PartError("'" + path + "' has another schema than " + std::to_string(kPartSchema) +
-                        ": merge with the program that wrote it");
+    if (json.value("schema", Json()) != kShardSchema) {
+        throw ShardFileError("'" + path + "' has another schema than " +
+                             std::to_string(kShardSchema) +
+                             ": merge with the program that wrote it");
     }
     return json;
 }
 
 }  // namespace
 
-std::vector<std::string> Part::common_arguments() const {
+std::vector<std::string> ShardFile::common_arguments() const {
     std::vector<std::string> common;
     bool options = true;
     for (std::size_t i = 0; i < arguments.size(); ++i) {
@@ -100,7 +101,7 @@ std::vector<std::string> Part::common_arguments() const {
     return common;
 }
 
-std::string Part::command(const std::vector<std::string>& options) const {
+std::string ShardFile::command(const std::vector<std::string>& options) const {
     std::vector<std::string> words;
     for (const auto& [name, value] : environment) words.push_back(name + "=" + quoted(value));
     std::vector<std::string> call = common_arguments();
@@ -111,7 +112,7 @@ std::string Part::command(const std::vector<std::string>& options) const {
     return joined(words, " ");
 }
 
-std::string Part::command_of(unsigned number) const {
+std::string ShardFile::command_of(unsigned number) const {
     const std::string n = std::to_string(number);
     const std::string of = std::to_string(shard.of);
     return command({"--shard", n + "/" + of, "--json", "shard-" + n + "-of-" + of + ".json"});
@@ -132,15 +133,16 @@ std::map<std::string, std::string> run_variables() {
     return found;
 }
 
-PartError damaged_part(const std::string& path, const std::string& why, const std::string& remedy) {
+ShardFileError damaged_shard_file(const std::string& path, const std::string& why,
+                                  const std::string& remedy) {
     // The JSON library begins with the name of its exception.
     const std::size_t name = why.starts_with("[json.") ? why.find("] ") : why.npos;
-    return PartError("'" + path + "' is damaged: " +
-                     (name == why.npos ? why : why.substr(name + 2)) + "; " + remedy);
+    return ShardFileError("'" + path + "' is damaged: " +
+                          (name == why.npos ? why : why.substr(name + 2)) + "; " + remedy);
 }
 
-Part new_part(const Shard& shard, const std::vector<std::string>& arguments, const Machine& machine,
-              const Json& run) {
+ShardFile new_shard_file(const Shard& shard, const std::vector<std::string>& arguments,
+                         const Machine& machine, const Json& run) {
     Json provenance = origin_json(arguments, machine);
     provenance["host"] = host_name();
     provenance["date"] = run.at("date");
@@ -155,35 +157,35 @@ Part new_part(const Shard& shard, const std::vector<std::string>& arguments, con
             .turns = {}};
 }
 
-Json part_json(const Part& part) {
-    return {{"schema", kPartSchema},         {"kind", "part"},
-            {"shard", part.shard},           {"complete", part.complete},
-            {"provenance", part.provenance}, {"environment", part.environment},
-            {"machine", part.machine},       {"run", part.run},
-            {"input", part.input},           {"turns", part.turns}};
+Json shard_file_json(const ShardFile& file) {
+    return {{"schema", kShardSchema},        {"kind", "shard"},
+            {"shard", file.shard},           {"complete", file.complete},
+            {"provenance", file.provenance}, {"environment", file.environment},
+            {"machine", file.machine},       {"run", file.run},
+            {"input", file.input},           {"turns", file.turns}};
 }
 
-Part read_part(const std::string& path) {
+ShardFile read_shard_file(const std::string& path) {
     const Json json = parsed(path);
     try {
-        Part part;
-        part.path = path;
-        json.at("shard").get_to(part.shard);
-        json.at("complete").get_to(part.complete);
-        part.provenance = json.at("provenance");
-        part.provenance.at("arguments").get_to(part.arguments);
-        json.at("environment").get_to(part.environment);
-        json.at("machine").get_to(part.machine);
-        part.run = json.at("run");
-        part.input = json.at("input");
-        json.at("turns").get_to(part.turns);
-        if (part.shard.number < 1 || part.shard.number > part.shard.of || part.arguments.empty() ||
-            !part.run.is_object() || !part.run.contains("date") || !part.run.contains("adopted")) {
+        ShardFile file;
+        file.path = path;
+        json.at("shard").get_to(file.shard);
+        json.at("complete").get_to(file.complete);
+        file.provenance = json.at("provenance");
+        file.provenance.at("arguments").get_to(file.arguments);
+        json.at("environment").get_to(file.environment);
+        json.at("machine").get_to(file.machine);
+        file.run = json.at("run");
+        file.input = json.at("input");
+        json.at("turns").get_to(file.turns);
+        if (file.shard.number < 1 || file.shard.number > file.shard.of || file.arguments.empty() ||
+            !file.run.is_object() || !file.run.contains("date") || !file.run.contains("adopted")) {
             throw std::invalid_argument("a shard of no run");
         }
-        return part;
+        return file;
     } catch (const std::exception& error) {
-        throw damaged_part(path, error.what(), kRemedy);
+        throw damaged_shard_file(path, error.what(), kRemedy);
     }
 }
 

@@ -113,14 +113,19 @@ GeneratorRequest parse_generator(const std::string& name) {
 }
 
 Scene generate(const GeneratorRequest& request) {
-    Scene scene;
+    return generate(request, 0, request.triangles).scene;
+}
+
+Piece generate(const GeneratorRequest& request, std::uint64_t first, std::uint64_t last) {
+    Piece piece;
+    Scene& scene = piece.scene;
     scene.path = std::string(kGeneratorPrefix) + request.generator + ":" +
                  std::to_string(request.triangles) + ":" + std::to_string(request.seed);
     check(scene.path, request);
-    Mesh mesh(scene, request.triangles);
+    Mesh mesh(piece, first, last);
     find(request.generator)->make(mesh, {request.triangles, request.seed});
     finish(scene);
-    return scene;
+    return piece;
 }
 
 }  // namespace heapwood::scenes

@@ -12,7 +12,7 @@
 #include <string_view>
 
 #include "scenes/limits.h"
-#include "scenes/scene.h"
+#include "scenes/piece.h"
 
 namespace heapwood::scenes {
 
@@ -40,8 +40,16 @@ struct GeneratorRequest {
 /// @throws SceneError that says what is allowed.
 GeneratorRequest parse_generator(const std::string& name);
 
+/// Whether load() would generate the scene of that name.
+inline bool is_generator(std::string_view name) {
+    return name.starts_with(kGeneratorPrefix);
+}
+
 /// Makes the scene; its path is the `gen:` name.
 /// @throws SceneError for a request that parse_generator would not return.
 Scene generate(const GeneratorRequest& request);
+
+/// Makes triangles `first` to `last` of it alone, in time that follows their number.
+Piece generate(const GeneratorRequest& request, std::uint64_t first, std::uint64_t last);
 
 }  // namespace heapwood::scenes

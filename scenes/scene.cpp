@@ -2,10 +2,11 @@
 
 #include <cstddef>
 #include <new>
-#include <string_view>
 
 #include "scenes/generators.h"
 #include "scenes/obj_loader.h"
+#include "scenes/piece.h"
+#include "scenes/scene_list.h"
 
 namespace heapwood::scenes {
 namespace {
@@ -14,6 +15,16 @@ bool zero_area(const glm::vec3& a, const glm::vec3& b, const glm::vec3& c) {
     const float ux = b.x - a.x, uy = b.y - a.y, uz = b.z - a.z;
     const float vx = c.x - a.x, vy = c.y - a.y, vz = c.z - a.z;
     return uy * vz - uz * vy == 0 && uz * vx - ux * vz == 0 && ux * vy - uy * vx == 0;
+}
+
+Scene load_list(const std::string& name) {
+    Scene scene;
+    for (const ListedScene& listed : read_list(name)) {
+        with_place(listed, [&](const std::string& one) { append(scene, load(one)); });
+    }
+    scene.path = name;
+    finish(scene);
+    return scene;
 }
 
 }  // namespace
@@ -43,11 +54,12 @@ void finish(Scene& scene) {
 Scene load(const std::string& name) {
     if (name.empty()) throw SceneError("a scene needs a name: a path or gen:NAME:TRIANGLES[:SEED]");
     try {
-        if (std::string_view(name).starts_with(kGeneratorPrefix)) {
+        if (is_generator(name)) {
             Scene scene = generate(parse_generator(name));
             scene.path = name;
             return scene;
         }
+        if (is_list(name)) return load_list(name);
         return load_obj(name);
     } catch (const std::bad_alloc&) {
         throw SceneTooLarge(name + ": does not fit into this machine's memory");

@@ -45,8 +45,8 @@ struct Scene {
 /// vector) and `bounds`, and turns -0 coordinates into +0.
 void finish(Scene& scene);
 
-/// A scene from what the command line calls one: a path (`.obj`, `.obj.xz`, `.obj.gz`) or
-/// `gen:NAME:TRIANGLES[:SEED]`.
+/// A scene from what the command line calls one: a path (`.obj`, `.obj.xz`, `.obj.gz`, or `.list`
+/// for several scenes that are one) or `gen:NAME:TRIANGLES[:SEED]`.
 /// @throws SceneError.
 Scene load(const std::string& name);
 

@@ -79,10 +79,12 @@ void make_city(Mesh& mesh, ShapeSize size) {
     const std::uint64_t boxes = (size.triangles + 9) / 12;
     const std::uint64_t n = root_up(boxes);
     const double half = 0.5 * kLot * static_cast<double>(n);
-    const auto a = mesh.vertex({-half, 0, -half}), b = mesh.vertex({-half, 0, half});
-    const auto c = mesh.vertex({half, 0, half}), d = mesh.vertex({half, 0, -half});
-    mesh.quad(a, b, c, d);
-    for (std::uint64_t box = 0; !mesh.full(); ++box) {
+    if (mesh.pass_over(1, 4, 2) == 0) {
+        const auto a = mesh.vertex({-half, 0, -half}), b = mesh.vertex({-half, 0, half});
+        const auto c = mesh.vertex({half, 0, half}), d = mesh.vertex({half, 0, -half});
+        mesh.quad(a, b, c, d);
+    }
+    for (std::uint64_t box = mesh.pass_over(boxes, 8, 12); !mesh.full(); ++box) {
         Random random(size.seed, box);
         const double x = kLot * static_cast<double>(box % n) - half;
         const double z = kLot * static_cast<double>(box / n) - half;
@@ -96,7 +98,7 @@ void make_city(Mesh& mesh, ShapeSize size) {
 
 void make_soup(Mesh& mesh, ShapeSize size) {
     const double edge = 1 / cube_root(static_cast<double>(size.triangles));
-    for (std::uint64_t i = 0; i != size.triangles; ++i) {
+    for (std::uint64_t i = mesh.pass_over(size.triangles, 3, 1); !mesh.full(); ++i) {
         Random random(size.seed, i);
         const Point center = random.in_cube(0, 1);
         const double reach = edge * random.range(0.25, 1.5);
@@ -111,7 +113,8 @@ void make_hair(Mesh& mesh, ShapeSize size) {
     constexpr int kSegments = 12;
     constexpr double kStep = 0.06, kWidth = 0.002, kCurl = 0.3, kGravity = 0.12;
     const Noise waves(size.seed);
-    for (std::uint64_t strand = 0; !mesh.full(); ++strand) {
+    const std::uint64_t before = mesh.pass_over(size.triangles, 2 * (kSegments + 1), 2 * kSegments);
+    for (std::uint64_t strand = before; !mesh.full(); ++strand) {
         Random random(size.seed, strand);
         Point at = random.direction();
         Point heading = normalized(at + 0.5 * random.direction());
@@ -149,7 +152,7 @@ void make_stadium(Mesh& mesh, ShapeSize size) {
 
 void make_slivers(Mesh& mesh, ShapeSize size) {
     constexpr double kWidths[] = {1e-2, 1e-3, 1e-4, 1e-5};
-    for (std::uint64_t i = 0; i != size.triangles; ++i) {
+    for (std::uint64_t i = mesh.pass_over(size.triangles, 3, 1); !mesh.full(); ++i) {
         Random random(size.seed, i);
         const Point from = random.in_cube(-1, 1);
         const double length = random.range(0.2, 1.5);
@@ -182,6 +185,7 @@ void make_coincident(Mesh& mesh, ShapeSize size) {
     // Edges along two axes at least in part: never parallel, whatever the seed.
     const auto b = mesh.vertex(from + Point{random.range(1, 2), 0, random.range(-1, 1)});
     const auto c = mesh.vertex(from + Point{0, random.range(1, 2), random.range(-1, 1)});
+    mesh.pass_over(size.triangles, 0, 1);
     while (!mesh.full()) mesh.triangle(a, b, c);
 }
 

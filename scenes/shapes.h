@@ -1,5 +1,6 @@
 /// @file
-/// The shapes behind the generators. Each adds triangles until the mesh is full.
+/// The shapes behind the generators. Each adds triangles until the mesh is full, and passes over
+/// objects that end before its piece.
 ///
 /// Random numbers are drawn, and vertices added, at most once in an expression: compilers differ in
 /// the order in which they evaluate operands and arguments (but not what is in braces).

@@ -129,8 +129,10 @@ void add_more_runs(Options& options, BuildParameters& o) {
 
 /// SCENE and --pool of a verb with one scene.
 void add_scene(Options& options, SceneParameters& o) {
-    options.text("SCENE", o.scene,
-                 "An OBJ file (.obj, .obj.xz, .obj.gz) or gen:NAME:TRIANGLES[:SEED]");
+    options.text(
+        "SCENE", o.scene,
+        "An OBJ file (.obj, .obj.xz, .obj.gz), a list of several that are one scene (.list), or "
+        "gen:NAME:TRIANGLES[:SEED]");
     add_pool(
         options, o.pool,
         "Memory for the allocator: 20x the root node's array, or bytes: 512MiB; the default is "
@@ -158,8 +160,12 @@ void add_build(Options& options, BuildOptions& o) {
     options.whole(
         "--parts", o.parts, {0, 1024},
         "Build by so many processes, each of which has a part of the triangles; one that "
-        "ends early is replaced. The tree is the same, and goes to the file of --out; 0: by "
-        "this process");
+        "ends early or hangs is replaced. The tree is the same, and goes to the file of --out; 0: "
+        "by this process");
+    options.real("--time-limit", o.time_limit, {.open = true, .most = 1e6F},
+                 "Seconds after which a process of --parts is taken to hang, beside 0.1 ms for "
+                 "each triangle of its work; the one in its place has twice the time",
+                 "SECONDS");
     options.group("Output");
     options.file("--trace", o.trace,
                  "Record the requests and frees of one more, untimed build to this file, for "
@@ -174,9 +180,11 @@ void add_build(Options& options, BuildOptions& o) {
 }
 
 void add_tree(Options& options, TreeParameters& o) {
-    options.text("SCENE", o.scene,
-                 "An OBJ file (.obj, .obj.xz, .obj.gz), gen:NAME:TRIANGLES[:SEED], or a tree file "
-                 "(.kdt) of 'heapwood build SCENE --out TREE.kdt'");
+    options.text(
+        "SCENE", o.scene,
+        "An OBJ file (.obj, .obj.xz, .obj.gz), a list of several that are one scene (.list), "
+        "gen:NAME:TRIANGLES[:SEED], or a tree file "
+        "(.kdt) of 'heapwood build SCENE --out TREE.kdt'");
     add_pool(options, o.pool, "Memory for the allocator of the build, as for 'heapwood build'");
     add_building(options, o);
     add_config(options, o);
@@ -203,8 +211,10 @@ void add_trace(Options& options, TraceOptions& o) {
 }
 
 void add_compare(Options& options, CompareOptions& o) {
-    options.texts("SCENE", o.scenes,
-                  "OBJ files (.obj, .obj.xz, .obj.gz) or gen:NAME:TRIANGLES[:SEED]");
+    options.texts(
+        "SCENE", o.scenes,
+        "OBJ files (.obj, .obj.xz, .obj.gz), lists of several that are one scene (.list), or "
+        "gen:NAME:TRIANGLES[:SEED]");
     options.list("-p,--pool", "SIZE", PoolSize().text(),
                  "Memory for the allocators, one table each: 20x the root node's array, or bytes: "
                  "512MiB; separated by commas; the default is at least what the allocator needs "

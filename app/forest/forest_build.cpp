@@ -8,6 +8,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "allocators/memory/buffer.h"
+#include "allocators/platform/threads.h"
 #include "app/base/console.h"
 #include "app/base/log.h"
 #include "app/base/text.h"
@@ -16,6 +18,7 @@
 #include "app/measure/interrupts.h"
 #include "kdtree/forest/local_workers.h"
 #include "kdtree/forest/memory_plan.h"
+#include "scenes/piece.h"
 
 namespace heapwood::app {
 namespace {
@@ -38,6 +41,11 @@ kdtree::ForestProgress progress(const Known& known) {
                     show_progress("building " + grouped(top.cells) + " cells");
                     known(top);
                 }};
+}
+
+/// @throws allocators::BufferError that says what ran out.
+void throw_if_not_done(const kdtree::ForestResult& built) {
+    if (built.status != kdtree::Status::done) throw allocators::BufferError(built.message);
 }
 
 /// For processes that take cells one after another: a few for each, so that they end together.
@@ -70,8 +78,11 @@ private:
 
 }  // namespace
 
-void build_here(const BuildOptions& options, const scenes::Scene& scene, unsigned threads,
-                kdtree::TreeSink& sink, ForestReport& report) {
+void build_here(const BuildOptions& options, unsigned threads, kdtree::TreeWriter& writer,
+                ForestReport& report) {
+    scenes::Scene scene;
+    report.load_ms = platform::run_timed([&] { scene = scenes::load(options.scene); });
+    describe(report.origin, scene);
     const bool gpu = report.origin.machine.gpu;
     const kdtree::MemoryPlan plan = kdtree::plan_memory(
         options.memory.value(), gpu, scene.triangles.size(), scene.positions.size(), threads);
@@ -79,27 +90,52 @@ void build_here(const BuildOptions& options, const scenes::Scene& scene, unsigne
     kdtree::LocalWorkers workers(scene, whole.normalisation, plan.parts, options.config,
                                  {.threads = threads, .gpu = gpu});
     report.built =
-        kdtree::build_forest(whole, options.config, plan.cell_limit, workers, sink,
+        kdtree::build_forest(whole, options.config, plan.cell_limit, workers, writer,
                              progress([&](const kdtree::ForestResult& top) { plan.check(top); }));
     report.parts = plan.parts;
     report.cell_limit = plan.cell_limit;
     report.memory = plan.limit;
     report.estimate = plan.bytes(report.built.cell_references, report.built.largest_cell);
+    throw_if_not_done(report.built);
+    show_progress("completing " + options.out);
+    report.file_ms =
+        platform::run_timed([&] { report.digest = writer.finish(scene, options.config); });
 }
 
-void build_by_processes(const BuildOptions& options, const scenes::Scene& scene,
-                        kdtree::TreeSink& sink, ForestReport& report) {
-    const kdtree::ForestScene whole = kdtree::forest_scene(scene);
+void build_by_processes(const BuildOptions& options, kdtree::TreeWriter& writer,
+                        ForestReport& report) {
     const Interrupts interrupts;
     const TemporaryFolder folder(options.out);
     RemoteWorkers workers(
-        options.scene, hex(report.origin.scene_digest), options.parts, folder.path(),
-        [&] { return std::make_unique<ProcessPeer>(options.arguments, interrupts.descriptor()); });
+        options.scene, options.parts, folder.path(),
+        [&] { return std::make_unique<ProcessPeer>(options.arguments, interrupts.descriptor()); },
+        options.time_limit);
+    scenes::SceneFacts scene;
+    report.load_ms = platform::run_timed([&] { scene = workers.load(); });
+    const kdtree::ForestScene whole = kdtree::forest_scene(scene);
     report.parts = report.processes = options.parts;
     report.cell_limit = cell_limit_for(whole.triangles, options.parts);
-    report.built = kdtree::build_forest(whole, options.config, report.cell_limit, workers, sink,
+    report.built = kdtree::build_forest(whole, options.config, report.cell_limit, workers, writer,
                                         progress([](const kdtree::ForestResult&) {}));
     report.lost = workers.lost();
+    report.worker_peak = workers.peak();
+    throw_if_not_done(report.built);
+    show_progress("completing " + options.out);
+    kdtree::TreeWriter::Finished finished;
+    report.file_ms = platform::run_timed([&] {
+        finished = writer.finish(
+            [&](const scenes::UsePiece& use) { scenes::read_in_pieces(options.scene, use); }, scene,
+            options.config);
+    });
+    report.digest = finished.tree_digest;
+    Report& origin = report.origin;
+    origin.scene_path = options.scene;
+    origin.triangles = scene.triangles;
+    origin.vertices = finished.positions;
+    origin.degenerate = scene.degenerate;
+    origin.bounds = scene.bounds;
+    origin.scene_digest = finished.scene_digest;
+    origin.root_bytes = kdtree::root_array_bytes(scene.triangles);
 }
 
 }  // namespace heapwood::app

@@ -22,7 +22,8 @@ struct ForestReport {
     std::uint64_t memory = 0;      ///< bytes that the build might take; 0: any
     std::uint64_t estimate = 0;    ///< bytes that it was to take at most
     std::uint64_t peak = 0;        ///< bytes of this process that were in memory at a time, at most
-    std::uint32_t lost = 0;        ///< processes that ended early, whose work others did again
+    std::uint64_t worker_peak = 0;  ///< the same of the other process that had most; 0: none
+    std::uint32_t lost = 0;  ///< processes that ended early or hung, whose work others did again
     double load_ms = 0;
     double file_ms = 0;  ///< completing the file
 };

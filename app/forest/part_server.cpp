@@ -4,18 +4,19 @@
 #include <utility>
 #include <vector>
 
-#include "app/base/text.h"
+#include "app/base/peak.h"
 #include "app/forest/payload.h"
-#include "kdtree/forest/forest.h"
-#include "scenes/digest.h"
+#include "scenes/piece.h"
 
 namespace heapwood::app {
-
 ForestFiles::ForestFiles(std::filesystem::path folder, unsigned round)
     : folder_(std::move(folder)), round_(std::to_string(round)) {}
 
 std::filesystem::path ForestFiles::named(const std::string& name) const {
     return folder_ / (name + "-" + round_);
+}
+std::filesystem::path ForestFiles::facts(unsigned part) const {
+    return named("facts-" + std::to_string(part));
 }
 std::filesystem::path ForestFiles::decisions(unsigned level) const {
     return named("decisions-" + std::to_string(level));
@@ -59,60 +60,59 @@ PartServer::PartServer(const kdtree::BuildConfig& config, const kdtree::LocalMac
       machine_(machine),
       pool_(machine.gpu ? allocators::Place::device : allocators::Place::host) {}
 
-std::string PartServer::load(const std::string& scene) {
-    parts_.clear();
-    scene_ = scenes::load(scene);
-    normalisation_ = kdtree::forest_scene(scene_).normalisation;
-    return hex(digest(scene_));
+void PartServer::load(const Json& request, const ForestFiles& files) {
+    const unsigned number = request.at("part");
+    progress_.reset();
+    scene_ = {};  // never two at once
+    scenes::Share share = scenes::load_share(request.at("load"), number, request.at("of"));
+    scene_ = std::move(share.scene);
+    PayloadWriter file;
+    file.add(std::vector{share.facts});
+    file.write(files.facts(number));
 }
 
 Json PartServer::answer(const Json& request) {
     const ForestFiles files(request.at("folder").get<std::string>(), request.at("round"));
-    if (request.contains("build")) {
+    if (request.contains("load")) {
+        load(request, files);
+    } else if (request.contains("build")) {
         build(request, files);
     } else if (request.contains("cells")) {
         write_cells(request, files);
     } else {
         bring(request, files);
     }
-    return Json::object();
+    return {{"peak", peak_bytes()}};
 }
 
 /// The part after so many levels, whose last bins are written.
 kdtree::Part& PartServer::bring(const Json& request, const ForestFiles& files) {
     const unsigned number = request.at("part");
-    const unsigned of = request.at("of");
     const unsigned round = request.at("round");
     const unsigned levels = request.at("levels");
-    auto found = parts_.find(number);
     const auto write = [&](const std::vector<kdtree::Bins>& bins, unsigned after) {
         if (after != levels) return;
         PayloadWriter file;
         file.add(bins);
         file.write(files.bins(levels, number));
     };
-    const bool goes_on =
-        found != parts_.end() && found->second.round == round && found->second.levels <= levels;
-    if (!goes_on) {
-        const std::uint64_t n = scene_.triangles.size();
-        const kdtree::TriangleRange range{.scene = &scene_,
-                                          .begin = kdtree::range_begin(n, number, of),
-                                          .end = kdtree::range_begin(n, number + 1, of)};
-        parts_.erase(number);
-        found = parts_
-                    .emplace(number,
-                             Progress{kdtree::Part(range, normalisation_, config_.clip), round, 0})
-                    .first;
-        write(found->second.part.start(PayloadReader(files.start()).take_one<kdtree::TopStart>()),
-              0);
+    if (!progress_ || progress_->round != round || progress_->levels > levels) {
+        PayloadReader file(files.start());
+        const auto start = file.take_one<kdtree::TopStart>();
+        const auto normalisation = file.take_one<float>();
+        const kdtree::TriangleRange share{
+            .scene = &scene_,
+            .begin = 0,
+            .end = static_cast<std::uint32_t>(scene_.triangles.size()),
+            .offset = request.at("first")};
+        progress_ = {kdtree::Part(share, normalisation, config_.clip), round, 0};
+        write(progress_->part.start(start), 0);
     }
-    Progress& progress = found->second;
-    for (; progress.levels < levels; ++progress.levels) {
-        const auto decisions =
-            PayloadReader(files.decisions(progress.levels)).take<kdtree::Decision>();
-        write(progress.part.divide(decisions), progress.levels + 1);
+    for (unsigned& level = progress_->levels; level < levels; ++level) {
+        const auto decisions = PayloadReader(files.decisions(level)).take<kdtree::Decision>();
+        write(progress_->part.divide(decisions), level + 1);
     }
-    return progress.part;
+    return progress_->part;
 }
 
 void PartServer::write_cells(const Json& request, const ForestFiles& files) {
@@ -127,7 +127,7 @@ void PartServer::write_cells(const Json& request, const ForestFiles& files) {
         file.add(taken.numbers);
         file.write(files.references(cell, number));
     }
-    parts_.erase(number);
+    progress_.reset();
 }
 
 void PartServer::build(const Json& request, const ForestFiles& files) {
@@ -136,6 +136,7 @@ void PartServer::build(const Json& request, const ForestFiles& files) {
     PayloadReader orders(files.orders());
     const auto rules = orders.take_one<kdtree::TreeRules>();
     const auto cells = orders.take<kdtree::CellOrder>();
+    const auto normalisation = orders.take_one<float>();
     const auto cell = std::ranges::find(cells, number, &kdtree::CellOrder::number);
     if (cell == cells.end()) throw std::runtime_error("no cell " + std::to_string(number));
     kdtree::CellReferences all;
@@ -148,7 +149,7 @@ void PartServer::build(const Json& request, const ForestFiles& files) {
         all.append(some);
     }
     write_cell(files.tree(number),
-               kdtree::build_cell(all, *cell, rules, normalisation_, config_, machine_, pool_));
+               kdtree::build_cell(all, *cell, rules, normalisation, config_, machine_, pool_));
 }
 
 }  // namespace heapwood::app

@@ -3,20 +3,21 @@
 ///
 /// A request is a JSON object; what is large lies in files of a folder that all processes see. All
 /// of a request's inputs are there or in the scene, so that any process can answer it, and answer
-/// it twice: one that takes over from another brings the part to where it was by dividing it anew.
+/// it twice: one that takes over from another loads its share of the scene, and brings the part to
+/// where it was by dividing it anew.
 ///
-///     {"load": "bunny.obj"}                        -> {"digest": "..."}
-///     {"part": 1, "of": 3, "levels": 2, ...}       -> {}  bins of the nodes that are open after 2
-///     levels
-///     {"part": 1, "of": 3, "levels": 5, "cells": 40, ...} -> {}  references of all cells
-///     {"build": 7, "of": 3, ...}                   -> {}  the tree of a cell
+///     {"load": "bunny.obj", "part": 1, "of": 3, ...} -> {}  facts of this share
+///     {"part": 1, "first": 23, "levels": 2, ...}  -> {}  bins of the nodes that are open after 2
+///     levels; 23 triangles are in the parts before
+///     {"part": 1, "first": 23, "levels": 5, "cells": 40, ...} -> {}  references of all cells
+///     {"build": 7, "of": 3, ...}                  -> {}  the tree of a cell
 ///
-/// "..." is {"round": N, "folder": path}; a build to another depth is another round.
+/// "..." is {"round": N, "folder": path}; a build to another depth is another round. All answers
+/// have {"peak": bytes}, the most that the process has had in memory.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
-#include <map>
 #include <optional>
 #include <string>
 
@@ -33,6 +34,9 @@ class ForestFiles {
 public:
     ForestFiles(std::filesystem::path folder, unsigned round);
 
+    /// scenes::SceneFacts of a part's share.
+    std::filesystem::path facts(unsigned part) const;
+    /// TopStart, and what coordinates are multiplied by.
     std::filesystem::path start() const { return named("start"); }
     /// What is decided on a level.
     std::filesystem::path decisions(unsigned level) const;
@@ -40,7 +44,7 @@ public:
     std::filesystem::path bins(unsigned levels, unsigned part) const;
     /// A part's references of a cell.
     std::filesystem::path references(unsigned cell, unsigned part) const;
-    /// Rules, and all cells.
+    /// Rules, all cells, and what coordinates are multiplied by.
     std::filesystem::path orders() const { return named("orders"); }
     /// A cell's tree.
     std::filesystem::path tree(unsigned cell) const;
@@ -60,20 +64,18 @@ class PartServer {
 public:
     PartServer(const kdtree::BuildConfig& config, const kdtree::LocalMachine& machine);
 
-    /// Loads a scene. @return its digest, in hexadecimal digits. @throws scenes::SceneError.
-    std::string load(const std::string& scene);
-
-    /// Answers any other request. @throws std::exception.
+    /// Answers a request. @throws std::exception.
     Json answer(const Json& request);
 
 private:
-    /// A part, and how far it is.
+    /// The part, and how far it is.
     struct Progress {
         kdtree::Part part;
         unsigned round;
         unsigned levels;
     };
 
+    void load(const Json& request, const ForestFiles& files);
     kdtree::Part& bring(const Json& request, const ForestFiles& files);
     void write_cells(const Json& request, const ForestFiles& files);
     void build(const Json& request, const ForestFiles& files);
@@ -81,9 +83,8 @@ private:
     kdtree::BuildConfig config_;
     kdtree::LocalMachine machine_;
     allocators::ArrayPool pool_;
-    scenes::Scene scene_;
-    float normalisation_ = 1;
-    std::map<unsigned, Progress> parts_;
+    scenes::Scene scene_;  ///< the share of the part
+    std::optional<Progress> progress_;
 };
 
 }  // namespace heapwood::app

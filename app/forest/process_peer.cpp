@@ -1,5 +1,8 @@
 #include "app/forest/process_peer.h"
 
+#include <chrono>
+
+#include "app/base/text.h"
 #include "app/measure/lines.h"
 #include "app/measure/schedule.h"
 #include "app/measure/worker_pool.h"
@@ -13,13 +16,17 @@ void ProcessPeer::send(const Json& request) {
     static_cast<void>(child_.lines().send(request.dump()));
 }
 
-Json ProcessPeer::receive() {
+Json ProcessPeer::receive(double seconds) {
+    const auto limit =
+        std::chrono::duration_cast<Lines::Clock::duration>(std::chrono::duration<double>(seconds));
     std::string line;
-    switch (child_.lines().receive(line, std::nullopt, interrupts_)) {
+    switch (child_.lines().receive(line, Lines::Clock::now() + limit, interrupts_)) {
         case Arrival::line:
             break;
         case Arrival::interrupted:
             throw Interrupted();
+        case Arrival::late:
+            throw PeerLost("gave no answer within " + shortest(seconds) + " s (--time-limit)");
         default:
             throw PeerLost(child_.end());
     }

@@ -19,7 +19,7 @@ public:
 
     void send(const Json& request) override;
     /// @throws PeerLost, and Interrupted.
-    Json receive() override;
+    Json receive(double seconds) override;
 
 private:
     Child child_;

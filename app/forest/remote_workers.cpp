@@ -1,8 +1,12 @@
 #include "app/forest/remote_workers.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "app/forest/payload.h"
+#include "kdtree/forest/forest.h"
+#include "scenes/limits.h"
+#include "scenes/piece.h"
 
 namespace heapwood::app {
 
@@ -13,19 +17,39 @@ constexpr std::size_t kWindow = 16;
 
 }  // namespace
 
-RemoteWorkers::RemoteWorkers(std::string scene, std::string digest, std::uint32_t parts,
-                             std::filesystem::path folder, MakePeer make)
+RemoteWorkers::RemoteWorkers(std::string scene, std::uint32_t parts, std::filesystem::path folder,
+                             MakePeer make, double seconds)
     : scene_(std::move(scene)),
-      digest_(std::move(digest)),
       folder_(std::move(folder)),
       make_(std::move(make)),
-      places_(parts) {}
+      seconds_(seconds),
+      places_(parts) {
+    for (std::uint32_t part = 0; part < parts; ++part) places_[part].part = part;
+}
 
-/// Asks, without waiting for the answer.
-void RemoteWorkers::post(Place& place, Json what) const {
+scenes::SceneFacts RemoteWorkers::load() {
+    for (Place& place : places_) begin(place);
+    scenes::SceneFacts all;
+    for (Place& place : places_) {
+        await(place);
+        place.first = all.triangles;
+        all.append(*place.share);
+    }
+    if (all.triangles > scenes::kMaxTriangles) {
+        throw scenes::SceneError(scene_ + ": " + std::to_string(all.triangles) +
+                                 " triangles; a tree can hold " +
+                                 std::to_string(scenes::kMaxTriangles));
+    }
+    normalisation_ = kdtree::forest_scene(all).normalisation;
+    return all;
+}
+
+/// Asks, without waiting for the answer. @param triangles that the process has to go through.
+void RemoteWorkers::post(Place& place, Json what, std::uint64_t triangles) const {
     what["of"] = parts();
     what["round"] = round_;
     what["folder"] = folder_.string();
+    what["triangles"] = triangles;
     place.waiting.push_back(std::move(what));
     if (!place.peer) begin(place);
     pump(place);
@@ -43,18 +67,39 @@ void RemoteWorkers::pump(Place& place) const {
 void RemoteWorkers::begin(Place& place) const {
     place.peer = make_();
     if (place.sent.empty() || !place.sent.front().contains("load")) {
-        place.sent.push_front({{"load", scene_}});
+        place.sent.push_front(load_request(place));
     }
     for (const Json& request : place.sent) place.peer->send(request);
 }
 
-/// Waits for the answer to the oldest request. @throws std::runtime_error for a failure, and for
-/// processes that end one after another.
+Json RemoteWorkers::load_request(const Place& place) const {
+    return {{"load", scene_},
+            {"part", place.part},
+            {"of", parts()},
+            {"round", round_},
+            {"folder", folder_.string()},
+            {"triangles", scenes::expected_triangles(scene_, parts())}};
+}
+
+/// Notes the facts of a share that a process has loaded.
+void RemoteWorkers::take_share(Place& place) const {
+    const auto facts = PayloadReader(files().facts(place.part)).take_one<scenes::SceneFacts>();
+    if (place.share && !(*place.share == facts)) {
+        throw std::runtime_error(scene_ +
+                                 ": has changed since it was first read; run the build again");
+    }
+    place.share = facts;
+}
+
+/// Waits for the answer to the oldest request that is no load, or to that if it is the only one.
+/// @throws scenes::SceneError for a share that cannot be loaded, std::runtime_error for another
+/// failure, and for processes that end one after another.
 void RemoteWorkers::await(Place& place) {
-    for (bool loading = true; loading;) {
+    for (bool loading = true; loading && !place.sent.empty();) {
         Json answer;
         try {
-            answer = place.peer->receive();
+            answer = place.peer->receive(
+                seconds_for(seconds_, place.sent.front().at("triangles"), place.failures));
         } catch (const PeerLost& lost) {
             ++lost_;
             if (++place.failures == kAttempts) {
@@ -64,14 +109,14 @@ void RemoteWorkers::await(Place& place) {
             begin(place);
             continue;
         }
-        if (answer.contains("failure")) {
-            throw std::runtime_error(answer.at("failure").get<std::string>());
-        }
         loading = place.sent.front().contains("load");
-        if (loading && answer.value("digest", "") != digest_) {
-            throw std::runtime_error(scene_ +
-                                     ": has changed since it was first read; run the build again");
+        if (answer.contains("failure")) {
+            const auto why = answer.at("failure").get<std::string>();
+            if (loading) throw scenes::SceneError(why);
+            throw std::runtime_error(why);
         }
+        peak_ = std::max(peak_, answer.value("peak", std::uint64_t{0}));
+        if (loading) take_share(place);
         place.sent.pop_front();
         place.failures = loading ? place.failures : 0;
         pump(place);
@@ -80,11 +125,13 @@ void RemoteWorkers::await(Place& place) {
 
 /// Asks all processes the same of their parts, and waits for them.
 void RemoteWorkers::ask_all(const Json& what) {
-    for (std::uint32_t part = 0; part < parts(); ++part) {
+    for (Place& place : places_) {
         Json request = what;
-        request["part"] = part;
+        request["part"] = place.part;
+        request["first"] = place.first;
         request["levels"] = levels_;
-        post(places_[part], std::move(request));
+        // One in the place of another goes through all levels.
+        post(place, std::move(request), (levels_ + 1) * place.share->triangles);
     }
     for (Place& place : places_) await(place);
 }
@@ -101,7 +148,10 @@ std::vector<kdtree::Bins> RemoteWorkers::bins() {
 std::vector<kdtree::Bins> RemoteWorkers::start(const kdtree::TopStart& start) {
     // What a round that was given up has left is of no more use, nor are processes still at it.
     for (Place& place : places_) {
-        if (!place.sent.empty()) place = {};
+        if (place.sent.empty()) continue;
+        place.peer.reset();
+        place.sent.clear();
+        place.waiting.clear();
     }
     for (const auto& entry : std::filesystem::directory_iterator(folder_)) {
         std::filesystem::remove(entry.path());
@@ -110,6 +160,7 @@ std::vector<kdtree::Bins> RemoteWorkers::start(const kdtree::TopStart& start) {
     levels_ = 0;
     PayloadWriter file;
     file.add(std::vector{start});
+    file.add(std::vector{normalisation_});
     file.write(files().start());
     return bins();
 }
@@ -127,10 +178,11 @@ void RemoteWorkers::order(const kdtree::TreeRules& rules, std::vector<kdtree::Ce
     PayloadWriter file;
     file.add(std::vector{rules});
     file.add(cells_);
+    file.add(std::vector{normalisation_});
     file.write(files().orders());
     ask_all({{"cells", cells_.size()}});
     for (std::size_t i = 0; i < cells_.size(); ++i) {
-        post(places_[i % parts()], {{"build", cells_[i].number}});
+        post(places_[i % parts()], {{"build", cells_[i].number}}, cells_[i].node.count);
     }
 }
 

@@ -20,15 +20,12 @@
 namespace heapwood::app {
 namespace {
 
-/// Answers the parent's requests.
-/// @param load loads what turns need. @return its digest. @throws std::exception.
-/// @param take_turn returns the sample. @throws std::exception.
-template <class Load, class TakeTurn>
-void serve(const Load& load, const TakeTurn& take_turn) {
+/// Answers the parent's requests. @param answer_to may throw std::exception.
+template <class AnswerTo>
+void serve(const AnswerTo& answer_to) {
     const auto answer = [&](const Json& request) -> Json {
         try {
-            if (request.contains("load")) return {{"digest", load(request.at("load"))}};
-            return take_turn(request);
+            return answer_to(request);
         } catch (...) {
             return {{"failure", failure_in_flight().message}};
         }
@@ -40,6 +37,17 @@ void serve(const Load& load, const TakeTurn& take_turn) {
             answer(Json::parse(line)).dump(-1, ' ', false, Json::error_handler_t::replace);
         if (!parent.send(text)) return;
     }
+}
+
+/// Serves turns.
+/// @param load loads what turns need. @return its digest. @throws std::exception.
+/// @param take_turn returns the sample. @throws std::exception.
+template <class Load, class TakeTurn>
+void serve_turns(const Load& load, const TakeTurn& take_turn) {
+    serve([&](const Json& request) -> Json {
+        if (request.contains("load")) return {{"digest", load(request.at("load"))}};
+        return take_turn(request);
+    });
 }
 
 }  // namespace
@@ -65,7 +73,7 @@ void serve_builds(const Backend& backend, const Report& settings) {
                                                          .run = run,
                                                          .verify = work.at("verify")}));
     };
-    serve(load, take);
+    serve_turns(load, take);
 }
 
 void serve_workloads(const Backend* backend, bool gpu, unsigned threads,
@@ -88,13 +96,12 @@ void serve_workloads(const Backend* backend, bool gpu, unsigned threads,
         return task.procedure == Procedure::replay ? replay_trace(subject, task, trace)
                                                    : perform(subject, task);
     };
-    serve(load, take);
+    serve_turns(load, take);
 }
 
 void serve_parts(const kdtree::BuildConfig& config, const kdtree::LocalMachine& machine) {
     PartServer server(config, machine);
-    serve([&](const std::string& path) { return server.load(path); },
-          [&](const Json& request) { return server.answer(request); });
+    serve([&](const Json& request) { return server.answer(request); });
 }
 
 }  // namespace heapwood::app

@@ -21,8 +21,8 @@ struct Report;
 /// allocations, fragmentation and registers. JSON is by app/report/schemas/report.schema.json.
 Document document_of(const Report& report);
 
-/// Of `build` in parts: the tree, times by phase, memory; in detail the levels of the top. JSON is by
-/// app/report/schemas/forest.schema.json.
+/// Of `build` in parts: the tree, times by phase, memory; in detail the levels of the top. JSON is
+/// by app/report/schemas/forest.schema.json.
 Document document_of(const ForestReport& report);
 
 /// Of `compare`: for each pool the papers' table, memory and fragmentation; CSV has the rows of

@@ -44,6 +44,8 @@ const Figures& figures() {
         bytes("estimate_bytes", "estimate",
               [](const R& r) { return r.estimate > 0 ? Json(r.estimate) : Json(); }),
         bytes("peak_bytes", "peak", [](const R& r) { return r.peak; }),
+        bytes("worker_peak_bytes", "peak of a worker",
+              [](const R& r) { return r.worker_peak > 0 ? Json(r.worker_peak) : Json(); }),
         ms("load_ms", "load ms", [](const R& r) { return r.load_ms; }),
         ms("top_ms", "top ms", [](const R& r) { return r.built.top_ms; }),
         ms("cells_ms", "cells ms", [](const R& r) { return r.built.cells_ms; }),
@@ -101,7 +103,7 @@ std::vector<Remark> remarks(const ForestReport& report) {
     if (report.lost > 0) {
         all.push_back({std::to_string(report.lost) + " worker process" +
                            (report.lost == 1 ? "" : "es") +
-                           " ended early; others did the work again.",
+                           " ended early or hung; others did the work again.",
                        true});
     }
     return all;
@@ -117,7 +119,8 @@ Document document_of(const ForestReport& report) {
     Document document{
         .title = "heapwood build",
         .tables = {summary(report), table("Times", {"load_ms", "top_ms", "cells_ms", "file_ms"}),
-                   table("Memory", {"peak_bytes", "estimate_bytes", "memory_bytes"}),
+                   table("Memory",
+                         {"peak_bytes", "worker_peak_bytes", "estimate_bytes", "memory_bytes"}),
                    levels(report)},
         .remarks = remarks(report)};
     Record record{{"scene", report.origin.scene_path}};

@@ -1,11 +1,10 @@
 /// @file
 /// The verb `build` in parts.
-#include <sys/resource.h>
-
 #include "allocators/platform/threads.h"
 #include "app/base/console.h"
 #include "app/base/log.h"
 #include "app/base/output.h"
+#include "app/base/peak.h"
 #include "app/base/text.h"
 #include "app/forest/forest_build.h"
 #include "app/measure/plan.h"
@@ -39,13 +38,6 @@ void check_choices(const BuildOptions& options) {
     }
 }
 
-/// Most bytes of this process that have been in memory at a time.
-std::uint64_t peak_bytes() {
-    rusage usage{};
-    getrusage(RUSAGE_SELF, &usage);
-    return static_cast<std::uint64_t>(usage.ru_maxrss) << 10;
-}
-
 }  // namespace
 
 ExitCode build_in_parts(const BuildOptions& options) try {
@@ -56,17 +48,11 @@ ExitCode build_in_parts(const BuildOptions& options) try {
     const unsigned threads = platform::thread_count(options.threads);
 
     show_progress("loading " + options.scene);
-    scenes::Scene scene;
-    report.load_ms = platform::run_timed([&] { scene = scenes::load(options.scene); });
-    describe(report.origin, scene);
     if (options.parts > 0) {
-        build_by_processes(options, scene, writer, report);
+        build_by_processes(options, writer, report);
     } else {
-        build_here(options, scene, threads, writer, report);
+        build_here(options, threads, writer, report);
     }
-    show_progress("completing " + options.out);
-    report.file_ms =
-        platform::run_timed([&] { report.digest = writer.finish(scene, options.config); });
     report.peak = peak_bytes();
     return publisher.publish(document_of(report)) ? ExitCode::done : ExitCode::internal;
 } catch (const Interrupted&) {

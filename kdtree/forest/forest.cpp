@@ -102,8 +102,14 @@ void add_bins(std::vector<Bins>& sum, const std::vector<Bins>& part) {
 }
 
 ForestScene forest_scene(const scenes::Scene& scene) {
-    const float scale = normalisation(scene);
-    return {.triangles = static_cast<std::uint32_t>(scene.triangles.size()),
+    return forest_scene({.triangles = scene.triangles.size(),
+                         .bounds = scene.bounds,
+                         .magnitudes = scenes::magnitudes(scene.positions)});
+}
+
+ForestScene forest_scene(const scenes::SceneFacts& scene) {
+    const float scale = normalisation(scene.bounds, scene.magnitudes);
+    return {.triangles = static_cast<std::uint32_t>(scene.triangles),
             .bounds = {scene.bounds.lo * scale, scene.bounds.hi * scale},
             .normalisation = scale};
 }

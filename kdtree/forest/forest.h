@@ -15,6 +15,7 @@
 #include "kdtree/forest/join.h"
 #include "kdtree/forest/workers.h"
 #include "kdtree/model/box.cuh"
+#include "scenes/facts.h"
 #include "scenes/scene.h"
 
 namespace heapwood::kdtree {
@@ -25,8 +26,9 @@ struct ForestScene {
     Box bounds;           ///< normalised
     float normalisation;  ///< of the whole scene
 };
-/// That of a scene that is in memory as a whole.
+/// That of a scene that is in memory as a whole, or in shares.
 ForestScene forest_scene(const scenes::Scene& scene);
+ForestScene forest_scene(const scenes::SceneFacts& scene);
 
 /// A level of the top.
 struct ForestLevel {

@@ -8,6 +8,7 @@
 #include "allocators/platform/atomic.cuh"
 #include "allocators/platform/threads.h"
 #include "kdtree/levels/level_builder.h"
+#include "scenes/piece.h"
 
 namespace heapwood::kdtree {
 
@@ -49,8 +50,8 @@ LocalWorkers::LocalWorkers(const scenes::Scene& scene, float normalisation, std:
     const std::uint64_t n = scene.triangles.size();
     for (std::uint32_t i = 0; i < parts; ++i) {
         parts_.emplace_back(TriangleRange{.scene = &scene,
-                                          .begin = range_begin(n, i, parts),
-                                          .end = range_begin(n, i + 1, parts)},
+                                          .begin = scenes::range_begin(n, i, parts),
+                                          .end = scenes::range_begin(n, i + 1, parts)},
                             normalisation, config.clip);
     }
 }

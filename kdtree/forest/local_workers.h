@@ -54,9 +54,4 @@ private:
     std::size_t next_ = 0;
 };
 
-/// Where range i of n begins that share `triangles` evenly; for i = n, their end.
-inline std::uint32_t range_begin(std::uint64_t triangles, std::uint32_t i, std::uint32_t n) {
-    return static_cast<std::uint32_t>(triangles * i / n);
-}
-
 }  // namespace heapwood::kdtree

@@ -41,11 +41,14 @@ CostModel cost_model(const BuildConfig& config, float scale) {
 }  // namespace
 
 float normalisation(const scenes::Scene& scene) {
-    const float scale = area_scale({scene.bounds.lo, scene.bounds.hi});
-    const bool exact =
-        std::all_of(scene.positions.begin(), scene.positions.end(),
-                    [&](const glm::vec3& p) { return p * scale * (1 / scale) == p; });
-    return exact ? scale : 1;
+    return normalisation(scene.bounds, scenes::magnitudes(scene.positions));
+}
+
+float normalisation(const scenes::Bounds& bounds, const scenes::Magnitudes& magnitudes) {
+    const float scale = area_scale({bounds.lo, bounds.hi});
+    const auto exact = [&](float x) { return x * scale * (1 / scale) == x; };
+    if (magnitudes.largest == 0) return scale;
+    return exact(magnitudes.grain) && exact(magnitudes.largest) ? scale : 1;
 }
 
 std::vector<Triangle> gather(const scenes::Scene& scene, float scale) {

@@ -10,6 +10,7 @@
 #include "kdtree/model/node_rules.cuh"
 #include "kdtree/model/reference.cuh"
 #include "kdtree/tree/tree.h"
+#include "scenes/facts.h"
 #include "scenes/scene.h"
 
 namespace heapwood::kdtree {
@@ -18,6 +19,8 @@ namespace heapwood::kdtree {
 /// afterwards, so that no error bound of the builder depends on its size: a power of two. 1 for the
 /// rare scene that spans so many magnitudes that this would change its smallest coordinates.
 float normalisation(const scenes::Scene& scene);
+/// The same of a scene with triangles within these bounds, and with such coordinates.
+float normalisation(const scenes::Bounds& bounds, const scenes::Magnitudes& magnitudes);
 
 /// The scene's triangles as the kernels read them, multiplied by `scale`.
 /// @throws std::invalid_argument if there are none, or 2^30 or more.

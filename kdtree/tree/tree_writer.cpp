@@ -123,14 +123,52 @@ void TreeWriter::clear() {
     }
 }
 
+/// Writes a piece's triangles, with the numbers that positions have in the whole scene.
+void TreeWriter::write_triangles(std::uint64_t offset, const scenes::Scene& piece,
+                                 std::uint64_t first_position) const {
+    const auto base = static_cast<std::uint32_t>(first_position);
+    std::vector<glm::uvec3> some;
+    some.reserve(kPiece / sizeof(glm::uvec3));
+    const auto flush = [&] {
+        write(file_, offset, some.data(), some.size() * sizeof(glm::uvec3));
+        offset += some.size() * sizeof(glm::uvec3);
+        some.clear();
+    };
+    for (const glm::uvec3& triangle : piece.triangles) {
+        some.push_back(triangle + base);
+        if (some.size() == some.capacity()) flush();
+    }
+    flush();
+}
+
 std::uint64_t TreeWriter::finish(const scenes::Scene& scene, const BuildConfig& config) {
-    Header header{.scene_digest = scenes::digest(scene),
-                  .nodes = nodes_,
+    const auto read = [&](const scenes::UsePiece& use) { use(scene, 0); };
+    return finish(read, scenes::facts_of(scene), config).tree_digest;
+}
+
+TreeWriter::Finished TreeWriter::finish(const ReadPieces& read_pieces,
+                                        const scenes::SceneFacts& facts,
+                                        const BuildConfig& config) {
+    Header header{.nodes = nodes_,
                   .references = references_,
-                  .triangles = scene.triangles.size(),
-                  .positions = scene.positions.size(),
-                  .bounds = {scene.bounds.lo, scene.bounds.hi},
+                  .triangles = facts.triangles,
+                  .bounds = {facts.bounds.lo, facts.bounds.hi},
                   .config = packed(config)};
+    scenes::SceneFacts found;
+    read_pieces([&](const scenes::Scene& piece, std::uint64_t first_position) {
+        const Layout at(header);  // but for its end
+        write_triangles(at.triangles + found.triangles * sizeof(glm::uvec3), piece, first_position);
+        write(file_, at.positions + first_position * sizeof(glm::vec3), piece.positions.data(),
+              piece.positions.size() * sizeof(glm::vec3));
+        header.positions =
+            std::max<std::uint64_t>(header.positions, first_position + piece.positions.size());
+        found.append(scenes::facts_of(piece));
+    });
+    if (!(found == facts)) {
+        throw TreeFileError(path_ +
+                            ": cannot be completed: the scene has changed since it was first "
+                            "read; run the build again");
+    }
     const Layout at(header);
     header.bytes = at.end;
     if (ftruncate(file_, static_cast<off_t>(at.end)) != 0) fail(std::strerror(errno));
@@ -138,21 +176,24 @@ std::uint64_t TreeWriter::finish(const scenes::Scene& scene, const BuildConfig& 
                [&](const char* bytes, std::uint64_t size, std::uint64_t done) {
                    write(file_, at.references + done, bytes, size);
                });
-    write(file_, at.triangles, scene.triangles.data(), scene.triangles.size() * sizeof(glm::uvec3));
-    write(file_, at.positions, scene.positions.data(), scene.positions.size() * sizeof(glm::vec3));
-
-    scenes::Fnv tree;
+    scenes::Fnv tree, scene;
     tree.add(static_cast<std::uint32_t>(nodes_));
-    const auto hash = [&](const char* bytes, std::uint64_t size, std::uint64_t) {
-        std::uint32_t word;
-        for (std::uint64_t i = 0; i < size; i += sizeof(word)) {
-            std::memcpy(&word, bytes + i, sizeof(word));
-            tree.add(word);
-        }
+    const auto add = [&](scenes::Fnv& hash, std::uint64_t offset, std::uint64_t bytes_in_all) {
+        read_words(file_, offset, bytes_in_all,
+                   [&](const char* bytes, std::uint64_t size, std::uint64_t) {
+                       std::uint32_t word;
+                       for (std::uint64_t i = 0; i < size; i += sizeof(word)) {
+                           std::memcpy(&word, bytes + i, sizeof(word));
+                           hash.add(word);
+                       }
+                   });
     };
-    read_words(file_, at.nodes, nodes_ * sizeof(Node), hash);
-    read_words(file_, at.references, references_ * sizeof(std::uint32_t), hash);
+    add(tree, at.nodes, nodes_ * sizeof(Node));
+    add(tree, at.references, references_ * sizeof(std::uint32_t));
+    add(scene, at.positions, header.positions * sizeof(glm::vec3));
+    add(scene, at.triangles, header.triangles * sizeof(glm::uvec3));
     header.tree_digest = tree.value();
+    header.scene_digest = scene.value();
 
     write(file_, 0, &header, sizeof(header));
     Checksum checksum;
@@ -164,7 +205,9 @@ std::uint64_t TreeWriter::finish(const scenes::Scene& scene, const BuildConfig& 
     if (rename(fresh_.c_str(), target_.c_str()) != 0) fail(std::strerror(errno));
     close(file_);
     file_ = -1;
-    return header.tree_digest;
+    return {.tree_digest = header.tree_digest,
+            .scene_digest = header.scene_digest,
+            .positions = header.positions};
 }
 
 }  // namespace heapwood::kdtree

@@ -3,18 +3,20 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 
 #include "kdtree/config.h"
 #include "kdtree/tree/tree.h"
 #include "kdtree/tree/tree_sink.h"
+#include "scenes/piece.h"
 #include "scenes/scene.h"
 
 namespace heapwood::kdtree {
 
-/// A tree file in the making: FILE.new, or FILE.2.new, ... where there is one, which takes the place
-/// of FILE when it is whole; and a file of references beside it that has no name. What is not
+/// A tree file in the making: FILE.new, or FILE.2.new, ... where there is one, which takes the
+/// place of FILE when it is whole; and a file of references beside it that has no name. What is not
 /// finished leaves nothing behind.
 class TreeWriter final : public TreeSink {
 public:
@@ -32,10 +34,25 @@ public:
     /// Completes the file: it is the one that tree_file() makes. @return the tree's digest.
     std::uint64_t finish(const scenes::Scene& scene, const BuildConfig& config);
 
+    /// What finish() finds out of a scene in pieces.
+    struct Finished {
+        std::uint64_t tree_digest = 0;
+        std::uint64_t scene_digest = 0;
+        std::uint64_t positions = 0;
+    };
+    /// Passes all pieces of a scene on, as scenes::read_in_pieces().
+    using ReadPieces = std::function<void(const scenes::UsePiece&)>;
+    /// The same of a scene that never is in memory as a whole.
+    /// @param facts that the pieces must have, or the file is not completed.
+    Finished finish(const ReadPieces& read, const scenes::SceneFacts& facts,
+                    const BuildConfig& config);
+
 private:
     [[noreturn]] void fail(const std::string& why) const;
     void write(int file, std::uint64_t offset, const void* from, std::uint64_t bytes) const;
     void read(int file, std::uint64_t offset, void* to, std::uint64_t bytes) const;
+    void write_triangles(std::uint64_t offset, const scenes::Scene& piece,
+                         std::uint64_t first_position) const;
     template <class Use>
     void read_words(int file, std::uint64_t offset, std::uint64_t bytes, const Use& use) const;
 

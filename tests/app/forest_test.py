@@ -19,9 +19,16 @@ def in_parts(*arguments):
 
 
 def workers(process):
-    """The numbers of the worker processes that a process has at the moment."""
+    """The numbers of the worker processes that a process has at the moment; without those whose
+    start it still waits for."""
+    def runs(number):
+        try:
+            return b"\0worker\0" in pathlib.Path(f"/proc/{number}/cmdline").read_bytes()
+        except OSError:
+            return False  # it has ended meanwhile
+
     listed = pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text()
-    return [int(number) for number in listed.split()]
+    return [int(number) for number in listed.split() if runs(number)]
 
 
 class Forest(unittest.TestCase):
@@ -58,6 +65,57 @@ class Forest(unittest.TestCase):
                 self.assertTrue(parts.read_bytes() == whole.read_bytes(), "the files differ")
             self.assertEqual(sorted(place.iterdir()), [parts, whole])
 
+    def test_more_processes_have_less_of_the_scene_each(self):
+        with folder() as place:
+            one, four = (in_parts("gen:soup:300000", "--parts", parts, "--out", place / "a.kdt")
+                         for parts in (1, 4))
+            self.assertEqual(one["build"]["digest"], four["build"]["digest"])
+            self.assertEqual(one["scene"], four["scene"])
+            self.assertLess(four["build"]["worker_peak_bytes"],
+                            0.6 * one["build"]["worker_peak_bytes"])
+
+    def test_several_files_are_one_scene(self):
+        with folder() as place:
+            one, whole, parts = place / "one.obj", place / "whole.kdt", place / "parts.kdt"
+            models = [MODELS / f"{name}.obj" for name in ("trefoil", "cottage", "trefoil", "gem")]
+            scene = place / "all.list"
+            scene.write_text("\n".join(map(str, models)))
+            vertices, faces, before = [], [], 0
+            for model in models:
+                text = model.read_text().replace("\\\n", " ")  # one line a statement
+                rows = [line.split() for line in text.splitlines() if line]
+                own = [" ".join(row) for row in rows if row[0] == "v"]
+                vertices += own
+                faces += ["f " + " ".join(str(int(corner.split("/")[0]) + before)
+                                          for corner in row[1:])
+                          for row in rows if row[0] == "f"]
+                before += len(own)
+            one.write_text("\n".join(vertices + faces))
+            wanted = report(one, "--repeat", 1, "--no-statistics", "--out", whole)
+            listed = report(scene, "--repeat", 1, "--no-statistics")
+            self.assertEqual(listed["results"][0]["tree"], wanted["results"][0]["tree"])
+            for number in (1, 2, 3, 8):
+                found = in_parts(scene, "--parts", number, "--out", parts)
+                self.assertEqual(found["provenance"]["scene_digest"],
+                                 wanted["provenance"]["scene_digest"])
+                self.assertTrue(parts.read_bytes() == whole.read_bytes(), "the files differ")
+            scene.write_text(f"{models[0]}\nlost.obj\n")
+            before = parts.read_bytes()
+            result = build(scene, "--parts", 2, "--out", parts)
+            self.assertEqual(result.returncode, BAD_INPUT)
+            self.assertIn("all.list:2: ", result.stderr)
+            self.assertIn("lost.obj", result.stderr)
+            self.assertEqual(parts.read_bytes(), before)
+
+    def test_a_scene_that_a_process_cannot_load(self):
+        with folder() as place:
+            scene = place / "bad.obj"
+            scene.write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 4\n")
+            result = build(scene, "--parts", 2, "--out", place / "a.kdt")
+            self.assertEqual(result.returncode, BAD_INPUT)
+            self.assertIn("bad.obj:4: face index 4", result.stderr)
+            self.assertEqual(list(place.iterdir()), [scene])
+
     def test_processes_that_are_killed_are_replaced(self):
         with folder() as place:
             whole, parts = place / "whole.kdt", place / "parts.kdt"
@@ -71,6 +129,23 @@ class Forest(unittest.TestCase):
             self.assertIn("1 worker process", output)
             self.assertTrue(parts.read_bytes() == whole.read_bytes(), "the files differ")
             self.assertEqual(sorted(place.iterdir()), [parts, whole])
+
+    def test_processes_that_hang_are_replaced(self):
+        with folder() as place:
+            whole, parts = place / "whole.kdt", place / "parts.kdt"
+            scene = "gen:city:30000"
+            report(scene, "--repeat", 1, "--no-statistics", "--out", whole)
+            process = self.start(scene, "--parts", 2, "--time-limit", 1, "--out", parts)
+            stopped = workers(process)[:1]
+            for number in stopped:
+                os.kill(number, signal.SIGSTOP)
+            output, errors = process.communicate(timeout=300)
+            self.assertEqual(len(stopped), 1)
+            self.assertEqual(process.returncode, DONE, errors)
+            self.assertIn("ended early or hung", output.replace("\n", " "))
+            self.assertTrue(parts.read_bytes() == whole.read_bytes(), "the files differ")
+            for number in stopped:
+                self.assertFalse(pathlib.Path(f"/proc/{number}").exists(), "it is still there")
 
     def test_an_interrupted_build_leaves_nothing(self):
         with folder() as place:

@@ -81,8 +81,9 @@ def load(name: Union[str, PathLike]) -> Scene:
     """Reads a scene, or makes one.
 
     Args:
-        name: the path of a Wavefront OBJ file (also ``.obj.xz``, ``.obj.gz``), or
-            ``gen:NAME:TRIANGLES[:SEED]``; ``heapwood list`` has the names of the generators.
+        name: the path of a Wavefront OBJ file (also ``.obj.xz``, ``.obj.gz``), of a ``.list``
+            of several that are one scene, or ``gen:NAME:TRIANGLES[:SEED]``; ``heapwood list`` has
+            the names of the generators.
 
     Raises:
         SceneError: a file that cannot be read, with the line, or an unknown generator.

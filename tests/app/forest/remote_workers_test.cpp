@@ -43,7 +43,7 @@ public:
         : server_(config, {.threads = 1}), fault_(fault) {}
 
     void send(const Json& request) override { requests_.push_back(request); }
-    Json receive() override {
+    Json receive(double) override {
         const Json request = requests_.front();
         requests_.pop_front();
         const bool ends = fault_.at && fault_.requests++ >= *fault_.at && fault_.times > 0;
@@ -51,8 +51,7 @@ public:
         if (ends && fault_.when == Fault::When::before) throw PeerLost("was killed");
         Json answer;
         try {
-            answer = request.contains("load") ? Json{{"digest", server_.load(request.at("load"))}}
-                                              : server_.answer(request);
+            answer = server_.answer(request);
         } catch (const std::exception& error) {
             answer = {{"failure", error.what()}};
         }
@@ -75,11 +74,14 @@ struct Ending {
 Ending build(Fault& fault, const kdtree::BuildConfig& config, std::uint32_t parts = 3,
              const kdtree::ForestProgress& progress = {}, const TemporaryFolder& folder = {}) {
     const scenes::Scene scene = scenes::load(kScene);
-    RemoteWorkers workers(kScene, hex(digest(scene)), parts, folder.path(""),
-                          [&] { return std::make_unique<FaultyPeer>(config, fault); });
+    RemoteWorkers workers(
+        kScene, parts, folder.path(""), [&] { return std::make_unique<FaultyPeer>(config, fault); },
+        60);
+    const scenes::SceneFacts facts = workers.load();
+    EXPECT_EQ(facts, facts_of(scene));
     kdtree::Tree tree;
     kdtree::TreeInMemory sink(tree);
-    build_forest(kdtree::forest_scene(scene), config, 100, workers, sink, progress);
+    build_forest(kdtree::forest_scene(facts), config, 100, workers, sink, progress);
     return {digest(tree), workers.lost()};
 }
 
@@ -157,12 +159,67 @@ TEST(RemoteWorkers, AFileThatIsMissingOrChangedEndsTheBuild) {
     EXPECT_NE(spoiled("decisions-", false).find("is not as it was written"), std::string::npos);
 }
 
+/// A process that never answers.
+class HangingPeer final : public Peer {
+public:
+    explicit HangingPeer(std::vector<double>& waits) : waits_(waits) {}
+    void send(const Json&) override {}
+    Json receive(double seconds) override {
+        waits_.push_back(seconds);
+        throw PeerLost("gave no answer");
+    }
+
+private:
+    std::vector<double>& waits_;
+};
+
+TEST(RemoteWorkers, TheTimeForAnAnswerFollowsTheWorkAndDoubles) {
+    const auto waits = [](const char* scene) {
+        const TemporaryFolder folder;
+        std::vector<double> all;
+        RemoteWorkers workers(
+            scene, 2, folder.path(""), [&] { return std::make_unique<HangingPeer>(all); }, 5);
+        EXPECT_THROW(workers.load(), std::runtime_error);
+        EXPECT_EQ(workers.lost(), kAttempts);
+        return all;
+    };
+    EXPECT_EQ(waits("gen:soup:1"), (std::vector<double>{5, 10, 20}));
+    EXPECT_EQ(waits("gen:soup:20000000"), (std::vector<double>{1005, 2010, 4020}));
+}
+
 TEST(RemoteWorkers, ASceneThatChangesEndsTheBuild) {
+    const TemporaryFolder folder, place;
+    const std::string scene = place.path("a.obj");
+    const auto save = [&](const char* first) {
+        std::ofstream(scene) << "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\n"
+                             << first << "f 1 2 4\nf 1 3 4\nf 2 3 4\n";
+    };
+    save("f 1 2 3\n");
+    Fault fault{.at = 2};  // when both shares are loaded, part 0's process
+    RemoteWorkers workers(
+        scene, 2, folder.path(""),
+        [&] { return std::make_unique<FaultyPeer>(small_cells(), fault); }, 60);
+    const scenes::SceneFacts facts = workers.load();
+    EXPECT_EQ(facts, facts_of(scenes::load(scene)));
+    save("f 3 2 1\n");
+    kdtree::Tree tree;
+    kdtree::TreeInMemory sink(tree);
+    try {
+        build_forest(kdtree::forest_scene(facts), small_cells(), 0, workers, sink);
+        FAIL() << "of another scene";
+    } catch (const std::runtime_error& error) {
+        const std::string why = error.what();
+        EXPECT_NE(why.find("a.obj: has changed since it was first read"), why.npos) << why;
+    }
+}
+
+TEST(RemoteWorkers, AShareThatCannotBeLoadedEndsTheBuild) {
     const TemporaryFolder folder;
     Fault none;
-    RemoteWorkers workers(kScene, "0123456789abcdef", 2, folder.path(""),
-                          [&] { return std::make_unique<FaultyPeer>(small_cells(), none); });
-    EXPECT_THROW(workers.start({}), std::runtime_error);
+    RemoteWorkers workers(
+        "nowhere.obj", 2, folder.path(""),
+        [&] { return std::make_unique<FaultyPeer>(small_cells(), none); }, 60);
+    EXPECT_THROW(workers.load(), scenes::SceneError);
 }
 
 }  // namespace

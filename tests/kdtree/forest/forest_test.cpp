@@ -16,6 +16,7 @@
 #include "kdtree/tree/tree_file.h"
 #include "kdtree/tree/tree_writer.h"
 #include "scenes/generators.h"
+#include "scenes/piece.h"
 #include "tests/kdtree/plain_tree.h"
 #include "tests/kdtree/slow.h"
 #include "tests/kdtree/small_scenes.h"
@@ -203,10 +204,11 @@ public:
                   Fault fault)
         : normalisation_(whole.normalisation), config_(config), fault_(fault) {
         for (std::uint32_t i = 0; i < 3; ++i) {
-            parts_.emplace_back(TriangleRange{.scene = &scene,
-                                              .begin = range_begin(whole.triangles, i, 3),
-                                              .end = range_begin(whole.triangles, i + 1, 3)},
-                                normalisation_, config.clip);
+            parts_.emplace_back(
+                TriangleRange{.scene = &scene,
+                              .begin = scenes::range_begin(whole.triangles, i, 3),
+                              .end = scenes::range_begin(whole.triangles, i + 1, 3)},
+                normalisation_, config.clip);
         }
     }
     std::uint32_t parts() const override { return 3; }

@@ -1,0 +1,55 @@
+#include "scenes/scene_list.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+#include "scenes/generators.h"
+#include "scenes/scene.h"
+
+namespace heapwood::scenes {
+
+std::vector<ListedScene> read_list(const std::string& path) {
+    std::ifstream file(path);
+    if (!file) throw SceneError(path + ": cannot be read: " + std::strerror(errno));
+    const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+    std::vector<ListedScene> scenes;
+    std::uint64_t number = 0;
+    for (std::string line; std::getline(file, line);) {
+        ++number;
+        const std::size_t begin = line.find_first_not_of(" \t");
+        const std::size_t end = line.find_last_not_of(" \t\r") + 1;
+        if (begin >= end || line[begin] == '#') continue;
+        const std::string name = line.substr(begin, end - begin);
+        const std::string where = path + ":" + std::to_string(number) + ": ";
+        const auto is_control = [](unsigned char c) { return c < 0x20 || c == 0x7F; };
+        if (std::ranges::any_of(name, is_control)) {
+            throw SceneError(where + "control characters; this is no list of files");
+        }
+        if (is_list(name)) {
+            throw SceneError(where + "'" + name + "' is a list; write what is in it");
+        }
+        scenes.push_back({is_generator(name) ? name : (folder / name).string(), where});
+    }
+    if (file.bad()) throw SceneError(path + ": cannot be read in full");
+    if (scenes.empty()) {
+        throw SceneError(path +
+                         ": no scene; write an OBJ file or gen:NAME:TRIANGLES[:SEED] a line");
+    }
+    return scenes;
+}
+
+void with_place(const ListedScene& listed, const std::function<void(const std::string&)>& act) {
+    try {
+        act(listed.name);
+    } catch (const SceneTooLarge& error) {
+        throw SceneTooLarge(listed.where + error.what());
+    } catch (const SceneError& error) {
+        throw SceneError(listed.where + error.what());
+    }
+}
+
+}  // namespace heapwood::scenes

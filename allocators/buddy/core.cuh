@@ -73,6 +73,7 @@
 #include "allocators/buddy/effort.h"
 #include "allocators/buddy/hint.cuh"
 #include "allocators/buddy/tree.cuh"
+#include "allocators/parts/moves.cuh"
 #include "allocators/platform/atomic.cuh"
 #include "allocators/platform/bits.cuh"
 #include "allocators/platform/warp.cuh"
@@ -154,12 +155,8 @@ private:
     HEAPWOOD_INLINE platform::AtomicRef<Word> word(Node at) const {
         return platform::AtomicRef<Word>(table_[at]);
     }
-    /// Low half: splits and merges under way. High half: those done, wrapping.
-    HEAPWOOD_INLINE platform::AtomicRef<Word> moves() const { return word(0); }
-    /// Acquire: what the move takes it takes after it was counted.
-    HEAPWOOD_INLINE void begin_move() const { moves().add_acquire(1); }
-    /// Release: what was moved, to a request that sees it counted.
-    HEAPWOOD_INLINE void end_move() const { moves().add_release((Word{1} << 32) - 1); }
+    /// Splits and merges.
+    HEAPWOOD_INLINE Moves moves() const { return Moves(table_[0]); }
 
     /// Sets free bits and clears heads, none of which anybody else can change. Release.
     HEAPWOOD_INLINE void give(Node at, std::uint32_t free, std::uint32_t no_heads) const {
@@ -216,13 +213,13 @@ private:
         }
         if (found == kGroup) return nullptr;
         at = group + (at + found) % kGroup;
-        if (level > r.level) begin_move();
+        if (level > r.level) moves().begin();
         std::uint32_t unit = claim(r, level, at, seen);
         const bool won = unit < kUnits;
         if (won) {
             for (std::uint32_t l = level; l > r.level; --l) at = split(r, l - 1, at, unit);
         }
-        if (level > r.level) end_move();
+        if (level > r.level) moves().end();
         if (!won) return nullptr;
         if (at != r.hinted) hint.remember(r.level, at);
         const std::uint64_t all = std::uint64_t{at - tree_.first(r.level)} * kUnits + unit;
@@ -277,7 +274,7 @@ private:
             if (word(children + i).load_relaxed() == kAllFree) whole |= 1U << i;
         }
         if (whole == 0) return;
-        begin_move();
+        moves().begin();
         std::uint32_t won = 0;
         for (; whole != 0; whole &= whole - 1) {
             const std::uint32_t unit = lowest(whole);
@@ -288,7 +285,7 @@ private:
         Policy::pause();
         // Release: passes on what the former owners of all parts did, which each exchange acquired.
         if (won != 0) give(at, won, won);
-        end_move();
+        moves().end();
     }
 
     /// Merges whatever is free below a word, from the bottom up.
@@ -308,7 +305,7 @@ private:
     /// What a request does whose first look was in vain.
     HEAPWOOD_NOINLINE char* find(Request r, std::uint32_t place, Hint hint) const {
         for (std::uint32_t round = 1;; ++round) {
-            const Word before = moves().load_acquire();
+            const Moves::Word before = moves().look();
             r.lost = false;
             // Where nothing is split yet, split; else see first what has come free nearby, and at
             // home: this keeps a caller's small blocks together.
@@ -328,9 +325,7 @@ private:
             place += kStep;
             if (char* p = climb(r, home(r.level, place), hint)) return p;
             if (char* p = search(r, hint)) return p;
-            // An update, for that never sees an old count.
-            const bool quiet = static_cast<std::uint32_t>(before) == 0 && !r.lost &&
-                               moves().add_acquire(0) == before;
+            const bool quiet = !r.lost && moves().none_since(before);
             if (quiet || round >= Policy::kPatience) return nullptr;
             platform::back_off(round);
         }

@@ -36,6 +36,15 @@ HEAPWOOD_INLINE unsigned floor_log2(std::uint32_t v) {
 #endif
 }
 
+/// Index of the lowest one bit of v, which must not be 0.
+HEAPWOOD_INLINE unsigned lowest_bit(std::uint64_t v) {
+#if defined(__CUDA_ARCH__)
+    return static_cast<unsigned>(__ffsll(static_cast<long long>(v))) - 1U;
+#else
+    return static_cast<unsigned>(std::countr_zero(v));
+#endif
+}
+
 /// Smallest multiple of `multiple` (a power of two) that is not below v.
 template <class T>
 HEAPWOOD_INLINE constexpr T round_up(T v, T multiple) {

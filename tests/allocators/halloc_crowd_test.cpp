@@ -24,7 +24,6 @@ namespace {
 using allocators::Halloc;
 using allocators::HallocPolicy;
 using allocators::PoolConfig;
-using allocators::Region;
 
 /// Whoever is stalled here stays so until the caller returns: no patience would be enough.
 template <bool kRoomyFirstHere>
@@ -48,10 +47,8 @@ void interrupt_calls() {
         world.run(2000);
         interrupts += world.interrupts();
         given += world.given();
-        world.allocator().for_each_region(
-            [&](const Region& r) { EXPECT_FALSE(r.allocated) << "lost; world " << i; });
-        EXPECT_NE(world.allocator().ref().allocate({}, world.allocator().pool_bytes()), nullptr)
-            << "world " << i;
+        SCOPED_TRACE(i);
+        world.expect_all_free();
     }
     EXPECT_GT(interrupts, 4000U);
     EXPECT_GT(given, 8000U);

@@ -57,6 +57,13 @@ public:
         Interruptible::hook = nullptr;
     }
 
+    /// After run(): the pool is whole, by the heap walk and by a request for all of it.
+    void expect_all_free() {
+        allocator_.for_each_region(
+            [](const allocators::Region& r) { EXPECT_FALSE(r.allocated) << "lost"; });
+        EXPECT_NE(ref_.allocate({}, allocator_.pool_bytes()), nullptr);
+    }
+
     A& allocator() { return allocator_; }
     unsigned interrupts() const { return interrupts_; }
     unsigned given() const { return given_; }

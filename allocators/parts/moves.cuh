@@ -1,0 +1,46 @@
+/// @file
+/// A count of moves: of steps that hide free memory from the requests of others for a moment.
+#pragma once
+
+#include <cstdint>
+
+#include "allocators/platform/atomic.cuh"
+#include "allocators/platform/macros.cuh"
+
+namespace heapwood::allocators {
+
+/// The count in a word that it does not own, at first 0. A request that has found nothing is right
+/// if no move was under way when it began, and none has begun since.
+///
+/// Why: a thread begins a move by an acquire before it hides anything, and none_since() updates the
+/// word by a release. If the update came before the beginning, the search would happen before all
+/// that the move has hidden, and could not have missed it. If it came after, it sees the count.
+class Moves {
+public:
+    /// The low half: moves under way. The high half: those done, wrapping.
+    using Word = std::uint64_t;
+
+    HEAPWOOD_INLINE explicit Moves(Word& word) : word_(word) {}
+
+    /// Acquire: what the move hides it hides after it was counted.
+    HEAPWOOD_INLINE void begin() const { word_.add_acquire(1); }
+    /// Release: what was moved, to a request that sees the move done.
+    HEAPWOOD_INLINE void end() const { word_.add_release(kDone - 1); }
+    /// Ends a move that has hidden nothing: requests need not mind it.
+    HEAPWOOD_INLINE void end_in_vain() const { word_.add_release(Word{0} - 1); }
+
+    /// To be called before a search, for none_since(). Acquire: the moves that are done.
+    HEAPWOOD_INLINE Word look() const { return word_.load_acquire(); }
+    /// Whether no move was under way at the look, nor began since. An update, for that never sees
+    /// an old count.
+    HEAPWOOD_INLINE bool none_since(Word look) const {
+        return static_cast<std::uint32_t>(look) == 0 && word_.add_acq_rel(0) == look;
+    }
+
+private:
+    static constexpr Word kDone = Word{1} << 32;
+
+    platform::AtomicRef<Word> word_;
+};
+
+}  // namespace heapwood::allocators

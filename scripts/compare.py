@@ -52,15 +52,15 @@ def table(cells, keys):
     shown = rich.table.Table(box=None, pad_edge=False, header_style="bold")
     for key in keys:
         shown.add_column(key, no_wrap=True)
-    for title in ("A, ms", "B, ms", "B / A", "p"):
+    for title in ("A", "B", "unit", "B / A", "p"):
         shown.add_column(title, justify="right", no_wrap=True)
     shown.add_column("verdict", no_wrap=True)
     for cell in cells:
         figures = [
             "–" if value is None else form.format(value)
             for value, form in (
-                (cell.first, "{:.4g}"), (cell.second, "{:.4g}"), (cell.ratio, "{:.3f}"),
-                (cell.p, "{:.2g}"),
+                (cell.first, "{:.4g}"), (cell.second, "{:.4g}"), (cell.unit, "{}"),
+                (cell.ratio, "{:.3f}"), (cell.p, "{:.2g}"),
             )
         ]
         words = [rich.text.Text("–" if word is None else str(word)) for word in cell.key]

@@ -53,9 +53,9 @@ enum class Stamps : std::uint32_t {
     whole,  ///< every word
 };
 
-/// Writes the stamp of a slot's block.
-HEAPWOOD_FN inline void write_stamp(const Blocks& blocks, std::uint64_t slot, void* block,
-                                    Stamps stamps) {
+/// Writes the stamp of a slot's block. @param blocks says its bytes() and stamp().
+template <class Known>
+HEAPWOOD_FN void write_stamp(const Known& blocks, std::uint64_t slot, void* block, Stamps stamps) {
     if (stamps == Stamps::none) return;
     auto* words = static_cast<std::uint32_t*>(block);
     const std::uint32_t last = blocks.bytes(slot) / 4 - 1;
@@ -67,8 +67,9 @@ HEAPWOOD_FN inline void write_stamp(const Blocks& blocks, std::uint64_t slot, vo
 }
 
 /// Whether the stamp is still there.
-HEAPWOOD_FN inline bool has_stamp(const Blocks& blocks, std::uint64_t slot, const void* block,
-                                  Stamps stamps) {
+template <class Known>
+HEAPWOOD_FN bool has_stamp(const Known& blocks, std::uint64_t slot, const void* block,
+                           Stamps stamps) {
     if (stamps == Stamps::none) return true;
     const auto* words = static_cast<const std::uint32_t*>(block);
     const std::uint32_t last = blocks.bytes(slot) / 4 - 1;

@@ -28,20 +28,16 @@ public:
     double run(const allocators::Workload& workload) override {
         const typename A::Ref ref = allocator_.ref();
         const bool together = workload.work == allocators::Work::replay;
-        bool too_few = false;  // the system gave; the first thread's, until all have ended
-        const auto work = [&](std::uint32_t thread, std::uint32_t threads) {
-            if (together && threads < workload.callers) {
-                if (thread == 0) too_few = true;
-                return;
-            }
-            const allocators::Context context{.multiprocessor = thread, .warp = thread};
-            for (std::uint64_t caller = thread; caller < workload.callers; caller += threads) {
-                run_caller(ref, context, workload, static_cast<std::uint32_t>(caller));
-            }
-        };
-        const double ms = platform::run_threads(thread_count(threads_, workload.callers), work);
-        if (too_few) throw std::runtime_error(kTooFewThreads);
-        return ms;
+        return share_out(workload.callers, together,
+                         [&](const auto& context, std::uint32_t caller) {
+                             run_caller(ref, context, workload, caller);
+                         });
+    }
+    double churn(const allocators::Churn& churn) override {
+        const typename A::Ref ref = allocator_.ref();
+        return share_out(churn.callers, false, [&](const auto& context, std::uint32_t caller) {
+            churn_caller(ref, context, churn, caller);
+        });
     }
     void reset() override { allocator_.reset(); }
     std::uint64_t pool_bytes() const override { return allocator_.pool_bytes(); }
@@ -49,6 +45,26 @@ public:
     allocators::PoolUse use() const override { return allocators::measure_pool(allocator_); }
 
 private:
+    /// Has threads do the part of every caller. @param together whether each needs a thread of its
+    /// own. @return milliseconds.
+    template <class Part>
+    double share_out(std::uint32_t callers, bool together, const Part& part) const {
+        bool too_few = false;  // the system gave; the first thread's, until all have ended
+        const auto work = [&](std::uint32_t thread, std::uint32_t threads) {
+            if (together && threads < callers) {
+                if (thread == 0) too_few = true;
+                return;
+            }
+            const allocators::Context context{.multiprocessor = thread, .warp = thread};
+            for (std::uint64_t caller = thread; caller < callers; caller += threads) {
+                part(context, static_cast<std::uint32_t>(caller));
+            }
+        };
+        const double ms = platform::run_threads(thread_count(threads_, callers), work);
+        if (too_few) throw std::runtime_error(kTooFewThreads);
+        return ms;
+    }
+
     A allocator_;
     unsigned threads_;
 };

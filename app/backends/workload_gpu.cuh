@@ -26,6 +26,11 @@ inline unsigned blocks_for(std::uint64_t threads) {
     return static_cast<unsigned>((threads + kCallersPerBlock - 1) / kCallersPerBlock);
 }
 
+/// Blocks for so many callers, which are the first `lanes` lanes of each warp.
+inline unsigned blocks_for_callers(std::uint64_t callers, std::uint32_t lanes) {
+    return blocks_for(platform::ceil_div<std::uint64_t>(callers, lanes) * 32);
+}
+
 /// One workload. Its callers do not wait for one another, so there may be more blocks than are
 /// resident; only a replay's do, of which there are no more than are. Of these there are at least
 /// two a multiprocessor: 128 registers are enough for all allocators, and a few more would halve
@@ -42,6 +47,19 @@ __global__ void __launch_bounds__(kCallersPerBlock, kResidentBlocks)
     run_caller(ref, context, workload, caller);
 }
 
+/// One launch of a churn. Its callers never wait for one another.
+template <class Ref>
+__global__ void __launch_bounds__(kCallersPerBlock, kResidentBlocks)
+    churn_kernel(const __grid_constant__ allocators::Churn churn, const __grid_constant__ Ref ref,
+                 std::uint32_t multiprocessors) {
+    const std::uint32_t thread = blockIdx.x * blockDim.x + threadIdx.x;
+    const std::uint32_t caller = thread / 32 * churn.lanes + thread % 32;
+    if (caller >= churn.callers || thread % 32 >= churn.lanes) return;
+    const allocators::Context context{.multiprocessor = platform::multiprocessor(multiprocessors),
+                                      .warp = thread / 32};
+    churn_caller(ref, context, churn, caller);
+}
+
 /// An allocator's pool in the memory of the GPU; the number of threads is for CPUs.
 template <allocators::Allocator A>
 class GpuWorkloadPool : public WorkloadPool {
@@ -54,14 +72,20 @@ public:
     }
 
     double run(const allocators::Workload& workload) override {
-        const unsigned blocks =
-            blocks_for(platform::ceil_div<std::uint64_t>(workload.callers, workload.lanes) * 32);
+        const unsigned blocks = blocks_for_callers(workload.callers, workload.lanes);
         if (workload.work == allocators::Work::replay &&
             blocks >
                 platform::resident_blocks(workload_kernel<typename A::Ref>, kCallersPerBlock)) {
             throw std::runtime_error("fewer blocks are resident than a replay has");
         }
         return platform::run_timed_by_cuda("running a workload", [&] { launch(blocks, workload); });
+    }
+    double churn(const allocators::Churn& churn) override {
+        return platform::run_timed_by_cuda("running a churn", [&] {
+            churn_kernel<typename A::Ref>
+                <<<blocks_for_callers(churn.callers, churn.lanes), kCallersPerBlock>>>(
+                    churn, allocator_.ref(), multiprocessors_);
+        });
     }
     void reset() override { allocator_.reset(); }
     std::uint64_t pool_bytes() const override { return allocator_.pool_bytes(); }

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "allocators/allocator.cuh"
+#include "allocators/measure/churn.cuh"
 #include "allocators/measure/fragmentation.h"
 #include "allocators/measure/workload.cuh"
 
@@ -21,6 +22,8 @@ public:
     /// machine's resident_callers(), one a warp. @throws std::runtime_error for CUDA's errors, and
     /// where the callers of a replay do not all run at the same time.
     virtual double run(const allocators::Workload& workload) = 0;
+    /// Runs a launch of a churn to its end. @return milliseconds, as run(). @throws as run().
+    virtual double churn(const allocators::Churn& churn) = 0;
     /// Frees everything, where the allocator can (not CUDA's malloc).
     virtual void reset() = 0;
     virtual std::uint64_t pool_bytes() const = 0;

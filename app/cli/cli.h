@@ -141,6 +141,7 @@ struct BenchOptions : RunParameters {
     std::optional<unsigned> iterations;
     std::optional<float> time_limit;  ///< seconds
     std::uint32_t seed = 1;
+    std::string sizes;  ///< file: a trace, whose sizes churn has; empty: a power law
     bool published = false;
 };
 

@@ -43,11 +43,13 @@ void add_bench(Options& options, BenchOptions& o) {
     }();
     options.texts("TEST", o.tests, kTests.c_str());
     add_run(options, o, kAllocators);
-    options.value("-p,--pool", "SIZE", "2GiB, CPU: 256MiB",
-                  "Bytes of the pool in the tests of 2021; older tests have the papers'",
-                  [&o](const std::string& text) {
-                      o.pool_bytes = read_bytes(text, {1, std::uint64_t{1} << 46});
-                  });
+    options.value(
+        "-p,--pool", "SIZE", "2GiB, CPU: 256MiB",
+        "Bytes of the pool in the tests of 2021, and in churn (64MiB, CPU: 4MiB); older tests "
+        "have the papers'",
+        [&o](const std::string& text) {
+            o.pool_bytes = read_bytes(text, {1, std::uint64_t{1} << 46});
+        });
     options.value(
         "--largest", "SIZE", "8KiB",
         "Largest request of the sweeps over sizes; what needs more than half of the pool "
@@ -71,6 +73,10 @@ void add_bench(Options& options, BenchOptions& o) {
         "what does not end is killed and called a hang",
         [&o](const std::string& text) { o.time_limit = read<float>(text, {.open = true}); });
     options.whole("--seed", o.seed, {}, "Of the sizes and dice");
+    options.file("--sizes", o.sizes,
+                 "Sizes of the requests of churn: those of this trace, which 'build --trace' "
+                 "writes; else a power law from 16 B to the largest request",
+                 "sizes are read from a file");
     options.flag("--published", o.published,
                  "Show the medians of Winter et al. 2021 on a TITAN V beside ours");
     add_resume(options, o);

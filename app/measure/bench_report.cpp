@@ -47,6 +47,7 @@ std::vector<BenchCell> cells_of(const std::vector<Series>& series,
         for (const Point& point : series[s].points) {
             for (std::size_t p = 0; p < runners.size(); ++p) {
                 if (runners[p].baseline() && !series[s].baseline) continue;
+                if (series[s].full_only && !runners[p].full) continue;
                 if (series[s].exact_pool && has_lasting_heap(runners[p])) continue;
                 BenchCell cell{.series = s, .runner = p, .x = std::nullopt, .task = point.task};
                 if (series[s].axis) cell.x = point.x;

@@ -15,6 +15,9 @@ Json scene_facts(const Report& report);
 /// these are no facts of a scene.
 void read_scene_facts(const Json& facts, Report& report);
 
+/// The file of a live set's sizes, but for the time that reading it takes.
+HEAPWOOD_JSON_OF(SizesFile, path, digest, requests, min_bytes, max_bytes)
+
 /// The trace of a replay.
 Json trace_facts(const ReplayReport& report);
 

@@ -66,5 +66,7 @@ std::vector<Series> oom(const SweepSettings& settings);
 std::vector<Series> work(const SweepSettings& settings);
 std::vector<Series> access(const SweepSettings& settings);
 std::vector<Series> init(const SweepSettings& settings);
+/// A live set that stays, of nobody's paper.
+std::vector<Series> churn(const SweepSettings& settings);
 
 }  // namespace heapwood::app::sweeps

@@ -33,6 +33,8 @@ namespace {
 
 /// Bytes that are in use at once, on average over the dice.
 std::uint64_t wanted_bytes(const Task& task) {
+    // One block at least in the part of the pool that is to be live.
+    if (has_live_set(task.procedure)) return std::uint64_t{100} * task.max_bytes / task.live;
     const std::uint64_t mean = (std::uint64_t{task.min_bytes} + task.max_bytes) / 2;
     const std::uint64_t held = std::uint64_t{task.held_blocks} * task.held_bytes;
     return held + std::max<std::uint64_t>(mean, allocators::kAlignment) * task.callers *
@@ -93,6 +95,7 @@ const std::vector<TestName>& test_names() {
         {"work", "memory for work items, against a prefix sum (2021)", work},
         {"access", "writing and reading the blocks, against a prefix sum (2021)", access},
         {"init", "making and resetting the pool (2021)", init},
+        {"churn", "a live set that stays, calls timed one by one, fragmentation as it ages", churn},
         {"registers", "registers of an allocation and a deallocation, from the compiler",
          registers}};
     return names;

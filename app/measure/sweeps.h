@@ -11,23 +11,34 @@
 
 namespace heapwood::app {
 
+/// A trace whose sizes the requests of a live set have.
+struct SizesFile {
+    std::string path;
+    std::string digest;  ///< of TraceFile
+    std::uint64_t requests = 0;
+    std::uint32_t min_bytes = 0;  ///< of a request
+    std::uint32_t max_bytes = 0;
+    double seconds = 0;  ///< that reading it took
+};
+
 /// What decides how large the tests are.
 struct SweepSettings {
     bool gpu = false;
     bool quick = false;                       ///< small counts: every test in a moment
     std::uint32_t blocks = 120;               ///< of AD, ACD and P, 8 warps each: the papers'
-    std::optional<std::uint64_t> pool_bytes;  ///< of the tests of 2021; others have the papers'
+    std::optional<std::uint64_t> pool_bytes;  ///< of the tests of 2021 and churn; others' is fixed
     std::uint32_t largest_bytes = 8192;       ///< the largest request of a sweep over sizes
     std::optional<std::uint32_t> iterations;  ///< warm ones in a turn
     allocators::Choices choices = {};
     std::uint64_t seed = 1;
+    std::optional<SizesFile> sizes = {};  ///< of a live set; none: those of a power law
 };
 
 /// A quantity that a series measures.
 struct Metric {
     std::string name;   ///< in Samples
     std::string title;  ///< for people
-    std::string unit;   ///< "ms", "B", or "1"
+    std::string unit;   ///< "ms", "ns", "cycles", "M/s", "B", "%", or "1"
     bool timed;         ///< has cold and warm samples; else values
 };
 
@@ -55,6 +66,7 @@ struct Series {
     std::vector<Point> points;  ///< in ascending order; none: `registers`, which nothing runs for
     bool baseline = false;      ///< can be done without an allocator
     bool descending = false;    ///< the last point takes least time, and is run first
+    bool full_only = false;     ///< only for allocators that are full
     bool exact_pool = false;    ///< the pool is what is varied: never enlarged for an allocator
 };
 

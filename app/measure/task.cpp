@@ -289,6 +289,7 @@ private:
 }  // namespace
 
 TaskResult perform(const Subject& subject, const Task& task) {
+    if (has_live_set(task.procedure)) return keep_live(subject, task);
     return WorkloadRun(subject, task).result();
 }
 

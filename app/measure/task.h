@@ -28,6 +28,8 @@ enum class Procedure {
     access,         ///< writes and reads what a launch has allocated
     make,           ///< makes the pool, and resets it
     remains,        ///< AD, then how fragmented it leaves the pool, and what its blocks take
+    churn,          ///< a live set, all of which is replaced `rounds` times; then calls are timed
+    aged,           ///< the same, then how fragmented the pool is
     replay,         ///< replays the trace of the process
 };
 
@@ -41,6 +43,7 @@ struct Task {
     std::uint32_t rounds = 1;
     std::uint32_t min_bytes = 16;  ///< of a request; multiples of 4, at least 4
     std::uint32_t max_bytes = 16;
+    std::uint32_t live = 0;         ///< of a live set: percent of the pool
     std::uint32_t held_blocks = 0;  ///< allocated before all, and freed after all
     std::uint32_t held_bytes = 16;  ///< of each of these
     std::uint64_t pool_bytes = 0;
@@ -49,6 +52,11 @@ struct Task {
     std::uint32_t iterations = 1;  ///< warm ones, after the cold one
     double budget_ms = 100;        ///< no further iteration begins after this time
 };
+
+/// Whether there is a live set, which is as large as the pool says.
+constexpr bool has_live_set(Procedure procedure) {
+    return procedure == Procedure::churn || procedure == Procedure::aged;
+}
 
 /// Whether a caller has at most one block at a time.
 constexpr bool one_block_each(Procedure procedure) {
@@ -81,6 +89,8 @@ struct Subject {
     bool frees = true;        ///< whether the allocator frees individually
     unsigned threads = 0;     ///< of the pool, CPU only; 0: one a core
     allocators::Choices choices = {};  ///< of the values of the allocator's options
+    /// Whose sizes a live set has; nullptr: those of a power law.
+    const allocators::Trace* trace = nullptr;
 };
 
 /// Makes a pool, takes the turn, and gives the pool back. Every block is stamped on receipt and
@@ -89,6 +99,15 @@ struct Subject {
 /// nothing is reset. Never throws: what goes wrong is in the result.
 /// @param task anything but a replay (replay_trace())
 TaskResult perform(const Subject& subject, const Task& task);
+
+/// perform() of a task with a live set: blocks of random slots are replaced, and freed by whichever
+/// caller takes them out (allocators::Churn). Metrics of both kinds: "live", the percentage of the
+/// pool that was asked for and is live in the end, and "refused", the percentage of all requests;
+/// of churn "rate", millions of replaced blocks a second, and from launches of their own
+/// "alloc_p50", "alloc_p99", "alloc_p999", "alloc_worst" and the same of "free_", in ticks
+/// (platform::ticks()), of calls that were answered; of aged "internal" and "external", where the
+/// pool can be walked. A refusal leaves a slot empty until another request comes to it.
+TaskResult keep_live(const Subject& subject, const Task& task);
 
 /// Makes a pool and replays the trace in it: a cold time; as many warm ones as task.iterations
 /// says, each time with the pool reset before; once more, counted; and up to the trace's peak, to

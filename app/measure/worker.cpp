@@ -87,9 +87,11 @@ void serve_workloads(const Backend* backend, bool gpu, unsigned threads,
     allocators::Trace trace;
     const auto load = [&](const std::string& path) -> std::string {
         trace = {};
+        subject.trace = nullptr;
         if (path.empty()) return "";
         TraceFile file = read_trace(path);
         trace = std::move(file.trace);
+        subject.trace = &trace;
         return file.digest;
     };
     const auto take = [&](const Task& task) -> Json {

@@ -5,6 +5,7 @@
 
 #include "app/backends/allocator_options.h"
 #include "app/base/log.h"
+#include "app/measure/input.h"
 #include "app/measure/worker.h"
 
 namespace heapwood::app {
@@ -66,7 +67,14 @@ Json WorkloadPlan::identity() const {
     json["largest"] = s.largest_bytes;
     json["iterations"] = s.iterations ? Json(*s.iterations) : Json();
     json["seed"] = s.seed;
+    if (s.sizes) json["sizes"] = s.sizes->digest;
     return json;
+}
+
+Json WorkloadPlan::input() const {
+    if (trace_) return trace_->facts;
+    const std::optional<SizesFile>& sizes = report_.run.settings.sizes;
+    return sizes ? Json(*sizes) : Json();
 }
 
 /// What a default pool has depends on what else runs on the machine.
@@ -84,7 +92,9 @@ void WorkloadPlan::adopt(const Json& adopted) {
 }
 
 Setting WorkloadPlan::setting(const CellState&) const {
-    return trace_ ? loading(trace_->path, trace_->digest, trace_->seconds) : loading("", "", 0);
+    if (trace_) return loading(trace_->path, trace_->digest, trace_->seconds);
+    const SizesFile sizes = report_.run.settings.sizes.value_or(SizesFile{});
+    return loading(sizes.path, sizes.digest, sizes.seconds);
 }
 
 Request WorkloadPlan::request(const CellState& cell) const {

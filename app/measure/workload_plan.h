@@ -30,7 +30,7 @@ public:
     Json identity() const override;
     Json adopted() const override;
     void adopt(const Json& adopted) override;
-    Json input() const override { return trace_ ? trace_->facts : Json(); }
+    Json input() const override;
     Setting setting(const CellState& cell) const override;
     Request request(const CellState& cell) const override;
     std::string label(const CellState& cell) const override;

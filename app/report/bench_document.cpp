@@ -2,6 +2,7 @@
 #include <map>
 
 #include "app/backends/allocator_options.h"
+#include "app/measure/input.h"
 #include "app/measure/result_json.h"
 #include "app/report/bench_tables.h"
 #include "app/report/documents.h"
@@ -58,6 +59,10 @@ const FigureList<BenchOf>& bench_figures() {
           parameter("callers", &Task::callers), parameter("requests", &Task::requests),
           parameter("rounds", &Task::rounds), parameter("min_bytes", &Task::min_bytes),
           parameter("max_bytes", &Task::max_bytes), parameter("pool_bytes", &Task::pool_bytes),
+          plain<Of>(
+              "live_percent",
+              [](const Of& b) { return b.cell.task.live > 0 ? Json(b.cell.task.live) : Json(); },
+              false),
           plain<Of>(
               "threshold",
               [](const Of& b) {
@@ -128,6 +133,7 @@ Json provenance(const BenchReport& report) {
                  {"time_limit_s", report.run.time_limit},
                  {"seed", s.seed},
                  {"date", report.date}});
+    if (s.sizes) json["sizes"] = *s.sizes;
     return json;
 }
 

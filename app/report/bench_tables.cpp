@@ -18,9 +18,14 @@ std::string three_digits(double value) {
     return fixed(value, std::clamp(2 - magnitude, 0, 6));
 }
 
+/// Whether figures have a unit that stands apart from them.
+bool has_unit(const Metric& metric) {
+    return metric.unit != "1" && metric.unit != "B";
+}
+
 Cell figure(double value, const Metric& metric) {
     if (metric.unit == "B") return {bytes_text(static_cast<std::uint64_t>(value)), value};
-    if (metric.timed || metric.unit == "ms") return {three_digits(value), value};
+    if (has_unit(metric)) return {three_digits(value), value};
     const bool whole = metric.unit == "1" && value == std::floor(value) && value > 1;
     return {fixed(value, whole ? 0 : 3), value};
 }
@@ -129,7 +134,7 @@ Table swept(const BenchReport& report, std::size_t number, const Metric& metric,
         {"max/min", [&](const Cells& cells) { return row_spread(cells, metric, phase); }});
     return series_table(report, number,
                         series.title + ": " + phase_text(metric, phase) +
-                            (metric.unit == "ms" ? " (ms, medians)" : " (medians)"),
+                            (has_unit(metric) ? " (" + metric.unit + ", medians)" : " (medians)"),
                         series.axis->title, columns);
 }
 

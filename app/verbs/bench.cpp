@@ -10,8 +10,10 @@
 namespace heapwood::app {
 
 ExitCode bench(const BenchOptions& options, const Backends& available) {
-    BenchReport report = new_bench(options, available, choose_machine(options.device));
-    Publisher publisher(options.output, {}, {{"--resume", options.resume}});
+    Publisher publisher(options.output, {{"the trace", options.sizes}},
+                        {{"--resume", options.resume}});
+    const Machine machine = choose_machine(options.device);
+    BenchReport report = new_bench(options, available, machine, sizes_for(options));
     WorkloadPlan plan(report);
     Engine engine(plan, options.arguments, {.resume = options.resume, .results = publisher.file()},
                   options.shard);

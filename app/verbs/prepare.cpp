@@ -4,6 +4,7 @@
 
 #include "app/base/text.h"
 #include "app/measure/input.h"
+#include "app/measure/request_sizes.h"
 #include "app/verbs/choices.h"
 
 namespace heapwood::app {
@@ -26,8 +27,18 @@ Compared compared(const CompareOptions& options, const Backends& available,
             .budget = options.budget};
 }
 
+std::optional<SizesFile> sizes_for(const BenchOptions& options) {
+    if (options.sizes.empty()) return std::nullopt;
+    const std::vector<std::string> tests = choose_tests(options.tests);
+    if (std::find(tests.begin(), tests.end(), "churn") == tests.end()) {
+        throw UsageError("--sizes is for the test churn, which is not among " +
+                         joined(tests, ", "));
+    }
+    return read_sizes(options.sizes);
+}
+
 BenchReport new_bench(const BenchOptions& options, const Backends& available,
-                      const Machine& machine) {
+                      const Machine& machine, const std::optional<SizesFile>& sizes) {
     BenchReport report;
     const std::vector<std::string> tests = choose_tests(options.tests);
     report.arguments = options.arguments;
@@ -40,7 +51,8 @@ BenchReport new_bench(const BenchOptions& options, const Backends& available,
                                .largest_bytes = options.largest_bytes,
                                .iterations = options.iterations,
                                .choices = options.choices,
-                               .seed = options.seed},
+                               .seed = options.seed,
+                               .sizes = sizes},
                   .repeat = options.repeat.value_or(options.quick ? 1 : 3),
                   .threads = options.threads,
                   .time_limit = options.time_limit.value_or(report.machine.gpu ? 2.0F : 5.0F)};
@@ -63,6 +75,9 @@ BenchReport new_bench(const BenchOptions& options, const Backends& available,
                          ": use a larger --pool");
     }
     report.cells = cells_of(report.series, report.runners);
+    if (tests == std::vector<std::string>{"churn"} && report.cells.empty()) {
+        throw UsageError("churn is for full allocators, and none of these is one");
+    }
     report.asked_for_published = options.published;
     if (options.published) report.published = published_rows(report.series);
     return report;

@@ -115,10 +115,10 @@ def _lines(result, series, cells, panels):
         places = [*cells.x, *(x for _, pairs in lines for x, _ in pairs)]
         canvas.scale_x(axes, places, series["x"]["log"])
         positive = [value for value in values if value > 0]
+        wide = positive and max(positive) / min(positive) > 50
+        # Of a percentage 0 is a figure, which has to be seen.
         canvas.scale_y(
-            axes,
-            values,
-            metric["unit"] == "ms" or (positive and max(positive) / min(positive) > 50),
+            axes, values, metric["unit"] == "ms" or (wide and metric["unit"] != "%")
         )
         ends = []
         for place, (name, pairs) in enumerate(lines):

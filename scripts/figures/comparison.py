@@ -15,13 +15,16 @@ _KEYS = {
 }
 
 
+_TIMES = ("ms", "ns", "cycles")
+
+
 class MismatchError(Exception):
     """Two results that have nothing to compare; the text says why."""
 
 
 @dataclass
 class Cell:
-    """A cell of both results. Times are medians in ms; None where there is none."""
+    """A cell of both results. Times are medians in `unit`; None where there is none."""
 
     key: tuple
     verdict: str  # faster, slower, undecided; failed, mended if only one of them is done
@@ -29,6 +32,7 @@ class Cell:
     second: Optional[float] = None
     p: Optional[float] = None
     remark: str = ""
+    unit: str = "ms"
 
     @property
     def ratio(self):
@@ -97,12 +101,12 @@ class Comparison:
             verdict = "failed" if a else "mended" if b else "undecided"
             outcomes = dict.fromkeys(outcome_text(row["outcome"]) for row in (old, new))
             remark = f" ({' -> '.join(outcomes)})"
-            return Cell(key, verdict, _median(a), _median(b), None, remark)
+            return Cell(key, verdict, _median(a), _median(b), None, remark, old["unit"])
         p = p_value(a, b)
         verdict = "undecided"
         if p <= self._alpha:
             verdict = "slower" if _mean_rank_is_higher(b, a) else "faster"
-        return Cell(key, verdict, _median(a), _median(b), p)
+        return Cell(key, verdict, _median(a), _median(b), p, unit=old["unit"])
 
 
 def _trace(result):
@@ -113,12 +117,14 @@ def _trace(result):
 
 
 def _timed(result, keys):
-    """Rows by key. Of bench only times; not those of a phase that a metric does not have."""
+    """Rows by key, with their unit. Of bench only times; not those of a phase that a metric does not have."""
     cells = result.cells
     if result.kind != "compare":
-        cells = cells[cells.unit == "ms"]
+        cells = cells[cells.unit.isin(_TIMES)]
         measured = (cells.outcome != "done") | (cells.samples.map(len) > 0)
         cells = cells[measured]
+    else:
+        cells = cells.assign(unit="ms")
     return {tuple(_plain(row[key]) for key in keys): row for row in cells.to_dict("records")}
 
 

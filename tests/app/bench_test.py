@@ -13,13 +13,13 @@ import unittest
 
 import schema_check
 from command_line import (
-    DONE, EXECUTABLE, INTERNAL, INTERRUPTED, OUT_OF_MEMORY, USAGE, allocators, environment, folder,
-    run,
+    BAD_INPUT, DONE, EXECUTABLE, INTERNAL, INTERRUPTED, OUT_OF_MEMORY, USAGE, allocators,
+    environment, folder, run,
 )
 
 SCHEMA = json.loads((schema_check.SCHEMAS / "bench.schema.json").read_text())
 TESTS = ["ad", "acd", "p", "xmalloc", "alloc", "mixed", "scaling", "fragmentation", "oom", "work", "access",
-         "init", "registers"]
+         "init", "churn", "registers"]
 FAKES = os.environ.get("HEAPWOOD_TEST_BENCH_FAKES", "heapwood_bench_fakes")
 # Long enough for the slowest allocator under a sanitizer.
 PATIENT = ("--time-limit", 60)
@@ -50,6 +50,7 @@ class Everything(unittest.TestCase):
         cls.names = allocators()
         listed = json.loads(run("list", "--json", "-").stdout)["allocators"]
         cls.smallest = {entry["name"]: entry["smallest_pool_bytes"] for entry in listed}
+        cls.full = [entry["name"] for entry in listed if entry["full"]]
         with folder() as place:
             cls.csv = bench("all", "--csv", "--json", place / "all.json", *PATIENT)
             assert cls.csv.returncode == DONE, cls.csv.stderr
@@ -82,8 +83,13 @@ class Everything(unittest.TestCase):
         self.assertEqual(found, self.names + ["prefix-sum"])
         for name in self.series:
             here = {cell["allocator"] for cell in self.report["cells"] if cell["series"] == name}
-            baseline = self.series[name]["test"] in ("work", "access", "fragmentation")
-            self.assertEqual(here, set(self.names + (["prefix-sum"] if baseline else [])), name)
+            test = self.series[name]["test"]
+            expected = set(self.names)
+            if test == "churn":
+                expected &= set(self.full)
+            if test in ("work", "access", "fragmentation"):
+                expected.add("prefix-sum")
+            self.assertEqual(here, expected, name)
 
     def too_small(self, cell):
         """Whether the series gives the allocator a smaller pool than it needs."""
@@ -132,6 +138,11 @@ class Everything(unittest.TestCase):
             counts, given = cell["counts"], cell["parameters"]
             if test == "p":
                 self.assertGreater(counts["requests"], 0)
+            elif test == "churn":
+                # Some of a live set's requests may be refused; all blocks are freed in the end.
+                self.assertEqual(counts["requests"] - counts["failed"], counts["frees"])
+                self.assertEqual(counts["requests"] % given["callers"], 0)
+                continue
             elif test == "oom":
                 room = given["pool_bytes"] // given["min_bytes"]
                 self.assertLessEqual(counts["frees"], room)
@@ -250,6 +261,15 @@ class Mistakes(unittest.TestCase):
         self.check(["a pool of 512 B is too small for any point of alloc", "larger --pool"],
                    "alloc", "--pool", "512B")
 
+    def test_live_sets(self):
+        self.check(["full allocators, and none of these is one"], "churn", "-a", "atomicmalloc")
+        self.check(["--sizes is for the test churn", "ad, acd"], "ad", "acd", "--sizes",
+                   "no-such-file")
+        self.check(["no-such-file"], "churn", "--sizes", "no-such-file", code=BAD_INPUT)
+        self.check([f"{__file__}:1:"], "churn", "--sizes", __file__, code=BAD_INPUT)
+        self.check(["--sizes: sizes are read from a file"], "churn", "--sizes", "-")
+        self.check(["too small for any point of churn"], "churn", "--pool", "4KiB")
+
     def test_numbers(self):
         for option in ("--repeat", "--iterations"):
             self.check([f"{option}: '0' is not a whole number from 1"], "ad", option, 0)
@@ -306,6 +326,15 @@ class Faults(unittest.TestCase):
         self.assertEqual(outcome, "corrupt")
         self.assertIn("overwritten while they were in use", message)
         self.assertIn("oom, revolves: blocks were overwritten", errors)
+
+    def test_a_live_set_whose_blocks_overlap_is_no_figure(self):
+        # Cells have 64 bytes, and come again before they are free.
+        errors, cells = self.faulty("churn", "--largest", "64B", "-a", "good,revolves", code=5)
+        found = {series: outcome for (name, series, _), (outcome, _) in cells.items()
+                 if name == "revolves" and series.startswith("churn")}
+        self.assertEqual(set(found), {"churn.live", "churn.aged.30", "churn.aged.60"})
+        self.assertIn("corrupt", found.values())
+        self.assertIn("churn.live, revolves: blocks were overwritten", errors)
 
     def test_a_hang_costs_the_rest_of_its_test(self):
         # As long as a busy machine may take for a turn of no work.

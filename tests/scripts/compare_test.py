@@ -78,10 +78,10 @@ class CompareTest(unittest.TestCase):
         self.assertEqual(
             {line[2]: tuple(line[3:]) for line in lines},
             {
-                "atomicmalloc": ("3", "3.5", "1.167", "0.69", "undecided"),
-                "cmalloc": ("3", "8", "2.667", "0.0079", "slower"),
-                "hybrid": ("8", "3", "0.375", "0.0079", "faster"),
-                "buddy": ("1.52", "1.52", "1.000", "1", "undecided"),
+                "atomicmalloc": ("3", "3.5", "ms", "1.167", "0.69", "undecided"),
+                "cmalloc": ("3", "8", "ms", "2.667", "0.0079", "slower"),
+                "hybrid": ("8", "3", "ms", "0.375", "0.0079", "faster"),
+                "buddy": ("1.52", "1.52", "ms", "1.000", "1", "undecided"),
             },
         )
         self.assertIn("8 cells: 1 faster, 1 slower, 6 undecided.", output)
@@ -143,7 +143,9 @@ class CompareTest(unittest.TestCase):
         )
         self.assertRegex(output, r"init +reset_ms +warm +– +hybrid .* slower")
         self.assertRegex(output, r"init +init_ms +value +– +hybrid .* slower")
+        self.assertRegex(output, r"churn.live +alloc_p50 +value +30 +hybrid .* cycles .* slower")
         self.assertNotIn("utilisation", output)
+        self.assertNotIn("refused", output)
 
     def test_replays_of_one_trace(self):
         first = sample_results.replay()

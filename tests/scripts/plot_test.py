@@ -157,6 +157,10 @@ class FiguresTest(unittest.TestCase):
         words = self.words("b-registers")
         self.assertIn("each lane on its own", words)
         self.assertNotIn("lanes together", words)  # nothing is known of these
+        words = self.words("b-churn-live")
+        self.assertIn("allocation, median call (cycles)", words)
+        self.assertIn("requests refused (%)", words)
+        self.assertIn("0", words)  # that nothing is refused is a figure: no logarithmic axis
         for title in ("making (ms)", "resetting (ms)", "resetting, first iteration (ms)"):
             self.assertIn(title, self.words("b-init"))
 

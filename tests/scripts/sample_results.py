@@ -163,6 +163,11 @@ SERIES = (
     (series("oom", "oom", "How full the pool is", ("bytes", "bytes requested", True),
             [{"name": "utilisation", "title": "requested / pool", "unit": "1", "timed": False}]),
      (16, 256, 4096)),
+    (series("churn.live", "churn", "A live set", ("live", "live set, % of the pool", True),
+            [{"name": "alloc_p50", "title": "allocation, median call", "unit": "cycles",
+              "timed": False},
+             {"name": "refused", "title": "requests refused", "unit": "%", "timed": False}]),
+     (30, 60, 90)),
     (series("init", "init", "Making the pool", None,
             [{"name": "init_ms", "title": "making", "unit": "ms", "timed": False},
              {"name": "reset_ms", "title": "resetting", "unit": "ms", "timed": True}]), (None,)),
@@ -240,7 +245,10 @@ def bench(allocators=ALLOCATORS, published=True, factor=1.0):
                                                    "warm": spread(base, 10)}
                     elif metric["name"] == "coalesced":
                         metrics[metric["name"]] = {"value": None}
-                    elif metric["unit"] == "ms":
+                    elif metric["name"] == "refused":
+                        # None at first, and of few allocators any; from there on widely apart.
+                        metrics["refused"] = {"value": spread(0 if x == 30 else i**4 / 1e2)}
+                    elif metric["unit"] in ("ms", "cycles"):
                         metrics[metric["name"]] = {"value": spread(base, 10)}
                     else:
                         metrics[metric["name"]] = {"value": spread(1 / (1 + base), 3)}

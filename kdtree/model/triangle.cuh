@@ -147,22 +147,26 @@ private:
     }
 
     /// False only if the ray certainly does not meet the triangle at t <= limit. A sign is certain
-    /// for what exceeds kCertain, far above the smallest floats; NaN, from overflow, never does.
+    /// for what exceeds kCertain, far above the smallest floats; NaN, from overflow, never does. A
+    /// distance is certain if its product with an area exceeds kCertainMoment, for the same reason.
     HEAPWOOD_INLINE bool passes(const Corners& k, float limit) const {
         constexpr float kCertain = 0x1p-96F;
+        constexpr float kCertainMoment = 0x1p-120F;
         const float a = difference_of_products(k.rx, k.qy, k.ry, k.qx);
         const float b = difference_of_products(k.px, k.ry, k.py, k.rx);
         const float c = difference_of_products(k.qx, k.py, k.qy, k.px);
         const float least = lesser_number(a, lesser_number(b, c));
         const float most = greater_number(a, greater_number(b, c));
         if (least < -kCertain && most > kCertain) return false;
-        // The distance to within 2^-16 of the farthest corner's.
+        // The distance to within 2^-16 of the farthest corner's and 2^-120, which is where that
+        // product underflows.
         const float sum = a + b + c;
         const float z = multiply_add(a, k.pz, multiply_add(b, k.qz, c * k.rz));
         const float ahead = (sum < 0) != (along_ < 0) ? -z : z;
         const float farthest = greater_number(size(k.pz), greater_number(size(k.qz), size(k.rz)));
-        const float bound = size(sum) * multiply_add(limit, size(along_), 0x1p-16F * farthest);
-        const bool certain = size(sum) > kCertain && ahead < 0x1p120F;
+        const float margin = multiply_add(0x1p-16F, farthest, 0x1p-120F);
+        const float bound = size(sum) * multiply_add(limit, size(along_), margin);
+        const bool certain = size(sum) > kCertain && ahead < 0x1p120F && ahead > kCertainMoment;
         return !(certain && ahead > bound);
     }
 

@@ -12,12 +12,9 @@
 namespace heapwood::kdtree {
 namespace {
 
-/// Where an operand is NaN, `b`.
+/// The larger of two; where an operand is NaN, `b`.
 __m128 larger(__m128 a, __m128 b) {
     return _mm_max_ps(a, b);
-}
-__m128 smaller(__m128 a, __m128 b) {
-    return _mm_min_ps(a, b);
 }
 
 /// A component of a ray: of its origin (0 to 2), or of its direction (3 to 5).
@@ -167,12 +164,12 @@ private:
         const __m128 ahead = _mm_xor_ps(z, turned);
         const auto size = [&](__m128 v) { return _mm_andnot_ps(sign, v); };
         const __m128 farthest = larger(size(k.pz), larger(size(k.qz), size(k.rz)));
-        const __m128 bound = _mm_mul_ps(
-            size(sum),
-            _mm_fmadd_ps(limit, size(along_), _mm_mul_ps(_mm_set1_ps(0x1p-16F), farthest)));
+        const __m128 margin = _mm_fmadd_ps(_mm_set1_ps(0x1p-16F), farthest, _mm_set1_ps(0x1p-120F));
+        const __m128 bound = _mm_mul_ps(size(sum), _mm_fmadd_ps(limit, size(along_), margin));
+        const __m128 in_range = _mm_and_ps(_mm_cmplt_ps(ahead, _mm_set1_ps(0x1p120F)),
+                                           _mm_cmpgt_ps(ahead, _mm_set1_ps(0x1p-120F)));
         const __m128 beyond = _mm_and_ps(_mm_cmpgt_ps(ahead, bound),
-                                         _mm_and_ps(_mm_cmpgt_ps(size(sum), certain),
-                                                    _mm_cmplt_ps(ahead, _mm_set1_ps(0x1p120F))));
+                                         _mm_and_ps(_mm_cmpgt_ps(size(sum), certain), in_range));
         return lanes & ~static_cast<unsigned>(_mm_movemask_ps(beyond));
     }
 

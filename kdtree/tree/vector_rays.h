@@ -22,6 +22,11 @@ struct Planes {
     float to;
 };
 
+/// The smaller of two; where an operand is NaN, `b`.
+__m128 smaller(__m128 a, __m128 b) {
+    return _mm_min_ps(a, b);
+}
+
 float largest_of_xyz(__m128 v) {
     const __m128 y = _mm_movehdup_ps(v);
     const __m128 z = _mm_movehl_ps(v, v);

@@ -112,6 +112,15 @@ public:
         }
         return divide(k);
     }
+    /// Whether take_block() sees anything to try: a look without a trace, for a search in vain that
+    /// counted as a move would hold up the refusals of all others.
+    HEAPWOOD_NOINLINE bool may_have_block(std::uint32_t k, bool thorough) const {
+        if (listed(k).find(0) != kNone || free().find(0) != kNone) return true;
+        for (std::uint32_t i = 0; thorough && i < count_; ++i) {
+            if (has_room(State(states_[i]).load_relaxed(), k)) return true;
+        }
+        return false;
+    }
     /// Of its owner.
     HEAPWOOD_NOINLINE void return_block(std::uint32_t number, std::uint32_t k) const {
         const std::uint32_t i = number >> layout_.blocks_shift();
@@ -237,8 +246,10 @@ private:
     }
     /// Divides a free segment. @return its first block, which the caller has; kNone: there is none.
     HEAPWOOD_FN std::uint32_t divide(std::uint32_t k) const {
-        moves().begin();
         std::uint32_t i = free().find(0);
+        if (i == kNone) return kNone;
+        moves().begin();
+        Policy::pause();
         // Acquire: what was done to the segment.
         while (i != kNone && !free().clear(i)) i = free().find(0);
         if (i == kNone) {

@@ -241,7 +241,9 @@ private:
     /// Puts a block at the own head, draws for n requests, and leaves the rest to all.
     HEAPWOOD_FN HeadWord open(const Context& context, Slices want, std::uint32_t n,
                               bool thorough) const {
+        if (!segments_.may_have_block(want.k, thorough)) return kNoBlock;
         segments_.moves().begin();
+        Policy::pause();
         const std::uint32_t block = segments_.take_block(context, want.k, thorough);
         if (block == kNone) {
             segments_.moves().end_in_vain();

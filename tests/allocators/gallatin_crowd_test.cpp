@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "allocators/gallatin.cuh"
@@ -100,6 +101,44 @@ TEST(GallatinHerd, IsServedWhileThereIsRoom) {
         }
         EXPECT_NE(ref.allocate({}, pool.pool_bytes()), nullptr);
     }
+}
+
+/// Calls something at every pause, but not within that call; counts all pauses.
+struct WatchedGallatinPolicy : GallatinPolicy {
+    static constexpr std::uint32_t kPatience = 2;
+    static constexpr std::uint32_t kRounds = 1000;
+    static inline std::function<void()> then;
+    static inline std::uint64_t pauses = 0;
+    static void pause() {
+        ++pauses;
+        if (const std::function<void()> call = std::exchange(then, nullptr)) {
+            call();
+            then = call;
+        }
+    }
+};
+
+/// A request that searches a full pool, wherever it is stalled, does not hold up the refusal of
+/// another one.
+TEST(GallatinHerd, IsRefusedAtOnce) {
+    using Policy = WatchedGallatinPolicy;
+    unsigned others = 0;
+    for (const std::uint64_t bytes : {16U, 64U, 512U, 2048U}) {
+        const allocators::BasicGallatin<Policy> pool(
+            PoolConfig{.bytes = 1U << 20, .multiprocessors = 4});
+        const auto ref = pool.ref();
+        while (ref.allocate({}, bytes) != nullptr) {
+        }
+        Policy::then = [&] {
+            const std::uint64_t before = Policy::pauses;
+            EXPECT_EQ(ref.allocate({1, 1}, bytes), nullptr);
+            EXPECT_LT(Policy::pauses - before, 100U) << bytes << " bytes";
+            ++others;
+        };
+        EXPECT_EQ(ref.allocate({}, bytes), nullptr);
+        Policy::then = nullptr;
+    }
+    EXPECT_GT(others, 0U);
 }
 
 }  // namespace

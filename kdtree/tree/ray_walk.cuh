@@ -28,8 +28,9 @@ struct Unwatched {
 /// as larger by a margin on all sides: 2^-19 of the largest absolute coordinate of the ray's
 /// origin, or distance along an axis from there to the root's cell. That exceeds the error of
 /// TriangleTest (at most 11 roundings of 2^-24) and the error of the distances here (at most 6)
-/// together, so every leaf near a hit is visited, and its interval of t contains the hit's t. No
-/// cell is skipped for lying in a plane with the ray, or for being flat.
+/// together, so every leaf near a hit is visited, and its interval of t contains the hit's t. Where
+/// t underflows, the margin is a constant. No cell is skipped for lying in a plane with the ray, or
+/// for being flat.
 ///
 /// The t of a plane is position * inverse plus a constant for each side of the margin: two fused
 /// multiply-adds. Along an axis (nearly) at right angles to the ray the inverse is 2^64 times the
@@ -64,8 +65,9 @@ public:
         const float most = 0x1p64F / longest;
         inverse_ = {size(d.x) > least ? 1 / d.x : most, size(d.y) > least ? 1 / d.y : most,
                     size(d.z) > least ? 1 / d.z : most};
-        const glm::vec3 aside{margin * size(inverse_.x), margin * size(inverse_.y),
-                              margin * size(inverse_.z)};
+        const glm::vec3 aside{multiply_add(margin, size(inverse_.x), kUnderflow),
+                              multiply_add(margin, size(inverse_.y), kUnderflow),
+                              multiply_add(margin, size(inverse_.z), kUnderflow)};
         // Planes and the origin are within twice the reach, so products with the inverse are finite
         // where this product is. Zero there, else NaN.
         const float most_distant = 4 * reach;
@@ -104,6 +106,10 @@ public:
     HEAPWOOD_INLINE float slack() const { return slack_; }
 
 private:
+    /// Eight times the smallest float: more than all roundings of a t that underflows, a hit's
+    /// among them.
+    static constexpr float kUnderflow = 0x1p-146F;
+
     /// a * b + c.
     HEAPWOOD_INLINE static float multiply_add(float a, float b, float c) {
         if constexpr (kReproducible) {

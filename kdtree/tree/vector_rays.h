@@ -60,7 +60,7 @@ Planes planes_of(const Box& box, const Ray& ray) {
     const __m128 steep = _mm_cmpgt_ps(size(direction), _mm_set1_ps(longest * 0x1p-64F));
     const __m128 inverse =
         _mm_blendv_ps(_mm_set1_ps(0x1p64F / longest), _mm_div_ps(_mm_set1_ps(1), direction), steep);
-    const __m128 aside = _mm_mul_ps(_mm_set1_ps(margin), size(inverse));
+    const __m128 aside = _mm_fmadd_ps(_mm_set1_ps(margin), size(inverse), _mm_set1_ps(0x1p-146F));
     const __m128 known =
         _mm_mul_ps(_mm_setzero_ps(), _mm_mul_ps(_mm_set1_ps(most_distant), inverse));
     const __m128 later = _mm_add_ps(_mm_fnmadd_ps(origin, inverse, aside), known);

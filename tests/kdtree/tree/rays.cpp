@@ -82,7 +82,8 @@ Ray through(const vec3& from, const vec3& to) {
     if (longest == 0) {
         d = {1, 0, 0};
     } else if (longest < 0x1p-40F || longest > 0x1p40F) {
-        d *= std::ldexp(1.0F, -std::ilogb(longest));
+        // The scale itself may be no float.
+        for (int k = 0; k < 3; ++k) d[k] = std::ldexp(d[k], -std::ilogb(longest));
     }
     return {from, d, 0, kInfinity};
 }

@@ -5,10 +5,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "kdtree/config.h"
@@ -261,6 +263,38 @@ TYPED_TEST_P(TraversalTest, LosesNoHitWhereDistancesOverflow) {
     }
 }
 
+TYPED_TEST_P(TraversalTest, LosesNoHitWhereDistancesUnderflow) {
+    // Tiny scenes, and directions so long that t is a few hundred times the smallest float.
+    Dice dice;
+    for (int i = 0; i < 100; ++i) {
+        const int down = dice.integer(85, 140);
+        const auto whole = random_scene(i % 2 == 0 ? "soup" : "grid", 40, dice());
+        std::vector<glm::vec3> corners;
+        for (const glm::uvec3& t : whole.triangles) {
+            for (int k = 0; k < 3; ++k) {
+                corners.push_back(whole.positions[t[k]] * std::ldexp(1.0F, -down));
+            }
+        }
+        const auto scene = scene_of(std::move(corners), "2^-" + std::to_string(down));
+        const Tree tree = oracle_tree(scene, BuildConfig{});
+        const int longest = std::min(60, 149 - down - dice.integer(0, 10));
+        std::vector<Ray> rays;
+        for (unsigned k = 0; k < 100; ++k) {
+            Ray ray = random_ray(k % 2 == 0 ? "at_edge" : "at_face", scene, tree, dice);
+            const glm::vec3& d = ray.direction;
+            const float length = std::max({std::abs(d.x), std::abs(d.y), std::abs(d.z)});
+            if (length == 0) continue;
+            const int up = longest - std::ilogb(length);
+            for (int axis = 0; axis < 3; ++axis) {
+                ray.direction[axis] = std::ldexp(ray.direction[axis], up);
+            }
+            ray.t_max = kInfinity;
+            rays.push_back(ray);
+        }
+        ASSERT_NO_FATAL_FAILURE(compare<TypeParam>(scene, tree, rays, "long"));
+    }
+}
+
 /// A triangle across the x axis at x, with corners at y = -size, size and z = lo, hi.
 inline void add_across(std::vector<glm::vec3>& corners, float x, float size, float lo, float hi) {
     corners.insert(corners.end(), {{x, -size, lo}, {x, size, lo}, {x, 0, hi}});
@@ -350,7 +384,7 @@ REGISTER_TYPED_TEST_SUITE_P(TraversalTest, FindsWhatBruteForceFinds,
                             FindsWhatBruteForceFindsInGeneratedScenes,
                             NoRayEscapesFromAClosedSurface, AskAboutAnyNumberOfRays,
                             ListsMoreHitsThanAWalkGathers, WalksTheDeepestTree,
-                            LosesNoHitWhereDistancesOverflow,
+                            LosesNoHitWhereDistancesOverflow, LosesNoHitWhereDistancesUnderflow,
                             DoesNotStopAtAHitWhereThePlanesDistanceOverflows,
                             FindsPlanesWhosePositionOverThePaceOverflows, InvalidRaysMeetNothing,
                             EmptyTreesAreMetByNothing);

@@ -18,7 +18,7 @@ constexpr std::array<int, 3> kSignals{SIGINT, SIGTERM, SIGHUP};
 /// What the handler touches: lock-free, as a handler must.
 std::atomic<int> came{0};
 std::atomic<int> pipe_in{-1};
-std::array<struct sigaction, kSignals.size()> before;
+std::array<struct sigaction, kSignals.size()> former;
 int pipe_out = -1;
 static_assert(std::atomic<int>::is_always_lock_free);
 
@@ -43,13 +43,13 @@ Interrupts::Interrupts() {
         struct sigaction action {};
         action.sa_handler = note;
         action.sa_flags = static_cast<int>(SA_RESETHAND) | SA_RESTART;
-        sigaction(kSignals[i], nullptr, &before[i]);
-        if (before[i].sa_handler != SIG_IGN) sigaction(kSignals[i], &action, nullptr);
+        sigaction(kSignals[i], nullptr, &former[i]);
+        if (former[i].sa_handler != SIG_IGN) sigaction(kSignals[i], &action, nullptr);
     }
 }
 
 Interrupts::~Interrupts() {
-    for (std::size_t i = 0; i < kSignals.size(); ++i) sigaction(kSignals[i], &before[i], nullptr);
+    for (std::size_t i = 0; i < kSignals.size(); ++i) sigaction(kSignals[i], &former[i], nullptr);
     close(pipe_in.exchange(-1));
     close(pipe_out);
 }

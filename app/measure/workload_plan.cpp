@@ -15,11 +15,12 @@ namespace {
 std::vector<std::size_t> turn_order(const BenchReport& report) {
     std::vector<std::size_t> order(report.cells.size());
     for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
         const BenchCell& x = report.cells[a];
         const BenchCell& y = report.cells[b];
         if (x.series != y.series) return x.series < y.series;
-        return report.series[x.series].descending && x.x > y.x;
+        if (report.series[x.series].descending && x.x != y.x) return x.x > y.x;
+        return a < b;
     });
     return order;
 }

@@ -67,9 +67,9 @@ std::vector<Candidate> pareto_front(std::vector<Candidate> candidates) {
     for (const Candidate& one : candidates) {
         const bool beaten = std::ranges::any_of(
             candidates, [&](const Candidate& other) { return beats(other, one); });
-        if (!beaten) front.push_back(one);
+        if (beaten) continue;
+        front.insert(std::ranges::upper_bound(front, one.time, {}, &Candidate::time), one);
     }
-    std::ranges::stable_sort(front, {}, &Candidate::time);
     return front;
 }
 

@@ -129,8 +129,8 @@ std::uint64_t wanted_digest(const Draw& d) {
 /// Launches every kernel once: a GPU loads each when it is first launched, and that is no growth.
 /// CUDA's malloc comes first, for the first kernel that could use its heap fixes the heap's size.
 void load_kernels(Dice& dice, std::vector<const Backend*> subjects) {
-    std::stable_partition(subjects.begin(), subjects.end(),
-                          [](const Backend* backend) { return backend->traits.one_heap; });
+    std::partition(subjects.begin(), subjects.end(),
+                   [](const Backend* backend) { return backend->traits.one_heap; });
     for (const Backend* backend : subjects) {
         for (const bool small_arrays : {true, false}) {
             Draw d = draw(dice, {backend});

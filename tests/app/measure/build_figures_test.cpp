@@ -2,15 +2,12 @@
 /// A result is read back from its JSON as it was.
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
-
+#include "app/base/json.h"
 #include "app/measure/result_json.h"
 #include "tests/app/sample_report.h"
 
 namespace heapwood::app {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 Backend backend_of(const Result& r) {
     return {.traits = r.allocator, .gpu = false, .build = nullptr, .method = r.method};

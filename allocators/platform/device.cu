@@ -25,6 +25,11 @@ bool device_available() {
     return device_absence().empty();
 }
 
+int device_count() {
+    int devices = 0;
+    return cuda_failure(cudaGetDeviceCount(&devices)).empty() ? devices : 0;
+}
+
 DeviceInfo device_info() {
     cudaDeviceProp properties{};
     int driver = 0;

@@ -23,6 +23,9 @@ bool device_available();
 /// Why it cannot, as a sentence without a full stop; empty if it can.
 std::string device_absence();
 
+/// How many there are, counted from 0; 0 if none can be used.
+int device_count();
+
 /// Properties of device 0. @throws std::runtime_error if there is none.
 DeviceInfo device_info();
 

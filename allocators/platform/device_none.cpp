@@ -14,6 +14,10 @@ std::string device_absence() {
     return "this heapwood was built without CUDA";
 }
 
+int device_count() {
+    return 0;
+}
+
 DeviceInfo device_info() {
     throw std::runtime_error(device_absence());
 }

@@ -139,6 +139,19 @@ void add_scene(Options& options, SceneParameters& o) {
         "at least what the allocator needs and at most a third of the machine's memory");
 }
 
+/// To be called when --device and --parts are known.
+void take_devices(const std::vector<std::string>& numbers, BuildOptions& o) {
+    o.devices.clear();
+    for (const std::string& number : numbers) {
+        o.devices.push_back(static_cast<std::uint32_t>(read(number, Whole{0, 1023})));
+    }
+    if (o.device == DeviceChoice::cpu) {
+        throw UsageError("names GPUs, but --device is cpu: leave out one of them");
+    }
+    o.device = DeviceChoice::gpu;
+    if (o.parts == 0) o.parts = static_cast<std::uint32_t>(o.devices.size());
+}
+
 }  // namespace
 
 void add_build(Options& options, BuildOptions& o) {
@@ -162,6 +175,11 @@ void add_build(Options& options, BuildOptions& o) {
         "Build by so many processes, each of which has a part of the triangles; one that "
         "ends early or hangs is replaced. The tree is the same, and goes to the file of --out; 0: "
         "by this process");
+    options.list("--devices", "N", "",
+                 "GPUs of the processes of --parts, by CUDA's numbers from 0, separated by commas: "
+                 "each process has the next of them, and after the last the first again. Without "
+                 "--parts there is a process for each",
+                 [&o](const std::vector<std::string>& numbers) { take_devices(numbers, o); });
     options.real("--time-limit", o.time_limit, {.open = true, .most = 1e6F},
                  "Seconds after which a process of --parts is taken to hang, beside 0.1 ms for "
                  "each triangle of its work; the one in its place has twice the time",

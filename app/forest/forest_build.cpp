@@ -108,7 +108,12 @@ void build_by_processes(const BuildOptions& options, kdtree::TreeWriter& writer,
     const TemporaryFolder folder(options.out);
     RemoteWorkers workers(
         options.scene, options.parts, folder.path(),
-        [&] { return std::make_unique<ProcessPeer>(options.arguments, interrupts.descriptor()); },
+        [&](std::uint32_t part) {
+            return std::make_unique<ProcessPeer>(
+                options.arguments,
+                device_of_part(options.devices, part, std::getenv("CUDA_VISIBLE_DEVICES")),
+                interrupts.descriptor());
+        },
         options.time_limit);
     scenes::SceneFacts scene;
     report.load_ms = platform::run_timed([&] { scene = workers.load(); });

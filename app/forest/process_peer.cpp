@@ -1,6 +1,7 @@
 #include "app/forest/process_peer.h"
 
 #include <chrono>
+#include <sstream>
 
 #include "app/base/text.h"
 #include "app/measure/lines.h"
@@ -9,8 +10,21 @@
 
 namespace heapwood::app {
 
-ProcessPeer::ProcessPeer(const std::vector<std::string>& arguments, int interrupts)
-    : child_(worker_arguments(arguments, "part")), interrupts_(interrupts) {}
+std::vector<std::string> device_of_part(const std::vector<std::uint32_t>& devices,
+                                        std::uint32_t part, const char* visible) {
+    if (devices.empty()) return {};
+    const std::uint32_t number = devices[part % devices.size()];
+    std::string device = std::to_string(number);
+    if (visible != nullptr) {
+        std::istringstream entries(visible);
+        for (std::uint32_t i = 0; i <= number; ++i) std::getline(entries, device, ',');
+    }
+    return {"CUDA_VISIBLE_DEVICES=" + device};
+}
+
+ProcessPeer::ProcessPeer(const std::vector<std::string>& arguments,
+                         const std::vector<std::string>& environment, int interrupts)
+    : child_(worker_arguments(arguments, "part"), environment), interrupts_(interrupts) {}
 
 void ProcessPeer::send(const Json& request) {
     static_cast<void>(child_.lines().send(request.dump()));

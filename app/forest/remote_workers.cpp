@@ -65,7 +65,7 @@ void RemoteWorkers::pump(Place& place) const {
 
 /// Starts a process, which is asked all that the former one has not answered.
 void RemoteWorkers::begin(Place& place) const {
-    place.peer = make_();
+    place.peer = make_(place.part);
     if (place.sent.empty() || !place.sent.front().contains("load")) {
         place.sent.push_front(load_request(place));
     }

@@ -37,8 +37,8 @@ public:
     virtual Json receive(double seconds) = 0;
 };
 
-/// Makes one that has loaded nothing.
-using MakePeer = std::function<std::unique_ptr<Peer>()>;
+/// Makes one for a part, which has loaded nothing.
+using MakePeer = std::function<std::unique_ptr<Peer>(std::uint32_t part)>;
 
 /// A build is given up when so many processes in the same place have ended without an answer.
 inline constexpr unsigned kAttempts = 3;

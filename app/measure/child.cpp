@@ -7,12 +7,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <cstring>
 #include <stdexcept>
+#include <string_view>
 #include <thread>
 
 namespace heapwood::app {
@@ -45,9 +47,32 @@ bool ends(pid_t process, int& status) {
     return false;
 }
 
+/// As posix_spawn takes them, which takes words as writable, but does not write to them.
+std::vector<char*> pointers(const std::vector<std::string>& words) {
+    std::vector<char*> all;
+    for (const std::string& word : words) all.push_back(const_cast<char*>(word.c_str()));
+    all.push_back(nullptr);
+    return all;
+}
+
+/// The program's variables, and these in place of those of the same names.
+std::vector<std::string> environment_with(const std::vector<std::string>& variables) {
+    std::vector<std::string> all = variables;
+    for (char** variable = environ; *variable != nullptr; ++variable) {
+        const std::string_view text(*variable);
+        const std::string_view name = text.substr(0, text.find('=') + 1);
+        const bool replaced = std::any_of(variables.begin(), variables.end(), [&](const auto& own) {
+            return std::string_view(own).substr(0, name.size()) == name;
+        });
+        if (!replaced) all.emplace_back(text);
+    }
+    return all;
+}
+
 }  // namespace
 
-Child::Child(const std::vector<std::string>& arguments) {
+Child::Child(const std::vector<std::string>& arguments,
+             const std::vector<std::string>& environment) {
     std::array<int, 2> sockets{};
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets.data()) != 0) refuse(errno);
     posix_spawn_file_actions_t files;
@@ -58,12 +83,9 @@ Child::Child(const std::vector<std::string>& arguments) {
     posix_spawnattr_init(&attributes);
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
     posix_spawnattr_setpgroup(&attributes, 0);
-    std::vector<char*> words;
-    // posix_spawn takes the words as writable, but does not write to them.
-    for (const std::string& word : arguments) words.push_back(const_cast<char*>(word.c_str()));
-    words.push_back(nullptr);
-    const int error =
-        posix_spawn(&process_, "/proc/self/exe", &files, &attributes, words.data(), environ);
+    const std::vector<std::string> variables = environment_with(environment);
+    const int error = posix_spawn(&process_, "/proc/self/exe", &files, &attributes,
+                                  pointers(arguments).data(), pointers(variables).data());
     posix_spawnattr_destroy(&attributes);
     posix_spawn_file_actions_destroy(&files);
     close(sockets[1]);

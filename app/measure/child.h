@@ -17,8 +17,10 @@ namespace heapwood::app {
 class Child {
 public:
     /// Starts the executable that this program is, with these arguments, the first of which is its
-    /// name. @throws std::runtime_error if the system refuses.
-    explicit Child(const std::vector<std::string>& arguments);
+    /// name. @param environment NAME=VALUE of the variables that are not those of this program.
+    /// @throws std::runtime_error if the system refuses.
+    explicit Child(const std::vector<std::string>& arguments,
+                   const std::vector<std::string>& environment = {});
     Child(const Child&) = delete;
     Child& operator=(const Child&) = delete;
     ~Child();

@@ -1,5 +1,6 @@
 /// @file
 /// The verb `build` in parts.
+#include "allocators/platform/device.h"
 #include "allocators/platform/threads.h"
 #include "app/base/console.h"
 #include "app/base/log.h"
@@ -28,7 +29,8 @@ void check_choices(const BuildOptions& options) {
     };
     if (options.memory && options.parts > 0) {
         throw UsageError(
-            "--memory is of a build by one process, and --parts of one by many: give one");
+            "--memory is of a build by one process, and --parts or --devices of one by many: give "
+            "one");
     }
     if (options.verify) refuse("--verify");
     if (!options.trace.empty()) refuse("--trace");
@@ -38,11 +40,22 @@ void check_choices(const BuildOptions& options) {
     }
 }
 
+/// @throws NoDevice that names the GPU which is not there.
+void check_devices(const std::vector<std::uint32_t>& devices) {
+    const auto count = static_cast<std::uint32_t>(platform::device_count());
+    for (const std::uint32_t device : devices) {
+        if (device < count) continue;
+        throw NoDevice("--devices: no GPU " + std::to_string(device) + "; there " +
+                       (count == 1 ? "is 1" : "are " + std::to_string(count)) + ", counted from 0");
+    }
+}
+
 }  // namespace
 
 ExitCode build_in_parts(const BuildOptions& options) try {
     check_choices(options);
     ForestReport report{.origin = new_report(options), .built = {}, .out = options.out};
+    check_devices(options.devices);
     Publisher publisher(options.output, {{"the scene", options.scene}}, {{"--out", options.out}});
     kdtree::TreeWriter writer(options.out);
     const unsigned threads = platform::thread_count(options.threads);

@@ -9,7 +9,7 @@ import unittest
 
 import schema_check
 from command_line import (BAD_INPUT, DONE, EXECUTABLE, INTERRUPTED, MODELS, OUT_OF_MEMORY,
-                          USAGE, build, environment, folder, report)
+                          NO_DEVICE, USAGE, build, environment, folder, report, run)
 
 SCENE = "gen:sphere:200000"
 
@@ -204,6 +204,24 @@ class Forest(unittest.TestCase):
             result = build(scene, "--memory", "1GiB", "--out", nowhere)
             self.assertEqual(result.returncode, BAD_INPUT)
             self.assertIn(str(nowhere), result.stderr)
+            self.assertEqual(list(place.iterdir()), [])
+
+    def test_mistakes_with_devices(self):
+        scene = MODELS / "gem.obj"
+        with folder() as place:
+            tree = ("--out", place / "a.kdt")
+            for arguments, words in ((("--devices", "0", "--device", "cpu"), "--device is cpu"),
+                                     (("--devices", "0,x"), "'x'"),
+                                     (("--devices=-1",), "'-1'"),
+                                     (("--devices", "0", "--memory", "1GiB"), "--devices")):
+                result = run("build", scene, *arguments, *tree)
+                self.assertEqual(result.returncode, USAGE, arguments)
+                self.assertIn(words, result.stderr)
+            # The same for a machine without a GPU, and for one whose GPU is hidden from CUDA.
+            result = run("build", scene, "--devices", "0,1", *tree,
+                         env={"CUDA_VISIBLE_DEVICES": ""})
+            self.assertEqual(result.returncode, NO_DEVICE)
+            self.assertIn("no GPU to build on: ", result.stderr)
             self.assertEqual(list(place.iterdir()), [])
 
     def test_what_has_no_effect_is_said(self):

@@ -6,10 +6,12 @@
 
 #include <deque>
 #include <fstream>
+#include <map>
 #include <optional>
 #include <random>
 
 #include "app/base/text.h"
+#include "app/forest/process_peer.h"
 #include "kdtree/forest/forest.h"
 #include "scenes/digest.h"
 #include "tests/app/temporary_folder.h"
@@ -75,8 +77,8 @@ Ending build(Fault& fault, const kdtree::BuildConfig& config, std::uint32_t part
              const kdtree::ForestProgress& progress = {}, const TemporaryFolder& folder = {}) {
     const scenes::Scene scene = scenes::load(kScene);
     RemoteWorkers workers(
-        kScene, parts, folder.path(""), [&] { return std::make_unique<FaultyPeer>(config, fault); },
-        60);
+        kScene, parts, folder.path(""),
+        [&](auto) { return std::make_unique<FaultyPeer>(config, fault); }, 60);
     const scenes::SceneFacts facts = workers.load();
     EXPECT_EQ(facts, facts_of(scene));
     kdtree::Tree tree;
@@ -159,6 +161,40 @@ TEST(RemoteWorkers, AFileThatIsMissingOrChangedEndsTheBuild) {
     EXPECT_NE(spoiled("decisions-", false).find("is not as it was written"), std::string::npos);
 }
 
+TEST(RemoteWorkers, MakeAProcessOfEachPartAndAnotherInItsPlace) {
+    const TemporaryFolder folder;
+    Fault fault{.when = Fault::When::after, .at = 1};
+    std::vector<std::uint32_t> made;
+    RemoteWorkers workers(
+        kScene, 3, folder.path(""),
+        [&](std::uint32_t part) {
+            made.push_back(part);
+            return std::make_unique<FaultyPeer>(small_cells(), fault);
+        },
+        60);
+    workers.load();
+    EXPECT_EQ(made, (std::vector<std::uint32_t>{0, 1, 2, 1}));
+}
+
+TEST(DeviceOfPart, IsTheNextOfTheList) {
+    using Variables = std::vector<std::string>;
+    EXPECT_EQ(device_of_part({}, 3, nullptr), Variables{});
+    const std::vector<std::uint32_t> devices{2, 0, 7};
+    for (const auto& [part, device] : std::map<std::uint32_t, const char*>{
+             {0, "2"}, {1, "0"}, {2, "7"}, {3, "2"}, {1001, "7"}}) {
+        EXPECT_EQ(device_of_part(devices, part, nullptr),
+                  Variables{std::string("CUDA_VISIBLE_DEVICES=") + device});
+    }
+}
+
+TEST(DeviceOfPart, IsOneOfThoseThatTheProgramSees) {
+    for (const auto& [part, device] :
+         std::map<std::uint32_t, const char*>{{0, "GPU-5a"}, {1, "6"}, {2, "3"}}) {
+        EXPECT_EQ(device_of_part({2, 0, 1}, part, "6,3,GPU-5a"),
+                  (std::vector<std::string>{std::string("CUDA_VISIBLE_DEVICES=") + device}));
+    }
+}
+
 /// A process that never answers.
 class HangingPeer final : public Peer {
 public:
@@ -178,7 +214,7 @@ TEST(RemoteWorkers, TheTimeForAnAnswerFollowsTheWorkAndDoubles) {
         const TemporaryFolder folder;
         std::vector<double> all;
         RemoteWorkers workers(
-            scene, 2, folder.path(""), [&] { return std::make_unique<HangingPeer>(all); }, 5);
+            scene, 2, folder.path(""), [&](auto) { return std::make_unique<HangingPeer>(all); }, 5);
         EXPECT_THROW(workers.load(), std::runtime_error);
         EXPECT_EQ(workers.lost(), kAttempts);
         return all;
@@ -198,7 +234,7 @@ TEST(RemoteWorkers, ASceneThatChangesEndsTheBuild) {
     Fault fault{.at = 2};  // when both shares are loaded, part 0's process
     RemoteWorkers workers(
         scene, 2, folder.path(""),
-        [&] { return std::make_unique<FaultyPeer>(small_cells(), fault); }, 60);
+        [&](auto) { return std::make_unique<FaultyPeer>(small_cells(), fault); }, 60);
     const scenes::SceneFacts facts = workers.load();
     EXPECT_EQ(facts, facts_of(scenes::load(scene)));
     save("f 3 2 1\n");
@@ -218,7 +254,7 @@ TEST(RemoteWorkers, AShareThatCannotBeLoadedEndsTheBuild) {
     Fault none;
     RemoteWorkers workers(
         "nowhere.obj", 2, folder.path(""),
-        [&] { return std::make_unique<FaultyPeer>(small_cells(), none); }, 60);
+        [&](auto) { return std::make_unique<FaultyPeer>(small_cells(), none); }, 60);
     EXPECT_THROW(workers.load(), scenes::SceneError);
 }
 

@@ -7,11 +7,15 @@
 #include <array>
 #include <chrono>
 #include <csignal>
+#include <cstdlib>
+#include <filesystem>
 #include <thread>
 
+#include "app/measure/child.h"
 #include "app/measure/interrupts.h"
 #include "app/measure/lines.h"
 #include "app/measure/worker_pool.h"
+#include "tests/app/temporary_folder.h"
 
 namespace heapwood::app {
 namespace {
@@ -115,6 +119,23 @@ TEST(Worker, HasTheProgramsArgumentsAndItsOwn) {
     EXPECT_EQ(worker_arguments({"heapwood", "-q", "compare", "a.obj", "--", "-b.obj"}, "x"),
               (std::vector<std::string>{"heapwood", "worker", "x", "-q", "compare", "a.obj", "--",
                                         "-b.obj"}));
+}
+
+TEST(Worker, HasTheProgramsEnvironmentAndItsOwn) {
+    const TemporaryFolder folder;
+    const auto list_tests = [](const std::vector<std::string>& environment) {
+        Child child({"tests", "--gtest_list_tests", "--gtest_filter=Worker.*"}, environment);
+        EXPECT_EQ(child.end(), "ended with exit code 0");
+    };
+    // GoogleTest's variable for a file of what it has listed.
+    const std::string program = folder.path("program.json"), own = folder.path("own.json");
+    setenv("GTEST_OUTPUT", ("json:" + program).c_str(), 1);
+    list_tests({"GTEST_OUTPUT=json:" + own});
+    EXPECT_TRUE(std::filesystem::exists(own));
+    EXPECT_FALSE(std::filesystem::exists(program));
+    list_tests({"GTEST_OUT=json:" + own});
+    EXPECT_TRUE(std::filesystem::exists(program)) << "that variable has another name";
+    unsetenv("GTEST_OUTPUT");
 }
 
 }  // namespace

@@ -14,7 +14,6 @@
 #include "app/base/log.h"
 #include "app/base/text.h"
 #include "app/forest/process_peer.h"
-#include "app/forest/remote_workers.h"
 #include "app/measure/interrupts.h"
 #include "kdtree/forest/local_workers.h"
 #include "kdtree/forest/memory_plan.h"
@@ -102,19 +101,9 @@ void build_here(const BuildOptions& options, unsigned threads, kdtree::TreeWrite
         platform::run_timed([&] { report.digest = writer.finish(scene, options.config); });
 }
 
-void build_by_processes(const BuildOptions& options, kdtree::TreeWriter& writer,
-                        ForestReport& report) {
-    const Interrupts interrupts;
-    const TemporaryFolder folder(options.out);
-    RemoteWorkers workers(
-        options.scene, options.parts, folder.path(),
-        [&](std::uint32_t part) {
-            return std::make_unique<ProcessPeer>(
-                options.arguments,
-                device_of_part(options.devices, part, std::getenv("CUDA_VISIBLE_DEVICES")),
-                interrupts.descriptor());
-        },
-        options.time_limit);
+void build_by_peers(const BuildOptions& options, const std::filesystem::path& folder,
+                    const MakePeer& make, kdtree::TreeWriter& writer, ForestReport& report) {
+    RemoteWorkers workers(options.scene, options.parts, folder, make, options.time_limit);
     scenes::SceneFacts scene;
     report.load_ms = platform::run_timed([&] { scene = workers.load(); });
     const kdtree::ForestScene whole = kdtree::forest_scene(scene);
@@ -141,6 +130,19 @@ void build_by_processes(const BuildOptions& options, kdtree::TreeWriter& writer,
     origin.bounds = scene.bounds;
     origin.scene_digest = finished.scene_digest;
     origin.root_bytes = kdtree::root_array_bytes(scene.triangles);
+}
+
+void build_by_processes(const BuildOptions& options, kdtree::TreeWriter& writer,
+                        ForestReport& report) {
+    const Interrupts interrupts;
+    const TemporaryFolder folder(options.out);
+    const auto make = [&](std::uint32_t part) {
+        return std::make_unique<ProcessPeer>(
+            options.arguments,
+            device_of_part(options.devices, part, std::getenv("CUDA_VISIBLE_DEVICES")),
+            interrupts.descriptor());
+    };
+    build_by_peers(options, folder.path(), make, writer, report);
 }
 
 }  // namespace heapwood::app

@@ -2,8 +2,11 @@
 /// Builds in parts, by this process or by several.
 #pragma once
 
+#include <filesystem>
+
 #include "app/cli/cli.h"
 #include "app/forest/forest_report.h"
+#include "app/forest/remote_workers.h"
 #include "kdtree/tree/tree_writer.h"
 
 namespace heapwood::app {
@@ -14,9 +17,18 @@ namespace heapwood::app {
 void build_here(const BuildOptions& options, unsigned threads, kdtree::TreeWriter& writer,
                 ForestReport& report);
 
-/// By several processes (app/forest/remote_workers.h), each of which has its share of the scene,
-/// with files in a folder beside that of the tree.
-/// @throws scenes::SceneError, Interrupted, and std::runtime_error for what goes wrong with them.
+/// By several processes, wherever they are, each of which has its share of the scene. Of the scene
+/// this one makes or reads a piece at a time, for the file.
+/// @param options of which scene, parts, configuration, file and time limit count.
+/// @param folder for files, which is there and empty. @param make a process of a part.
+/// @throws scenes::SceneError, std::runtime_error for what goes wrong with them, and what `make`
+/// throws.
+void build_by_peers(const BuildOptions& options, const std::filesystem::path& folder,
+                    const MakePeer& make, kdtree::TreeWriter& writer, ForestReport& report);
+
+/// By several processes of this program (app/forest/remote_workers.h), each of which has its share
+/// of the scene, with files in a folder beside that of the tree. @throws what build_by_peers()
+/// does, and Interrupted.
 void build_by_processes(const BuildOptions& options, kdtree::TreeWriter& writer,
                         ForestReport& report);
 

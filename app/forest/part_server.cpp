@@ -31,6 +31,31 @@ std::filesystem::path ForestFiles::tree(unsigned cell) const {
     return named("tree-" + std::to_string(cell));
 }
 
+RequestFiles files_of(const Json& request) {
+    const ForestFiles files("", request.at("round"));
+    const auto part = [&] { return request.at("part").get<unsigned>(); };
+    if (request.contains("load")) return {.needed = {}, .made = {files.facts(part())}};
+    if (request.contains("build")) {
+        const unsigned cell = request.at("build");
+        RequestFiles all{.needed = {files.orders()}, .made = {files.tree(cell)}};
+        for (unsigned other = 0; other < request.at("of"); ++other) {
+            all.needed.push_back(files.references(cell, other));
+        }
+        return all;
+    }
+    const unsigned levels = request.at("levels");
+    RequestFiles all{.needed = {files.start()}, .made = {}};
+    for (unsigned level = 0; level < levels; ++level) all.needed.push_back(files.decisions(level));
+    if (!request.contains("cells")) {
+        all.made.push_back(files.bins(levels, part()));
+        return all;
+    }
+    for (unsigned cell = 0; cell < request.at("cells"); ++cell) {
+        all.made.push_back(files.references(cell, part()));
+    }
+    return all;
+}
+
 void write_cell(const std::filesystem::path& path, const kdtree::CellTree& cell) {
     PayloadWriter file;
     file.add(std::vector{cell.status});

@@ -13,13 +13,15 @@
 ///     {"build": 7, "of": 3, ...}                  -> {}  the tree of a cell
 ///
 /// "..." is {"round": N, "folder": path}; a build to another depth is another round. All answers
-/// have {"peak": bytes}, the most that the process has had in memory.
+/// have {"peak": bytes}, the most that the process has had in memory. Processes that see no such
+/// folder have one each, between which files_of() says what is to be carried.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "app/base/json.h"
 #include "kdtree/config.h"
@@ -55,6 +57,14 @@ private:
     std::filesystem::path folder_;
     std::string round_;
 };
+
+/// Names of the files of a request in its folder.
+struct RequestFiles {
+    std::vector<std::string> needed;
+    std::vector<std::string> made;
+};
+/// What has to be brought to a process that has a folder of its own, and fetched from there.
+RequestFiles files_of(const Json& request);
 
 /// A cell's tree as a file. @throws std::runtime_error that names the file.
 void write_cell(const std::filesystem::path& path, const kdtree::CellTree& cell);

@@ -14,4 +14,5 @@ NB_MODULE(_core, m) {
     python::add_trees(m);
     python::add_build(m);
     python::add_rays(m);
+    python::add_forest(m);
 }

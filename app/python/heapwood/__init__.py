@@ -8,10 +8,12 @@
 ((1000,), dtype('int32'), (1000, 2))
 
 ``compare``, ``bench`` and ``replay`` measure allocators by the program ``heapwood``, which the package
-carries, and give tables of pandas; ``sweep`` does so for many cells, by any executor. ``heapwood.trimesh`` has the interface of trimesh's ray tests.
+carries, and give tables of pandas; ``sweep`` does so for many cells, by any executor.
+``heapwood.forest.build`` builds a tree by several machines. ``heapwood.trimesh`` has the interface of
+trimesh's ray tests.
 """
 
-from heapwood import _core
+from heapwood import _core, forest
 from heapwood._program import bench, compare, replay
 from heapwood._scene import Scene, load
 from heapwood._sweep import cells, sweep
@@ -44,6 +46,7 @@ __all__ = [
     "cells",
     "compare",
     "cuda_available",
+    "forest",
     "load",
     "load_tree",
     "node_dtype",

@@ -161,6 +161,45 @@ TEST(RemoteWorkers, AFileThatIsMissingOrChangedEndsTheBuild) {
     EXPECT_NE(spoiled("decisions-", false).find("is not as it was written"), std::string::npos);
 }
 
+/// A process that has a folder of its own for each request.
+class FarPeer final : public Peer {
+public:
+    explicit FarPeer(const kdtree::BuildConfig& config) : server_(config, {.threads = 1}) {}
+
+    void send(const Json& request) override { requests_.push_back(request); }
+    Json receive(double) override {
+        Json request = requests_.front();
+        requests_.pop_front();
+        const std::filesystem::path here = request.at("folder").get<std::string>();
+        const TemporaryFolder there;
+        const RequestFiles files = files_of(request);
+        for (const std::string& name : files.needed) copy_file(here / name, there.path(name));
+        request["folder"] = there.path("");
+        const Json answer = server_.answer(request);
+        for (const std::string& name : files.made) copy_file(there.path(name), here / name);
+        const auto all = std::filesystem::directory_iterator(there.path(""));
+        EXPECT_EQ(static_cast<std::size_t>(std::distance(begin(all), end(all))),
+                  files.needed.size() + files.made.size());
+        return answer;
+    }
+
+private:
+    PartServer server_;
+    std::deque<Json> requests_;
+};
+
+TEST(RemoteWorkers, NeedNoFolderInCommon) {
+    const TemporaryFolder folder;
+    RemoteWorkers workers(
+        kScene, 3, folder.path(""), [](auto) { return std::make_unique<FarPeer>(small_cells()); },
+        60);
+    const scenes::SceneFacts facts = workers.load();
+    kdtree::Tree tree;
+    kdtree::TreeInMemory sink(tree);
+    build_forest(kdtree::forest_scene(facts), small_cells(), 100, workers, sink);
+    EXPECT_EQ(digest(tree), wanted(small_cells()));
+}
+
 TEST(RemoteWorkers, MakeAProcessOfEachPartAndAnotherInItsPlace) {
     const TemporaryFolder folder;
     Fault fault{.when = Fault::When::after, .at = 1};

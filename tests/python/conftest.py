@@ -38,6 +38,28 @@ def rays(sphere, rng):
     return origins, targets - origins
 
 
+@pytest.fixture(scope="session")
+def dask_cluster():
+    """A function that starts a Dask cluster of so many processes on this machine."""
+    distributed = pytest.importorskip("distributed")
+    return lambda workers: distributed.LocalCluster(
+        n_workers=workers, threads_per_worker=1, dashboard_address=":0")
+
+
+@pytest.fixture(scope="module")
+def dask_client(dask_cluster):
+    distributed = pytest.importorskip("distributed")
+    with dask_cluster(3) as workers, distributed.Client(workers) as client:
+        yield client
+
+
+@pytest.fixture
+def dask(dask_client):
+    """A client of three workers, of which two are there, also after a test has killed some."""
+    dask_client.wait_for_workers(2, timeout=120)
+    return dask_client
+
+
 @pytest.fixture
 def brute_force():
     return hits_by_brute_force

@@ -16,32 +16,15 @@ SCENE = "gen:city:4000"
 SMALL_CELLS = {"snap_limit": 16, "exact_limit": 16}  # hence several levels
 
 
-def cluster(workers):
-    return distributed.LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=":0")
-
-
-@pytest.fixture(scope="module")
-def client():
-    with cluster(3) as workers, distributed.Client(workers) as client:
-        yield client
-
-
-@pytest.fixture
-def awake(client):
-    """The client when two workers are there, also after another test has killed some."""
-    client.wait_for_workers(2, timeout=120)
-    return client
-
-
 def ordinary(scene, place, **parameters):
     heapwood.build(heapwood.load(scene), **parameters).save(place / "whole.kdt")
     return (place / "whole.kdt").read_bytes()
 
 
 @pytest.mark.parametrize("parts", [1, 2, 3])
-def test_the_file_is_that_of_an_ordinary_build(awake, tmp_path, parts):
+def test_the_file_is_that_of_an_ordinary_build(dask, tmp_path, parts):
     whole = ordinary(SCENE, tmp_path, **SMALL_CELLS)
-    report = forest.build(SCENE, awake, parts, out=tmp_path / "parts.kdt", **SMALL_CELLS)
+    report = forest.build(SCENE, dask, parts, out=tmp_path / "parts.kdt", **SMALL_CELLS)
     assert (tmp_path / "parts.kdt").read_bytes() == whole
     assert report["build"]["digest"] == heapwood.load_tree(tmp_path / "whole.kdt").digest
     assert report["build"]["processes"] == parts and report["build"]["lost"] == 0
@@ -49,32 +32,32 @@ def test_the_file_is_that_of_an_ordinary_build(awake, tmp_path, parts):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["parts.kdt", "whole.kdt"]
 
 
-def test_workers_keep_nothing(awake, tmp_path):
-    forest.build(SCENE, awake, out=tmp_path / "a.kdt")
+def test_workers_keep_nothing(dask, tmp_path):
+    forest.build(SCENE, dask, out=tmp_path / "a.kdt")
 
     def left(dask_worker):
         return [str(path) for path in pathlib.Path(dask_worker.local_directory).rglob("heapwood-*")]
 
-    assert not any(awake.run(left).values())
-    assert not any(keys for keys in awake.has_what().values())
+    assert not any(dask.run(left).values())
+    assert not any(keys for keys in dask.has_what().values())
 
 
-def test_several_rounds_and_a_preset(awake, tmp_path):
+def test_several_rounds_and_a_preset(dask, tmp_path):
     parameters = {"preset": "paper", "max_duplication": 2, **SMALL_CELLS}
     whole = ordinary("gen:sphere:1500", tmp_path, **parameters)
-    report = forest.build("gen:sphere:1500", awake, 2, out=tmp_path / "parts.kdt", **parameters)
+    report = forest.build("gen:sphere:1500", dask, 2, out=tmp_path / "parts.kdt", **parameters)
     assert (tmp_path / "parts.kdt").read_bytes() == whole
     assert report["build"]["builds"] > 1
 
 
-def test_several_files_and_a_relative_path(awake, tmp_path, monkeypatch):
+def test_several_files_and_a_relative_path(dask, tmp_path, monkeypatch):
     (tmp_path / "all.list").write_text("\n".join(
         str(MODELS / f"{name}.obj") for name in ("trefoil", "cottage", "gem")))
     monkeypatch.chdir(tmp_path)
     whole = ordinary("all.list", tmp_path)
-    forest.build("all.list", awake, out="parts.kdt")
+    forest.build("all.list", dask, out="parts.kdt")
     assert (tmp_path / "parts.kdt").read_bytes() == whole
-    forest.build(heapwood.load("all.list"), awake, 2, out="parts.kdt")
+    forest.build(heapwood.load("all.list"), dask, 2, out="parts.kdt")
     assert (tmp_path / "parts.kdt").read_bytes() == whole
 
 
@@ -103,26 +86,26 @@ def signal_holder(client, number):
     return act
 
 
-def test_a_worker_that_is_killed_costs_its_share(awake, tmp_path, monkeypatch):
+def test_a_worker_that_is_killed_costs_its_share(dask, tmp_path, monkeypatch):
     whole = ordinary(SCENE, tmp_path, **SMALL_CELLS)
     with monkeypatch.context() as patch:
         counted = Meanwhile(patch, -1, None)
-        report = forest.build(SCENE, awake, 2, out=tmp_path / "parts.kdt", **SMALL_CELLS)
+        report = forest.build(SCENE, dask, 2, out=tmp_path / "parts.kdt", **SMALL_CELLS)
     cells = report["build"]["cells"]
     before_cells = counted.answers - cells
     assert cells > 4 and before_cells > 6
     # The share of the part that is asked next, when both are loaded; when they are divided; and when all
     # their references are with the workers.
     for at in (2, 5, before_cells + 1):
-        awake.wait_for_workers(2, timeout=120)
+        dask.wait_for_workers(2, timeout=120)
         with monkeypatch.context() as patch:
-            counted = Meanwhile(patch, at, signal_holder(awake, signal.SIGKILL))
-            forest.build(SCENE, awake, 2, out=tmp_path / "killed.kdt", **SMALL_CELLS)
+            counted = Meanwhile(patch, at, signal_holder(dask, signal.SIGKILL))
+            forest.build(SCENE, dask, 2, out=tmp_path / "killed.kdt", **SMALL_CELLS)
         assert counted.answers > at, "nobody was killed"
         assert (tmp_path / "killed.kdt").read_bytes() == whole, at
 
 
-def test_a_worker_that_hangs_is_replaced(tmp_path, monkeypatch):
+def test_a_worker_that_hangs_is_replaced(dask_cluster, tmp_path, monkeypatch):
     whole = ordinary(SCENE, tmp_path, **SMALL_CELLS)
     stopped = []
 
@@ -131,7 +114,7 @@ def test_a_worker_that_hangs_is_replaced(tmp_path, monkeypatch):
         stopped.append(client.run(os.getpid, workers=[holder])[holder])
         os.kill(stopped[0], signal.SIGSTOP)
 
-    with cluster(2) as workers, distributed.Client(workers) as client:
+    with dask_cluster(2) as workers, distributed.Client(workers) as client:
         Meanwhile(monkeypatch, 2, stop)
         try:
             report = forest.build(SCENE, client, out=tmp_path / "parts.kdt", time_limit=3,
@@ -142,7 +125,7 @@ def test_a_worker_that_hangs_is_replaced(tmp_path, monkeypatch):
     assert report["build"]["lost"] >= 1
 
 
-def test_a_scene_that_changes_ends_the_build(awake, tmp_path, monkeypatch):
+def test_a_scene_that_changes_ends_the_build(dask, tmp_path, monkeypatch):
     scene = tmp_path / "a.obj"
     text = (MODELS / "gem.obj").read_text()
     scene.write_text(text)
@@ -152,63 +135,63 @@ def test_a_scene_that_changes_ends_the_build(awake, tmp_path, monkeypatch):
         faces = [i for i, line in enumerate(lines) if line.startswith("f ")]
         lines[faces[0]], lines[faces[1]] = lines[faces[1]], lines[faces[0]]
         scene.write_text("\n".join(lines))
-        signal_holder(awake, signal.SIGKILL)(peer)
+        signal_holder(dask, signal.SIGKILL)(peer)
 
     Meanwhile(monkeypatch, 2, act)
     with pytest.raises(RuntimeError, match="a.obj: has changed since it was first read"):
-        forest.build(scene, awake, 2, out=tmp_path / "a.kdt")
+        forest.build(scene, dask, 2, out=tmp_path / "a.kdt")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.obj"]
 
 
-def test_scenes_that_cannot_be_read(awake, tmp_path):
+def test_scenes_that_cannot_be_read(dask, tmp_path):
     (tmp_path / "bad.obj").write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 4\n")
     for scene, words in ((tmp_path / "bad.obj", "bad.obj:4: face index 4"),
                          (tmp_path / "missing.obj", "missing.obj"), ("gen:nothing:5", "nothing")):
         with pytest.raises(heapwood.SceneError, match=words):
-            forest.build(scene, awake, 2, out=tmp_path / "a.kdt")
+            forest.build(scene, dask, 2, out=tmp_path / "a.kdt")
     (tmp_path / "all.list").write_text(f"{MODELS / 'gem.obj'}\nlost.obj\n")
     with pytest.raises(heapwood.SceneError, match="all.list:2: .*lost.obj"):
-        forest.build(tmp_path / "all.list", awake, 2, out=tmp_path / "a.kdt")
+        forest.build(tmp_path / "all.list", dask, 2, out=tmp_path / "a.kdt")
     assert not (tmp_path / "a.kdt").exists()
 
 
-def test_workers_of_another_version(awake, tmp_path, monkeypatch):
+def test_workers_of_another_version(dask, tmp_path, monkeypatch):
     monkeypatch.setattr(forest._core, "version", "0.0.1")
     with pytest.raises(RuntimeError, match="has heapwood .*, but the client 0.0.1: install"):
-        forest.build(SCENE, awake, 2, out=tmp_path / "a.kdt")
+        forest.build(SCENE, dask, 2, out=tmp_path / "a.kdt")
 
 
-def test_a_cluster_without_workers(tmp_path):
-    with cluster(0) as workers, distributed.Client(workers) as client:
+def test_a_cluster_without_workers(dask_cluster, tmp_path):
+    with dask_cluster(0) as workers, distributed.Client(workers) as client:
         for parts in (None, 2):
             with pytest.raises(RuntimeError, match="the cluster has no workers"):
                 forest.build(SCENE, client, parts, out=tmp_path / "a.kdt")
     assert list(tmp_path.iterdir()) == []
 
 
-def test_mistakes(awake, tmp_path):
+def test_mistakes(dask, tmp_path):
     out = tmp_path / "a.kdt"
     for parts in (0, -1, 1025):
         with pytest.raises(ValueError, match=f"parts={parts}: from 1 to 1024"):
-            forest.build(SCENE, awake, parts, out=out)
+            forest.build(SCENE, dask, parts, out=out)
     with pytest.raises(ValueError, match="time_limit=0"):
-        forest.build(SCENE, awake, out=out, time_limit=0)
+        forest.build(SCENE, dask, out=out, time_limit=0)
     with pytest.raises(TypeError, match="None is no distributed.Client"):
         forest.build(SCENE, None, out=out)
     with pytest.raises(TypeError, match="leaf_limits"):
-        forest.build(SCENE, awake, out=out, leaf_limits=4)
+        forest.build(SCENE, dask, out=out, leaf_limits=4)
     with pytest.raises(ValueError, match="preset 'papers'"):
-        forest.build(SCENE, awake, out=out, preset="papers")
+        forest.build(SCENE, dask, out=out, preset="papers")
     with pytest.raises(ValueError, match="device 'gpu' is neither cpu nor cuda"):
-        forest.build(SCENE, awake, out=out, device="gpu")
+        forest.build(SCENE, dask, out=out, device="gpu")
     with pytest.raises(ValueError, match="made of arrays"):
-        forest.build(heapwood.Scene([[0, 0, 0], [1, 0, 0], [0, 1, 0]], [[0, 1, 2]]), awake, out=out)
+        forest.build(heapwood.Scene([[0, 0, 0], [1, 0, 0], [0, 1, 0]], [[0, 1, 2]]), dask, out=out)
     with pytest.raises(heapwood.TreeFileError, match="nowhere"):
-        forest.build(SCENE, awake, out=tmp_path / "nowhere" / "a.kdt")
+        forest.build(SCENE, dask, out=tmp_path / "nowhere" / "a.kdt")
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.skipif(heapwood.cuda_available(), reason="there is a GPU")
-def test_workers_without_a_gpu(awake, tmp_path):
+def test_workers_without_a_gpu(dask, tmp_path):
     with pytest.raises(heapwood.NoDevice, match="no GPU to build on"):
-        forest.build(SCENE, awake, 2, out=tmp_path / "a.kdt", device="cuda")
+        forest.build(SCENE, dask, 2, out=tmp_path / "a.kdt", device="cuda")

@@ -91,6 +91,22 @@ def end(value, shape, what):
     return array.reshape(-1) if array.shape else float(array)
 
 
+def rays(origins, directions, t_min, t_max):
+    """Rays as they are traced.
+
+    Returns:
+        Origins and directions of the shape (N, 3), or (1, 3) for one of all rays, and their ends, as
+        ``end`` has them; and the shape that the rays had.
+    """
+    rows, shape = vectors(origins, "origins")
+    direction_rows, direction_shape = vectors(directions, "directions")
+    if shape and direction_shape and shape != direction_shape:
+        raise ValueError(f"origins have the shape {(*shape, 3)}, but directions "
+                         f"{(*direction_shape, 3)}: they must be the same, or one of them (3,)")
+    shape = shape or direction_shape
+    return (rows, direction_rows, end(t_min, shape, "t_min"), end(t_max, shape, "t_max")), shape
+
+
 def thread_count(threads):
     """A number of threads; 0 stands for one a core."""
     count = operator.index(threads)

@@ -239,16 +239,9 @@ class Tree:
 
     def _trace(self, function, origins, directions, t_min, t_max, coherent, fast, threads, stream):
         """The results of a function of the compiled module, and the shape of the rays."""
-        rows, shape = _arrays.vectors(origins, "origins")
-        direction_rows, direction_shape = _arrays.vectors(directions, "directions")
-        if shape and direction_shape and shape != direction_shape:
-            raise ValueError(f"origins have the shape {(*shape, 3)}, but directions "
-                             f"{(*direction_shape, 3)}: they must be the same, or one of them (3,)")
-        shape = shape or direction_shape
-        results = function(
-            self._tree, rows, direction_rows, _arrays.end(t_min, shape, "t_min"),
-            _arrays.end(t_max, shape, "t_max"), bool(coherent), bool(fast),
-            _arrays.thread_count(threads), _arrays.stream_handle(stream))
+        rays, shape = _arrays.rays(origins, directions, t_min, t_max)
+        results = function(self._tree, *rays, bool(coherent), bool(fast),
+                           _arrays.thread_count(threads), _arrays.stream_handle(stream))
         if not isinstance(results, tuple):
             results = (results,)
         return tuple(_arrays.like(origins, result) for result in results), shape

@@ -2,6 +2,7 @@
 
 Workers of `Dask <https://distributed.dask.org>`_ have a share of the triangles each, choose the planes at the
 top together, and build the cells below; the client joins these in a tree file. ``kdtree/README.md`` says how.
+Rays go through such a tree in batches, by workers that read the whole of it.
 """
 
 import asyncio
@@ -15,12 +16,15 @@ from typing import TYPE_CHECKING, Any, Dict, Optional, Union
 
 import numpy as np
 
-from heapwood import _arrays, _core, _forest_tasks as tasks
+from heapwood import _arrays, _cluster, _core, _forest_tasks as tasks
+from heapwood._forest_rays import any_hit, closest_hit
 from heapwood._program import _scene_name
 from heapwood._scene import Scene
 
 if TYPE_CHECKING:
     import distributed
+
+__all__ = ["any_hit", "build", "closest_hit"]
 
 _MOST_PARTS = 1024
 
@@ -70,17 +74,12 @@ def build(scene: Union[str, PathLike, Scene], client: "distributed.Client",
         >>> tree.digest == report["build"]["digest"] == heapwood.build(tree.scene).digest
         True
     """
-    for method in ("submit", "nthreads"):
-        if not hasattr(client, method):
-            raise TypeError(f"client: {client!r} is no distributed.Client")
-    if client.asynchronous:
-        raise TypeError("client: an asynchronous one cannot be waited for; use "
-                        "distributed.Client(asynchronous=False)")
+    _cluster.check(client)
     name = _scene_name(scene)
     if not name.startswith("gen:"):
         name = os.path.abspath(name)
     if parts is None:
-        parts = len(_workers(client))
+        parts = len(_cluster.workers(client))
     if not 1 <= parts <= _MOST_PARTS:
         raise ValueError(f"parts={parts}: from 1 to {_MOST_PARTS}")
     if not time_limit > 0:
@@ -95,14 +94,6 @@ def build(scene: Union[str, PathLike, Scene], client: "distributed.Client",
         run = _Run(client, pathlib.Path(folder), settings)
         return json.loads(_core.build_forest(name, parts, out, folder, time_limit,
                                              settings["preset"], settings["fields"], run.make_peer))
-
-
-def _workers(client):
-    workers = sorted(client.nthreads())
-    if not workers:
-        raise RuntimeError("the cluster has no workers: start some, and wait for them by "
-                           "client.wait_for_workers(1)")
-    return workers
 
 
 class _Run:
@@ -121,7 +112,7 @@ class _Run:
         return _Peer(self, part)
 
     def awake(self):
-        workers = _workers(self.client)
+        workers = _cluster.workers(self.client)
         return [worker for worker in workers if worker not in self.hanging] or workers
 
     def submit(self, function, *arguments, workers=None):

@@ -1,0 +1,19 @@
+"""What there is of a Dask cluster."""
+
+
+def check(client):
+    """Raises TypeError unless it is a client whose answers can be waited for."""
+    if not all(hasattr(client, method) for method in ("submit", "nthreads")):
+        raise TypeError(f"client: {client!r} is no distributed.Client")
+    if client.asynchronous:
+        raise TypeError("client: an asynchronous one cannot be waited for; use "
+                        "distributed.Client(asynchronous=False)")
+
+
+def workers(client):
+    """The addresses of all workers, of which there must be one."""
+    addresses = sorted(client.nthreads())
+    if not addresses:
+        raise RuntimeError("the cluster has no workers: start some, and wait for them by "
+                           "client.wait_for_workers(1)")
+    return addresses

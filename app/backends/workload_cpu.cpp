@@ -29,6 +29,17 @@ public:
         return platform::run_threads(thread_count(threads_, touch.blocks.slots), work);
     }
 
+    double copy_edges(const allocators::EdgeCopy& copy) override {
+        const auto work = [&](std::uint32_t thread, std::uint32_t threads) {
+            for (std::uint64_t vertex = thread; vertex < copy.vertices; vertex += threads) {
+                for (std::uint32_t part = 0; part < allocators::kTouchers; ++part) {
+                    allocators::copy_edges(copy, vertex * allocators::kTouchers + part);
+                }
+            }
+        };
+        return platform::run_threads(thread_count(threads_, copy.vertices), work);
+    }
+
     /// By one thread: the sums are few, and threads would cost more than they save.
     double place_by_prefix_sum(const allocators::Blocks& blocks) override {
         return platform::run_timed([&] {

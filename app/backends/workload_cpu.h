@@ -39,6 +39,12 @@ public:
             churn_caller(ref, context, churn, caller);
         });
     }
+    double update(const allocators::EdgeBatch& batch) override {
+        const typename A::Ref ref = allocator_.ref();
+        return share_out(batch.sources, false, [&](const auto& context, std::uint32_t source) {
+            update_vertex(ref, context, batch, source);
+        });
+    }
     void reset() override { allocator_.reset(); }
     std::uint64_t pool_bytes() const override { return allocator_.pool_bytes(); }
     std::uint64_t overhead_bytes() const override { return allocator_.overhead_bytes(); }

@@ -12,6 +12,11 @@ __global__ void touch_kernel(const __grid_constant__ allocators::Touch touch) {
     if (toucher < touch.blocks.slots * allocators::kTouchers) touch_blocks(touch, toucher);
 }
 
+__global__ void edges_kernel(const __grid_constant__ allocators::EdgeCopy copy) {
+    const std::uint64_t toucher = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+    if (toucher < std::uint64_t{copy.vertices} * allocators::kTouchers) copy_edges(copy, toucher);
+}
+
 __global__ void sizes_kernel(const __grid_constant__ allocators::Blocks blocks,
                              std::uint64_t* sizes) {
     const std::uint64_t slot = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x;
@@ -42,6 +47,13 @@ public:
         return platform::run_timed_by_cuda("touching blocks", [&] {
             touch_kernel<<<blocks_for(touch.blocks.slots * allocators::kTouchers),
                            kCallersPerBlock>>>(touch);
+        });
+    }
+
+    double copy_edges(const allocators::EdgeCopy& copy) override {
+        return platform::run_timed_by_cuda("copying edges", [&] {
+            edges_kernel<<<blocks_for(std::uint64_t{copy.vertices} * allocators::kTouchers),
+                           kCallersPerBlock>>>(copy);
         });
     }
 
@@ -83,6 +95,12 @@ private:
         place_by_prefix_sum(one);
         auto* counts = reinterpret_cast<allocators::Counts*>(memory.as<void*>() + 1);
         touch({.write = true, .blocks = one, .counts = counts});
+        // A vertex that has no edges, for the counts are zero.
+        copy_edges({.gather = false,
+                    .vertices = 1,
+                    .arrays = one.data,
+                    .first = reinterpret_cast<const std::uint64_t*>(counts),
+                    .targets = nullptr});
         release_placed();
     }
 

@@ -5,6 +5,7 @@
 
 #include <cuda_runtime.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <stdexcept>
@@ -60,6 +61,18 @@ __global__ void __launch_bounds__(kCallersPerBlock, kResidentBlocks)
     churn_caller(ref, context, churn, caller);
 }
 
+/// One batch of edges. Its threads never wait for one another.
+template <class Ref>
+__global__ void __launch_bounds__(kCallersPerBlock, kResidentBlocks)
+    update_kernel(const __grid_constant__ allocators::EdgeBatch batch,
+                  const __grid_constant__ Ref ref, std::uint32_t multiprocessors) {
+    const std::uint32_t thread = blockIdx.x * blockDim.x + threadIdx.x;
+    if (thread >= batch.sources) return;
+    const allocators::Context context{.multiprocessor = platform::multiprocessor(multiprocessors),
+                                      .warp = thread / 32};
+    update_vertex(ref, context, batch, thread);
+}
+
 /// An allocator's pool in the memory of the GPU; the number of threads is for CPUs.
 template <allocators::Allocator A>
 class GpuWorkloadPool : public WorkloadPool {
@@ -85,6 +98,13 @@ public:
             churn_kernel<typename A::Ref>
                 <<<blocks_for_callers(churn.callers, churn.lanes), kCallersPerBlock>>>(
                     churn, allocator_.ref(), multiprocessors_);
+        });
+    }
+    double update(const allocators::EdgeBatch& batch) override {
+        const unsigned blocks = blocks_for(std::max(batch.sources, 1U));
+        return platform::run_timed_by_cuda("updating a graph", [&] {
+            update_kernel<typename A::Ref>
+                <<<blocks, kCallersPerBlock>>>(batch, allocator_.ref(), multiprocessors_);
         });
     }
     void reset() override { allocator_.reset(); }

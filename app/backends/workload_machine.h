@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "allocators/allocator.cuh"
+#include "allocators/measure/adjacency.cuh"
 #include "allocators/measure/churn.cuh"
 #include "allocators/measure/fragmentation.h"
 #include "allocators/measure/workload.cuh"
@@ -24,6 +25,8 @@ public:
     virtual double run(const allocators::Workload& workload) = 0;
     /// Runs a launch of a churn to its end. @return milliseconds, as run(). @throws as run().
     virtual double churn(const allocators::Churn& churn) = 0;
+    /// Inserts or deletes a batch of edges, which may be empty. @return, @throws as run().
+    virtual double update(const allocators::EdgeBatch& batch) = 0;
     /// Frees everything, where the allocator can (not CUDA's malloc).
     virtual void reset() = 0;
     virtual std::uint64_t pool_bytes() const = 0;
@@ -45,6 +48,8 @@ public:
     virtual std::uint32_t resident_callers() const = 0;
     /// Reads or writes all blocks. @return milliseconds, as WorkloadPool::run.
     virtual double touch(const allocators::Touch& touch) = 0;
+    /// Fills the arrays of a graph, or reads them. @return milliseconds, as WorkloadPool::run.
+    virtual double copy_edges(const allocators::EdgeCopy& copy) = 0;
     /// The way without an allocator (Winter et al. 2021): a prefix sum over the sizes of all slots,
     /// one piece of memory for all, from the system, and a pointer into it for every slot.
     /// @return milliseconds until the pointers are written.

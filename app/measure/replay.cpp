@@ -3,6 +3,7 @@
 
 #include "allocators/measure/fragmentation.h"
 #include "app/measure/task_run.h"
+#include "app/measure/transfer.h"
 
 namespace heapwood::app {
 namespace {
@@ -14,13 +15,6 @@ using allocators::ReplayScript;
 using allocators::Stamps;
 using allocators::Work;
 using allocators::Workload;
-
-template <class T>
-Buffer uploaded(Place place, const std::vector<T>& values) {
-    Buffer heap(place, values.size() * sizeof(T));
-    heap.write(0, values.data(), heap.size());
-    return heap;
-}
 
 /// A script where it is run, and a slot for every block.
 struct Script {

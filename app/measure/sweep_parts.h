@@ -66,6 +66,8 @@ std::vector<Series> oom(const SweepSettings& settings);
 std::vector<Series> work(const SweepSettings& settings);
 std::vector<Series> access(const SweepSettings& settings);
 std::vector<Series> init(const SweepSettings& settings);
+std::vector<Series> graph_init(const SweepSettings& settings);
+std::vector<Series> graph_update(const SweepSettings& settings);
 /// A live set that stays, of nobody's paper.
 std::vector<Series> churn(const SweepSettings& settings);
 

@@ -1,8 +1,10 @@
 #include "app/measure/sweeps.h"
 
+#include <algorithm>
 #include <stdexcept>
 
 #include "allocators/allocator.cuh"
+#include "allocators/measure/adjacency.cuh"
 #include "app/measure/sweep_parts.h"
 
 namespace heapwood::app {
@@ -31,10 +33,21 @@ Task task_of(Procedure procedure, std::uint64_t pool, const SweepSettings& setti
 
 namespace {
 
+/// Most bytes of a graph's arrays, on average over the graphs of its family.
+std::uint64_t graph_bytes(const Task& task) {
+    const auto name = std::find_if(kGraphFamilies.begin(), kGraphFamilies.end(),
+                                   [&](const auto& one) { return one.family == task.family; });
+    // Twice what the edges take, which is rounded up.
+    const std::uint64_t edges = std::uint64_t{task.callers} * name->mean_degree + task.edges;
+    return std::uint64_t{task.callers} * allocators::kSmallestAdjacency +
+           2 * sizeof(std::uint32_t) * edges;
+}
+
 /// Bytes that are in use at once, on average over the dice.
 std::uint64_t wanted_bytes(const Task& task) {
     // One block at least in the part of the pool that is to be live.
     if (has_live_set(task.procedure)) return std::uint64_t{100} * task.max_bytes / task.live;
+    if (has_graph(task.procedure)) return graph_bytes(task);
     const std::uint64_t mean = (std::uint64_t{task.min_bytes} + task.max_bytes) / 2;
     const std::uint64_t held = std::uint64_t{task.held_blocks} * task.held_bytes;
     return held + std::max<std::uint64_t>(mean, allocators::kAlignment) * task.callers *
@@ -95,6 +108,9 @@ const std::vector<TestName>& test_names() {
         {"work", "memory for work items, against a prefix sum (2021)", work},
         {"access", "writing and reading the blocks, against a prefix sum (2021)", access},
         {"init", "making and resetting the pool (2021)", init},
+        {"graph-init", "an array for the edges of each vertex of a graph (2021)", graph_init},
+        {"graph-update", "batches of edges inserted into a graph, and deleted (2021)",
+         graph_update},
         {"churn", "a live set that stays, calls timed one by one, fragmentation as it ages", churn},
         {"registers", "registers of an allocation and a deallocation, from the compiler",
          registers}};

@@ -57,7 +57,7 @@ private:
                 remains();
                 break;
             default:
-                iterate();
+                iterate([this] { iteration(); });
         }
         release();
     }
@@ -179,21 +179,6 @@ private:
         }
     }
 
-    /// The cold iteration, warm ones, and one that is counted and checked in full.
-    void iterate() {
-        const auto start = Clock::now();
-        iteration();
-        warm_ = true;
-        for (std::uint32_t i = 0; i < task_.iterations; ++i) {
-            if (i > 0 && ms_since(start) > task_.budget_ms) break;
-            iteration();
-        }
-        const auto measured = result_.metrics;
-        counting_ = true;
-        iteration();
-        result_.metrics = measured;
-    }
-
     /// Over how many bytes the blocks of all slots are spread, from the first to the end of the
     /// last.
     struct Range {
@@ -290,6 +275,7 @@ private:
 
 TaskResult perform(const Subject& subject, const Task& task) {
     if (has_live_set(task.procedure)) return keep_live(subject, task);
+    if (has_graph(task.procedure)) return keep_graph(subject, task);
     return WorkloadRun(subject, task).result();
 }
 

@@ -12,6 +12,7 @@
 #include "allocators/measure/trace.h"
 #include "allocators/measure/workload.cuh"
 #include "app/backends/workload_machine.h"
+#include "app/measure/graph.h"
 #include "app/measure/outcome.h"
 
 namespace heapwood::app {
@@ -30,6 +31,8 @@ enum class Procedure {
     remains,        ///< AD, then how fragmented it leaves the pool, and what its blocks take
     churn,          ///< a live set, all of which is replaced `rounds` times; then calls are timed
     aged,           ///< the same, then how fragmented the pool is
+    graph,          ///< arrays for the edges of a graph's vertices, filled; then all are freed
+    updates,        ///< a graph into which batches of edges are inserted, and others deleted
     replay,         ///< replays the trace of the process
 };
 
@@ -43,7 +46,10 @@ struct Task {
     std::uint32_t rounds = 1;
     std::uint32_t min_bytes = 16;  ///< of a request; multiples of 4, at least 4
     std::uint32_t max_bytes = 16;
-    std::uint32_t live = 0;         ///< of a live set: percent of the pool
+    std::uint32_t live = 0;                  ///< of a live set: percent of the pool
+    GraphFamily family = GraphFamily::rmat;  ///< of a graph, whose vertices are the callers
+    std::uint32_t edges = 0;                 ///< of a batch: at most half of those there could be
+    std::uint32_t sources = 0;      ///< how many vertices, side by side, a batch's edges start from
     std::uint32_t held_blocks = 0;  ///< allocated before all, and freed after all
     std::uint32_t held_bytes = 16;  ///< of each of these
     std::uint64_t pool_bytes = 0;
@@ -56,6 +62,11 @@ struct Task {
 /// Whether there is a live set, which is as large as the pool says.
 constexpr bool has_live_set(Procedure procedure) {
     return procedure == Procedure::churn || procedure == Procedure::aged;
+}
+
+/// Whether there is a graph.
+constexpr bool has_graph(Procedure procedure) {
+    return procedure == Procedure::graph || procedure == Procedure::updates;
 }
 
 /// Whether a caller has at most one block at a time.
@@ -108,6 +119,15 @@ TaskResult perform(const Subject& subject, const Task& task);
 /// (platform::ticks()), of calls that were answered; of aged "internal" and "external", where the
 /// pool can be walked. A refusal leaves a slot empty until another request comes to it.
 TaskResult keep_live(const Subject& subject, const Task& task);
+
+/// perform() of a task with a graph. A thread a vertex takes an array of its edges, rounded up to a
+/// power of two from 16 bytes on (allocators::adjacency_bytes), and another whenever an update
+/// crosses one. What is on the machine is read back after every launch that changes it, and
+/// compared with a GraphModel; no two arrays may overlap. Metrics of both: "live", the percentage
+/// of the pool that arrays are, and "taken", that of the regions that hold them, where the pool can
+/// be walked. Of graph: "alloc_ms", "fill_ms", the time to write all edges, and "free_ms". Of
+/// updates: "insert_ms" and "delete_ms". A request that is refused ends the turn.
+TaskResult keep_graph(const Subject& subject, const Task& task);
 
 /// Makes a pool and replays the trace in it: a cold time; as many warm ones as task.iterations
 /// says, each time with the pool reset before; once more, counted; and up to the trace's peak, to

@@ -26,6 +26,20 @@ TaskResult TaskRun::result() {
     }
 }
 
+void TaskRun::iterate(const std::function<void()>& iteration) {
+    const auto start = Clock::now();
+    iteration();
+    warm_ = true;
+    for (std::uint32_t i = 0; i < task_.iterations; ++i) {
+        if (i > 0 && ms_since(start) > task_.budget_ms) break;
+        iteration();
+    }
+    const auto measured = result_.metrics;
+    counting_ = true;
+    iteration();
+    result_.metrics = measured;
+}
+
 void TaskRun::make_pool(std::uint32_t largest_request, std::uint32_t callers) {
     pool_ = subject_.make({.place = subject_.machine.place(),
                            .bytes = task_.pool_bytes,

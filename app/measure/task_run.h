@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 
 #include "allocators/memory/buffer.h"
@@ -38,6 +39,9 @@ protected:
     /// After a Failure: frees what is still there, for CUDA's heap outlives its pool.
     virtual void clean_up() = 0;
 
+    /// The cold iteration, warm ones, and one that is counted and checked in full, whose metrics do
+    /// not stay.
+    void iterate(const std::function<void()>& iteration);
     void make_pool(std::uint32_t largest_request, std::uint32_t callers);
     /// A launch of the task's callers.
     allocators::Workload workload(allocators::Work work, allocators::Stamps stamps) const;

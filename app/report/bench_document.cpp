@@ -64,6 +64,10 @@ const FigureList<BenchOf>& bench_figures() {
               [](const Of& b) { return b.cell.task.live > 0 ? Json(b.cell.task.live) : Json(); },
               false),
           plain<Of>(
+              "edges",
+              [](const Of& b) { return b.cell.task.edges > 0 ? Json(b.cell.task.edges) : Json(); },
+              false),
+          plain<Of>(
               "threshold",
               [](const Of& b) {
                   return b.cell.task.threshold > 0 ? Json(b.cell.task.threshold) : Json();

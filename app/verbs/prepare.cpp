@@ -75,8 +75,11 @@ BenchReport new_bench(const BenchOptions& options, const Backends& available,
                          ": use a larger --pool");
     }
     report.cells = cells_of(report.series, report.runners);
-    if (tests == std::vector<std::string>{"churn"} && report.cells.empty()) {
-        throw UsageError("churn is for full allocators, and none of these is one");
+    if (report.cells.empty() &&
+        std::all_of(report.series.begin(), report.series.end(),
+                    [](const Series& series) { return series.full_only; })) {
+        throw UsageError(joined(tests, ", ") + (tests.size() == 1 ? " is" : " are") +
+                         " for full allocators, and none of these is one");
     }
     report.asked_for_published = options.published;
     if (options.published) report.published = published_rows(report.series);

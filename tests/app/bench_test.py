@@ -19,7 +19,7 @@ from command_line import (
 
 SCHEMA = json.loads((schema_check.SCHEMAS / "bench.schema.json").read_text())
 TESTS = ["ad", "acd", "p", "xmalloc", "alloc", "mixed", "scaling", "fragmentation", "oom", "work", "access",
-         "init", "churn", "registers"]
+         "init", "graph-init", "graph-update", "churn", "registers"]
 FAKES = os.environ.get("HEAPWOOD_TEST_BENCH_FAKES", "heapwood_bench_fakes")
 # Long enough for the slowest allocator under a sanitizer.
 PATIENT = ("--time-limit", 60)
@@ -85,9 +85,9 @@ class Everything(unittest.TestCase):
             here = {cell["allocator"] for cell in self.report["cells"] if cell["series"] == name}
             test = self.series[name]["test"]
             expected = set(self.names)
-            if test == "churn":
+            if test in ("churn", "graph-update"):
                 expected &= set(self.full)
-            if test in ("work", "access", "fragmentation"):
+            if test in ("work", "access", "fragmentation", "graph-init"):
                 expected.add("prefix-sum")
             self.assertEqual(here, expected, name)
 
@@ -143,6 +143,9 @@ class Everything(unittest.TestCase):
                 self.assertEqual(counts["requests"] - counts["failed"], counts["frees"])
                 self.assertEqual(counts["requests"] % given["callers"], 0)
                 continue
+            elif test == "graph-update":
+                # An insertion and a deletion exchange an array of a vertex each at the most.
+                self.assertLessEqual(counts["requests"], 2 * min(cell["x"], given["edges"]))
             elif test == "oom":
                 room = given["pool_bytes"] // given["min_bytes"]
                 self.assertLessEqual(counts["frees"], room)
@@ -270,6 +273,15 @@ class Mistakes(unittest.TestCase):
         self.check(["--sizes: sizes are read from a file"], "churn", "--sizes", "-")
         self.check(["too small for any point of churn"], "churn", "--pool", "4KiB")
 
+    def test_graphs(self):
+        self.check(["graph-update is for full allocators, and none of these is one"],
+                   "graph-update", "-a", "atomicmalloc")
+        self.check(["churn, graph-update are for full allocators"],
+                   "churn", "graph-update", "-a", "atomicmalloc")
+        self.check(["no test 'graph'"], "graph")
+        self.check(["too small for any point of graph-init, graph-update", "larger --pool"],
+                   "graph-init", "graph-update", "--pool", "2KiB")
+
     def test_numbers(self):
         for option in ("--repeat", "--iterations"):
             self.check([f"{option}: '0' is not a whole number from 1"], "ad", option, 0)
@@ -335,6 +347,15 @@ class Faults(unittest.TestCase):
         self.assertEqual(set(found), {"churn.live", "churn.aged.30", "churn.aged.60"})
         self.assertIn("corrupt", found.values())
         self.assertIn("churn.live, revolves: blocks were overwritten", errors)
+
+    def test_a_graph_whose_arrays_overlap_is_no_figure(self):
+        # Cells have 64 bytes; an array of a hub has more.
+        errors, cells = self.faulty("graph-init", "graph-update", "-a", "good,revolves", code=5)
+        for test in ("graph-init", "graph-update"):
+            found = [outcome for (name, series, _), (outcome, _) in cells.items()
+                     if name == "revolves" and series == f"{test}.rmat"]
+            self.assertIn("corrupt", found)
+            self.assertIn(f"{test}.rmat, revolves: blocks were overwritten", errors)
 
     def test_a_hang_costs_the_rest_of_its_test(self):
         # As long as a busy machine may take for a turn of no work.

@@ -55,6 +55,16 @@ TEST(Sweeps, AscendAndFitAndHaveNamesOfTheirOwn) {
                             EXPECT_LE(t.max_bytes, t.pool_bytes * t.live / 100);
                             continue;
                         }
+                        if (has_graph(t.procedure)) {
+                            EXPECT_EQ(t.sources > 0, t.procedure == Procedure::updates);
+                            EXPECT_LE(t.sources, t.callers);
+                            // A batch finds edges that are not there yet, even if all of the
+                            // family's are at its vertices.
+                            EXPECT_LE(t.edges, std::uint64_t{t.sources} * t.callers / 2);
+                            EXPECT_GE(t.max_bytes, 4 * (t.callers - 1));
+                            EXPECT_LE(std::uint64_t{t.callers} * t.min_bytes, t.pool_bytes / 2);
+                            continue;
+                        }
                         const double bytes = (t.min_bytes + t.max_bytes) / 2.0 * t.callers *
                                              (one_block_each(t.procedure) ? 1 : t.requests);
                         const bool of_2015 = series.source.find("2015, fig") != std::string::npos;

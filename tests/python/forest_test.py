@@ -44,8 +44,8 @@ def test_workers_keep_nothing(dask, tmp_path):
 
 def test_several_rounds_and_a_preset(dask, tmp_path):
     parameters = {"preset": "paper", "max_duplication": 2, **SMALL_CELLS}
-    whole = ordinary("gen:sphere:1500", tmp_path, **parameters)
-    report = forest.build("gen:sphere:1500", dask, 2, out=tmp_path / "parts.kdt", **parameters)
+    whole = ordinary("gen:sphere:500", tmp_path, **parameters)
+    report = forest.build("gen:sphere:500", dask, 2, out=tmp_path / "parts.kdt", **parameters)
     assert (tmp_path / "parts.kdt").read_bytes() == whole
     assert report["build"]["builds"] > 1
 

@@ -143,28 +143,30 @@ class _Peer:
         if "load" in what:
             awake = run.awake()
             worker = awake[self._part % len(awake)]
-            self._share = run.submit(tasks.make_share, run.settings, request, workers=[worker])
-            task = run.submit(tasks.loaded, self._share)
+            work = run.submit(tasks.make_share, run.settings, request, workers=[worker])
+            self._share = work
+            task = run.submit(tasks.loaded, work)
         else:
             files = {name: (run.folder / name).read_bytes() for name in needed
                      if name not in run.kept}
             if "build" in what:
                 kept = {name: run.kept[name] for name in needed if name in run.kept}
-                task = run.submit(tasks.build_cell, run.settings, request, files, kept)
+                work = run.submit(tasks.build_cell, run.settings, request, files, kept)
             else:
-                task = run.submit(tasks.answer, self._share, request, files, run.facts[self._part])
+                work = run.submit(tasks.answer, self._share, request, files, run.facts[self._part])
+            task = work
         if "cells" in what:  # references, which are large, and pass from worker to worker
-            run.kept.update({name: run.submit(tasks.file, task, name) for name in made})
-            task = run.submit(tasks.answer_alone, task)
-        self._sent.append((what, needed, task))
+            run.kept.update({name: run.submit(tasks.file, work, name) for name in made})
+            task = run.submit(tasks.answer_alone, work)
+        self._sent.append((what, needed, task, {work.key, task.key}))
 
     def receive(self, seconds):
         """The next answer, as JSON, or {"lost": how}. Raises what the task has raised."""
-        what, needed, task = self._sent.popleft()
+        what, needed, task, keys = self._sent.popleft()
         try:
             made = task.result(timeout=seconds)
         except asyncio.TimeoutError:
-            self._suspect(task)
+            self._suspect(keys)
             return json.dumps({"lost": f"gave no answer within {seconds:g} s (time_limit)"})
         for name, contents in made.files.items():
             (self._run.folder / name).write_bytes(contents)
@@ -175,7 +177,9 @@ class _Peer:
                 self._run.kept.pop(name, None)
         return made.answer
 
-    def _suspect(self, task):
-        for worker, keys in self._run.client.processing().items():
-            if {task.key, self._share.key} & set(keys):
-                self._run.hanging.add(worker)
+    def _suspect(self, keys):
+        """Leaves aside the workers that are at these tasks, or have not handed over what came of them."""
+        client = self._run.client
+        for tasks_of_workers in (client.processing(), client.has_what()):
+            self._run.hanging.update(worker for worker, own in tasks_of_workers.items()
+                                     if keys & set(own))

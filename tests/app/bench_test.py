@@ -276,11 +276,11 @@ class Mistakes(unittest.TestCase):
     def test_graphs(self):
         self.check(["graph-update is for full allocators, and none of these is one"],
                    "graph-update", "-a", "atomicmalloc")
-        self.check(["churn, graph-update are for full allocators"],
+        self.check(["graph-update, churn are for full allocators"],
                    "churn", "graph-update", "-a", "atomicmalloc")
         self.check(["no test 'graph'"], "graph")
         self.check(["too small for any point of graph-init, graph-update", "larger --pool"],
-                   "graph-init", "graph-update", "--pool", "2KiB")
+                   "graph-init", "graph-update", "--pool", "256B")
 
     def test_numbers(self):
         for option in ("--repeat", "--iterations"):

@@ -273,15 +273,6 @@ class Mistakes(unittest.TestCase):
         self.check(["--sizes: sizes are read from a file"], "churn", "--sizes", "-")
         self.check(["too small for any point of churn"], "churn", "--pool", "4KiB")
 
-    def test_graphs(self):
-        self.check(["graph-update is for full allocators, and none of these is one"],
-                   "graph-update", "-a", "atomicmalloc")
-        self.check(["graph-update, churn are for full allocators"],
-                   "churn", "graph-update", "-a", "atomicmalloc")
-        self.check(["no test 'graph'"], "graph")
-        self.check(["too small for any point of graph-init, graph-update", "larger --pool"],
-                   "graph-init", "graph-update", "--pool", "256B")
-
     def test_numbers(self):
         for option in ("--repeat", "--iterations"):
             self.check([f"{option}: '0' is not a whole number from 1"], "ad", option, 0)
@@ -347,15 +338,6 @@ class Faults(unittest.TestCase):
         self.assertEqual(set(found), {"churn.live", "churn.aged.30", "churn.aged.60"})
         self.assertIn("corrupt", found.values())
         self.assertIn("churn.live, revolves: blocks were overwritten", errors)
-
-    def test_a_graph_whose_arrays_overlap_is_no_figure(self):
-        # Cells have 64 bytes; an array of a hub has more.
-        errors, cells = self.faulty("graph-init", "graph-update", "-a", "good,revolves", code=5)
-        for test in ("graph-init", "graph-update"):
-            found = [outcome for (name, series, _), (outcome, _) in cells.items()
-                     if name == "revolves" and series == f"{test}.rmat"]
-            self.assertIn("corrupt", found)
-            self.assertIn(f"{test}.rmat, revolves: blocks were overwritten", errors)
 
     def test_a_hang_costs_the_rest_of_its_test(self):
         # As long as a busy machine may take for a turn of no work.

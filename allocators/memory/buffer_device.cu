@@ -8,6 +8,7 @@
 
 #include "allocators/memory/buffer.h"
 #include "allocators/memory/buffer_device.h"
+#include "allocators/memory/stream_scope.h"
 #include "allocators/platform/cuda_runtime.h"
 
 namespace heapwood::allocators::detail {
@@ -31,6 +32,48 @@ struct Batch {
     Word words[kBatch];
 };
 
+/// Bytes to be written, in the parameters of a kernel.
+struct Payload {
+    unsigned char bytes[4000];
+};
+/// Larger writes in a stream's order are copies.
+constexpr std::uint64_t kMostByParameters = 64 << 10;
+
+cudaStream_t scope_stream() {
+    return static_cast<cudaStream_t>(StreamScope::stream());
+}
+
+/// After work on the scope's stream; outside a scope on the default stream.
+void wait_unless_in_scope(const char* operation, std::uint64_t bytes) {
+    if (!StreamScope::active()) check(cudaStreamSynchronize(nullptr), operation, bytes);
+}
+
+__global__ void write_payload(unsigned char* to, const __grid_constant__ Payload payload,
+                              unsigned bytes) {
+    for (unsigned i = threadIdx.x; i < bytes; i += blockDim.x) to[i] = payload.bytes[i];
+}
+
+void write_by_parameters(unsigned char* to, const unsigned char* from, std::uint64_t bytes) {
+    Payload payload;
+    for (std::uint64_t done = 0; done < bytes; done += sizeof(payload)) {
+        const std::uint64_t now = std::min<std::uint64_t>(sizeof(payload), bytes - done);
+        std::copy_n(from + done, now, payload.bytes);
+        write_payload<<<1, 512, 0, scope_stream()>>>(to + done, payload,
+                                                     static_cast<unsigned>(now));
+        check(cudaGetLastError(), "writing", now);
+    }
+}
+
+/// A copy that a graph repeats would read the host's memory again when it is gone.
+void refuse_capture(std::uint64_t bytes) {
+    cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
+    check(cudaStreamIsCapturing(scope_stream(), &capture), "writing", bytes);
+    if (capture == cudaStreamCaptureStatusNone) return;
+    throw std::runtime_error("writing " + std::to_string(bytes) +
+                             " bytes from the host cannot be captured in a CUDA graph; at most " +
+                             std::to_string(kMostByParameters) + " can");
+}
+
 /// Writes a word a thread.
 __global__ void write_batch(const __grid_constant__ Batch batch, unsigned count) {
     if (threadIdx.x < count)
@@ -52,17 +95,32 @@ void device_free(void* data) noexcept {
 }
 
 void device_write(void* to, const void* from, std::uint64_t bytes) {
-    check(cudaMemcpy(to, from, bytes, cudaMemcpyHostToDevice), "writing", bytes);
+    if (!StreamScope::active()) {
+        check(cudaMemcpy(to, from, bytes, cudaMemcpyHostToDevice), "writing", bytes);
+    } else if (bytes <= kMostByParameters) {
+        write_by_parameters(static_cast<unsigned char*>(to),
+                            static_cast<const unsigned char*>(from), bytes);
+    } else {
+        refuse_capture(bytes);
+        // From pageable memory: CUDA has read it when the call returns.
+        check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, scope_stream()), "writing",
+              bytes);
+    }
 }
 
 void device_read(void* to, const void* from, std::uint64_t bytes) {
-    check(cudaMemcpy(to, from, bytes, cudaMemcpyDeviceToHost), "reading", bytes);
+    if (!StreamScope::active()) {
+        check(cudaMemcpy(to, from, bytes, cudaMemcpyDeviceToHost), "reading", bytes);
+        return;
+    }
+    check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, scope_stream()), "reading",
+          bytes);
+    check(cudaStreamSynchronize(scope_stream()), "reading", bytes);
 }
 
 void device_fill(void* data, unsigned char value, std::uint64_t bytes) {
-    check(cudaMemset(data, value, bytes), "filling", bytes);
-    // Unlike cudaMemcpy, cudaMemset returns before it has finished.
-    check(cudaStreamSynchronize(nullptr), "filling", bytes);
+    check(cudaMemsetAsync(data, value, bytes, scope_stream()), "filling", bytes);
+    wait_unless_in_scope("filling", bytes);
 }
 
 void device_write_words(std::uint32_t* to, const Word* words, std::size_t count) {
@@ -72,10 +130,10 @@ void device_write_words(std::uint32_t* to, const Word* words, std::size_t count)
     for (std::size_t done = 0; done < count; done += kBatch) {
         const std::size_t now = std::min(kBatch, count - done);
         std::copy_n(words + done, now, batch.words);
-        write_batch<<<1, kBatch>>>(batch, static_cast<unsigned>(now));
+        write_batch<<<1, kBatch, 0, scope_stream()>>>(batch, static_cast<unsigned>(now));
         check(cudaGetLastError(), "writing", now * sizeof(std::uint32_t));
     }
-    check(cudaStreamSynchronize(nullptr), "writing", count * sizeof(std::uint32_t));
+    wait_unless_in_scope("writing", count * sizeof(std::uint32_t));
 }
 
 std::uint64_t set_device_malloc_bytes(std::uint64_t bytes) {

@@ -23,7 +23,7 @@ void* device_allocate(std::uint64_t bytes);
 void device_free(void* data) noexcept;
 
 /// Blocking copies, fills and scattered words, after which the host and every later kernel see the
-/// bytes.
+/// bytes; in a StreamScope only what comes later on its stream, and all but reads return before.
 void device_write(void* to, const void* from, std::uint64_t bytes);
 void device_read(void* to, const void* from, std::uint64_t bytes);
 void device_fill(void* data, unsigned char value, std::uint64_t bytes);

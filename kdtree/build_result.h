@@ -79,14 +79,17 @@ struct BuildResult {
     /// Nodes at this depth became leaves, for a deeper tree would have had more references than
     /// BuildConfig::max_duplication allows. Nothing: no such limit was needed.
     std::optional<std::uint32_t> depth_limit;
-    /// The build: CUDA events around the kernel, or the threads' time. Of builds that were begun anew
-    /// (arrays enlarged, a smaller depth) the last one.
+    /// The build: CUDA events around the kernel, or the threads' time. Of builds that were begun
+    /// anew (arrays enlarged, a smaller depth) the last one.
     double build_ms = 0;
     double upload_ms = 0;  ///< making the build's arrays, and the scene into them
     double pool_ms = 0;    ///< making the pool
     std::uint64_t pool_bytes = 0;
     std::uint64_t overhead_bytes = 0;  ///< the allocator's side tables
     std::uint64_t root_bytes = 0;      ///< the root node's primitive array
+    /// Arrays were too small, and larger ones took their place; or a further build like this one
+    /// will have larger ones, and take less time. Those after it have enough.
+    bool enlarged = false;
     MemoryUse memory;
     std::optional<BuildProfile> profile;
     /// Of the pool after the build, when everything has been freed; negative: unknown.

@@ -1,12 +1,13 @@
 /// @file
 /// The builder as its users call it: a scene and a configuration in, a canonical tree out. In a .cu
-/// file it builds on a GPU as well. (Without an allocator: kdtree/levels/level_builder.h.)
+/// file it builds on a GPU as well. (Many builds: kdtree/rebuild.h. Without an allocator:
+/// kdtree/levels/level_builder.h.)
 #pragma once
 
 #include "kdtree/build_result.h"
 #include "kdtree/config.h"
+#include "kdtree/rebuild.h"
 #include "kdtree/single/cpu_machine.h"
-#include "kdtree/single/single_builder.h"
 #include "scenes/scene.h"
 
 #if defined(__CUDACC__)

@@ -31,7 +31,7 @@ std::optional<allocators::PeakUse> measure_peak(const Machine& machine, kdtree::
         allocator.freeze_at(peak * percent / 100);
         allocator.reset();
         memory.reset();
-        machine.template run<allocators::Counting<A>>(memory.problem(), allocator.ref());
+        machine.template launch<allocators::Counting<A>>(memory.problem(), allocator.ref()).ms();
         const allocators::Statistics live = allocator.statistics();
         if (!allocator.frozen()) {
             peak = std::min(peak, live.peak_live_bytes);

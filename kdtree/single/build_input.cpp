@@ -51,13 +51,15 @@ float normalisation(const scenes::Bounds& bounds, const scenes::Magnitudes& magn
     return exact(magnitudes.grain) && exact(magnitudes.largest) ? scale : 1;
 }
 
+void require_triangles(std::uint64_t triangles) {
+    if (triangles > 0 && triangles < Node::kLimit) return;
+    throw std::invalid_argument("a scene must have between 1 and 2^30 - 1 triangles, not " +
+                                std::to_string(triangles));
+}
+
 std::vector<Triangle> gather(const scenes::Scene& scene, float scale) {
-    const std::uint64_t n = scene.triangles.size();
-    if (n == 0 || n >= Node::kLimit) {
-        throw std::invalid_argument("a scene must have between 1 and 2^30 - 1 triangles, not " +
-                                    std::to_string(n));
-    }
-    return gather(scene, scale, 0, n);
+    require_triangles(scene.triangles.size());
+    return gather(scene, scale, 0, scene.triangles.size());
 }
 
 std::vector<Triangle> gather(const scenes::Scene& scene, float scale, std::size_t begin,

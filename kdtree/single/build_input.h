@@ -22,8 +22,11 @@ float normalisation(const scenes::Scene& scene);
 /// The same of a scene with triangles within these bounds, and with such coordinates.
 float normalisation(const scenes::Bounds& bounds, const scenes::Magnitudes& magnitudes);
 
+/// @throws std::invalid_argument if a scene has no triangles, or 2^30 or more.
+void require_triangles(std::uint64_t triangles);
+
 /// The scene's triangles as the kernels read them, multiplied by `scale`.
-/// @throws std::invalid_argument if there are none, or 2^30 or more.
+/// @throws as require_triangles.
 std::vector<Triangle> gather(const scenes::Scene& scene, float scale);
 
 /// Triangles `begin` to `end` alone, and one of them.

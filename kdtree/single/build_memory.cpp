@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <stdexcept>
+#include <utility>
 
 #include "kdtree/depth_search.h"
 #include "kdtree/single/build_input.h"
@@ -32,91 +33,129 @@ std::uint64_t root_array_bytes(std::uint64_t triangles) {
     return triangles * sizeof(Reference);
 }
 
-BuildMemory::BuildMemory(allocators::ArrayPool& pool, const scenes::Scene& scene,
-                         const BuildConfig& config, std::uint32_t warps)
-    : pool_(pool),
-      scene_bounds_{scene.bounds.lo, scene.bounds.hi},
-      normalisation_(normalisation(scene)) {
-    const std::vector<Triangle> triangles = gather(scene, normalisation_);
-    const std::uint64_t n = triangles.size();
-    // Warps reserve nodes and references in blocks; what is left of their last ones is lost.
-    slack_warps_ = std::min<std::uint64_t>(warps, n);
-    max_nodes_ = config.max_nodes;
-    max_references_ = config.max_references;
-
-    problem_.count = static_cast<std::uint32_t>(n);
-    problem_.bounds = {scene_bounds_.lo * normalisation_, scene_bounds_.hi * normalisation_};
-    static_cast<TreeRules&>(problem_) = tree_rules(config, problem_.bounds, n);
+BuildMemory::BuildMemory(allocators::ArrayPool& pool, const BuildConfig& config,
+                         std::uint32_t warps, std::uint64_t triangles)
+    : pool_(pool), config_(config) {
+    require_triangles(triangles);
     const bool gpu = pool.place() != allocators::Place::host;
     problem_.large_limit = config.large_limit != 0 ? config.large_limit : gpu ? 512 : 4096;
     problem_.chunk = config.chunk != 0 ? config.chunk : gpu ? 256 : 4096;
     problem_.warps = warps;
-    // Of any two blocks of references that a warp reserves one after the other as much is used as one
-    // holds, so of all but its last ones at least half.
-    const std::uint64_t budget = reference_budget(config, n);
-    most_references_ = budget > UINT32_MAX ? UINT64_MAX : 2 * (budget + kLostReferences * warps);
-
-    // Every level holds about 1.3 n references at its widest; large nodes thus number at most a
-    // few times n / large_limit. Past the capacity a node is built by one warp.
-    problem_.job_capacity =
-        static_cast<std::uint32_t>(64 + 6 * n / std::max<std::uint32_t>(problem_.large_limit, 64));
     problem_.slot_bits =
         static_cast<std::uint32_t>(std::bit_width(warps * (TaskQueue<Task>::kMostGiven + 1)));
-    const std::uint64_t nodes =
-        config.max_nodes != 0 ? config.max_nodes : 8 * n + kLostNodes * slack_warps_ + 1024;
-    const std::uint64_t references = config.max_references != 0
-                                         ? config.max_references
-                                         : 8 * n + kLostReferences * slack_warps_ + 1024;
+    reserve(triangles);
+}
 
+BuildMemory::BuildMemory(allocators::ArrayPool& pool, const scenes::Scene& scene,
+                         const BuildConfig& config, std::uint32_t warps)
+    : BuildMemory(pool, config, warps, scene.triangles.size()) {
+    load(scene);
+}
+
+std::uint64_t BuildMemory::slack_warps(std::uint64_t triangles) const {
+    // Warps reserve nodes and references in blocks; what is left of their last ones is lost.
+    return std::min<std::uint64_t>(problem_.warps, triangles);
+}
+
+bool BuildMemory::reserve(std::uint64_t n) {
+    if (n <= capacity_) return false;
+    require_triangles(n);
+    capacity_ = 0;
+    for (Block* block : {&triangles_, &jobs_, &stacks_, &arenas_, &profiles_, &slots_, &state_,
+                         &nodes_, &references_}) {
+        *block = Block();
+    }
+    // Every level holds about 1.3 n references at its widest; large nodes thus number at most a
+    // few times n / large_limit. Past the capacity a node is built by one warp.
+    const std::uint32_t jobs = std::max(
+        problem_.job_capacity,
+        static_cast<std::uint32_t>(64 + 6 * n / std::max<std::uint32_t>(problem_.large_limit, 64)));
+    const std::uint64_t nodes =
+        config_.max_nodes != 0
+            ? config_.max_nodes
+            : std::max(problem_.node_capacity, 8 * n + kLostNodes * slack_warps(n) + 1024);
+    const std::uint64_t references =
+        config_.max_references != 0 ? config_.max_references
+                                    : std::max(problem_.reference_capacity,
+                                               8 * n + kLostReferences * slack_warps(n) + 1024);
+
+    const std::uint64_t warps = problem_.warps;
     const std::uint64_t triangle_bytes = n * sizeof(Triangle);
-    const std::uint64_t job_bytes = problem_.job_capacity * sizeof(Job);
-    const std::uint64_t stack_bytes = std::uint64_t{warps} * kStackSize * sizeof(Task);
+    const std::uint64_t job_bytes = jobs * sizeof(Job);
+    const std::uint64_t stack_bytes = warps * kStackSize * sizeof(Task);
     const std::uint64_t arena_bytes =
-        config.small_arrays ? 0 : std::uint64_t{warps} * kArenaSize * sizeof(Reference);
+        config_.small_arrays ? 0 : warps * kArenaSize * sizeof(Reference);
     const std::uint64_t slot_bytes = sizeof(TaskSlot<Task>) << problem_.slot_bits;
-    const std::uint64_t profile_bytes =
-        kProfiling ? std::uint64_t{warps} * sizeof(PhaseProfile) : 0;
+    const std::uint64_t profile_bytes = kProfiling ? warps * sizeof(PhaseProfile) : 0;
     // All in one slab, rather than in slabs that double. Where that cannot be had, perhaps the
     // arrays can, one by one; the one that cannot will be named.
     constexpr std::uint64_t kArrays = 9;
-    pool.reserve(triangle_bytes + job_bytes + stack_bytes + arena_bytes + slot_bytes +
-                 profile_bytes + sizeof(BuildState) + nodes * sizeof(Node) +
-                 references * sizeof(std::uint32_t) + kArrays * allocators::ArrayPool::kChunk);
-    triangles_ = pool.request(triangle_bytes, "the triangles");
-    triangles_.write(0, triangles.data(), triangle_bytes);
+    pool_.reserve(triangle_bytes + job_bytes + stack_bytes + arena_bytes + slot_bytes +
+                  profile_bytes + sizeof(BuildState) + nodes * sizeof(Node) +
+                  references * sizeof(std::uint32_t) + kArrays * allocators::ArrayPool::kChunk);
+    triangles_ = pool_.request(triangle_bytes, "the triangles");
     problem_.triangles = triangles_.as<Triangle>();
-    jobs_ = pool.request(job_bytes, "the jobs of large nodes");
+    jobs_ = pool_.request(job_bytes, "the jobs of large nodes");
     problem_.jobs = jobs_.as<Job>();
-    stacks_ = pool.request(stack_bytes, "the warps' stacks");
+    stacks_ = pool_.request(stack_bytes, "the warps' stacks");
     problem_.stacks = stacks_.as<Task>();
     if (arena_bytes > 0) {
-        arenas_ = pool.request(arena_bytes, "the warps' own small arrays");
+        arenas_ = pool_.request(arena_bytes, "the warps' own small arrays");
         problem_.arenas = arenas_.as<Reference>();
     }
     if (profile_bytes > 0) {
-        profiles_ = pool.request(profile_bytes, "the profile");
+        profiles_ = pool_.request(profile_bytes, "the profile");
         problem_.profiles = profiles_.as<PhaseProfile>();
     }
-    slots_ = pool.request(slot_bytes, "the queue's slots");
+    slots_ = pool_.request(slot_bytes, "the queue's slots");
     problem_.slots = slots_.as<TaskSlot<Task>>();
-    state_ = pool.request(sizeof(BuildState), "the build's counters");
+    state_ = pool_.request(sizeof(BuildState), "the build's counters");
     problem_.state = state_.as<BuildState>();
     make_outputs(nodes, references);
+    problem_.job_capacity = jobs;
+    capacity_ = n;
+    return true;
+}
+
+void BuildMemory::load(const scenes::Scene& scene) {
+    const std::uint64_t n = scene.triangles.size();
+    expect(n, scene.bounds, normalisation(scene));
+    if (pool_.place() == allocators::Place::host) {
+        for (std::uint64_t i = 0; i < n; ++i) {
+            triangles()[i] = triangle_of(scene, i, normalisation_);
+        }
+    } else {
+        triangles_.write(0, gather(scene, normalisation_).data(), n * sizeof(Triangle));
+    }
+}
+
+void BuildMemory::expect(std::uint64_t n, const scenes::Bounds& bounds, float scale) {
+    require_triangles(n);
+    scene_bounds_ = {bounds.lo, bounds.hi};
+    normalisation_ = scale;
+    problem_.count = static_cast<std::uint32_t>(n);
+    problem_.bounds = {bounds.lo * scale, bounds.hi * scale};
+    static_cast<TreeRules&>(problem_) = tree_rules(config_, problem_.bounds, n);
+    // Of any two blocks of references that a warp reserves one after the other as much is used as
+    // one holds, so of all but its last ones at least half.
+    const std::uint64_t budget = reference_budget(config_, n);
+    most_references_ =
+        budget > UINT32_MAX ? UINT64_MAX : 2 * (budget + kLostReferences * problem_.warps);
 }
 
 void BuildMemory::make_outputs(std::uint64_t nodes, std::uint64_t references) {
-    problem_.node_capacity = std::min<std::uint64_t>(nodes, Node::kLimit);
-    problem_.reference_capacity = std::min<std::uint64_t>(references, UINT32_MAX);
+    nodes = std::min<std::uint64_t>(nodes, Node::kLimit);
+    references = std::min<std::uint64_t>(references, UINT32_MAX);
     nodes_ = Block();
     references_ = Block();
-    pool_.reserve(problem_.node_capacity * sizeof(Node) +
-                  problem_.reference_capacity * sizeof(std::uint32_t) +
+    pool_.reserve(nodes * sizeof(Node) + references * sizeof(std::uint32_t) +
                   allocators::ArrayPool::kChunk);
-    nodes_ = pool_.request(problem_.node_capacity * sizeof(Node), "the nodes");
+    nodes_ = pool_.request(nodes * sizeof(Node), "the nodes");
+    references_ = pool_.request(references * sizeof(std::uint32_t), "the leaves' references");
     problem_.nodes = nodes_.as<Node>();
-    references_ = pool_.request(problem_.reference_capacity * sizeof(std::uint32_t),
-                                "the leaves' references");
+    problem_.node_capacity = nodes;
     problem_.references = references_.as<std::uint32_t>();
+    problem_.reference_capacity = references;
 }
 
 void BuildMemory::reset() {
@@ -156,14 +195,23 @@ std::optional<BuildProfile> BuildMemory::profile() const {
 }
 
 Tree BuildMemory::tree() const {
-    const BuildState s = state();
-    // A warp's last block may reach past the end of an array that the used part just fits.
-    std::vector<Node> nodes(std::min(2 * s.nodes, problem_.node_capacity));
-    std::vector<std::uint32_t> references(std::min(s.references, problem_.reference_capacity));
+    const TreeInPlace made = tree_in_place(state());
+    std::vector<Node> nodes(made.node_end);
+    std::vector<std::uint32_t> references(made.reference_end);
     nodes_.read(0, nodes.data(), nodes.size() * sizeof(Node));
     references_.read(0, references.data(), references.size() * sizeof(std::uint32_t));
     denormalise(nodes, normalisation_);
     return canonical(nodes, references, scene_bounds_);
+}
+
+TreeInPlace BuildMemory::tree_in_place(const BuildState& s) const {
+    // A warp's last block may reach past the end of an array that the used part just fits.
+    return {.nodes = problem_.nodes,
+            .node_end = std::min(2 * s.nodes, problem_.node_capacity),
+            .references = problem_.references,
+            .reference_end = std::min(s.references, problem_.reference_capacity),
+            .bounds = scene_bounds_,
+            .scale = normalisation_};
 }
 
 void BuildMemory::enlarge(const BuildState& s) {
@@ -174,26 +222,30 @@ void BuildMemory::enlarge(const BuildState& s) {
                                     "limit or lower the depth");
     }
     // What the user has limited stays as it is: if that was short as well, the next run says so.
+    const std::uint64_t warps = slack_warps(problem_.count);
+    const std::uint64_t capacity = std::exchange(capacity_, 0);
     make_outputs(
-        max_nodes_ != 0 ? problem_.node_capacity
-                        : std::max(problem_.node_capacity, 2 * s.nodes + kLostNodes * slack_warps_),
-        max_references_ != 0
+        config_.max_nodes != 0 ? problem_.node_capacity
+                               : std::max(problem_.node_capacity, 2 * s.nodes + kLostNodes * warps),
+        config_.max_references != 0
             ? problem_.reference_capacity
-            : std::max(problem_.reference_capacity, s.references + kLostReferences * slack_warps_));
+            : std::max(problem_.reference_capacity, s.references + kLostReferences * warps));
+    capacity_ = capacity;
 }
 
-void BuildMemory::enlarge_jobs(const BuildState& s) {
+bool BuildMemory::enlarge_jobs(const BuildState& s) {
     const std::uint32_t jobs = s.jobs.value;
-    if (jobs <= problem_.job_capacity) return;
+    if (jobs <= problem_.job_capacity) return false;
     // Other schedules may have a few more.
     const std::uint32_t capacity = jobs + jobs / 8;
     try {
         jobs_ = pool_.request(capacity * sizeof(Job), "the jobs of large nodes");
     } catch (const allocators::BufferError&) {
-        return;
+        return false;
     }
     problem_.jobs = jobs_.as<Job>();
     problem_.job_capacity = capacity;
+    return true;
 }
 
 MemoryUse BuildMemory::use() const {

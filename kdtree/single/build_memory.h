@@ -13,15 +13,44 @@
 
 namespace heapwood::kdtree {
 
-/// All memory of a build but the allocator's pool. It comes from an array pool, so that the next
-/// build need not ask the system for it.
+/// A finished tree as a build has left it where it lies: not in canonical form, with places between
+/// that no node or reference refers to. Planes are multiplied by `scale`. The root is node 0.
+struct TreeInPlace {
+    const Node* nodes = nullptr;
+    std::uint64_t node_end = 0;  ///< all nodes of the tree have smaller numbers
+    const std::uint32_t* references = nullptr;
+    std::uint64_t reference_end = 0;
+    Box bounds{};  ///< of the scene, not multiplied
+    float scale = 1;
+};
+
+/// All memory of builds but the allocator's pool: arrays that one build after another uses. They
+/// come from an array pool, so that arrays of others need not ask the system for them. In a
+/// StreamScope all that it writes is in the stream's order.
 class BuildMemory {
     using Block = allocators::ArrayPool::Block;
 
 public:
-    /// Uploads the scene. @throws allocators::BufferError, which says for which array.
+    /// Arrays for scenes of at most so many triangles. @throws as reserve, and
+    /// std::invalid_argument for none, or 2^30 or more.
+    BuildMemory(allocators::ArrayPool& pool, const BuildConfig& config, std::uint32_t warps,
+                std::uint64_t triangles);
+    /// Arrays for this scene, which is loaded. @throws the same.
     BuildMemory(allocators::ArrayPool& pool, const scenes::Scene& scene, const BuildConfig& config,
                 std::uint32_t warps);
+
+    /// The triangles that there is room for.
+    std::uint64_t capacity() const { return capacity_; }
+    /// If that is less than so many: replaces all arrays by larger ones. No build may be going on.
+    /// @return whether it was less.
+    /// @throws allocators::BufferError, which says for which array: then there are no arrays.
+    bool reserve(std::uint64_t triangles);
+    /// The next builds are of this scene, of at most capacity() triangles: writes them.
+    void load(const scenes::Scene& scene);
+    /// The next builds are of triangles, at most capacity(), that somebody writes to triangles()
+    /// before each, multiplied by `scale`. They lie within `bounds`.
+    void expect(std::uint64_t triangles, const scenes::Bounds& bounds, float scale);
+    Triangle* triangles() const { return triangles_.as<Triangle>(); }
 
     /// Counters and queue as at the start of a build.
     void reset();
@@ -33,28 +62,34 @@ public:
     std::optional<BuildProfile> profile() const;
     /// The finished tree, in canonical form.
     Tree tree() const;
+    /// The finished tree where it lies, after a build with these counters, until the next build.
+    TreeInPlace tree_in_place(const BuildState& state) const;
     /// The next builds are to a depth of at most this.
     void limit_depth(std::uint32_t depth) { problem_.max_depth = depth; }
     /// After a build that ran short of nodes or references: replaces the arrays by ones that are
-    /// large enough, but for those whose size the configuration sets.
+    /// large enough, but for those whose size the configuration sets. No build may be going on.
+    /// @throws std::invalid_argument for a tree that no array could hold; as reserve.
     void enlarge(const BuildState& state);
     /// After a build that had more large nodes than the job array holds, which it divided by one
-    /// warp each: a larger array for the next one, if there is memory for it.
-    void enlarge_jobs(const BuildState& state);
+    /// warp each: a larger array for the next one, if there is memory for it. @return whether there
+    /// is a new array.
+    bool enlarge_jobs(const BuildState& state);
     /// Bytes of all these arrays; `spare` is what the pool has held since its last reset_peak, at
     /// most, beyond what was in use.
     MemoryUse use() const;
 
 private:
     void make_outputs(std::uint64_t nodes, std::uint64_t references);
+    /// Warps that lose some of the nodes and references that they reserve, in a scene of so many
+    /// triangles.
+    std::uint64_t slack_warps(std::uint64_t triangles) const;
 
     allocators::ArrayPool& pool_;
-    Box scene_bounds_;
-    float normalisation_;  ///< of the scene's coordinates, for the build
-    std::uint64_t slack_warps_;
-    std::uint64_t max_nodes_;
-    std::uint64_t max_references_;
-    std::uint64_t most_references_;  ///< BuildState has it
+    const BuildConfig config_;
+    std::uint64_t capacity_ = 0;
+    Box scene_bounds_{};
+    float normalisation_ = 1;            ///< of the scene's coordinates, for the build
+    std::uint64_t most_references_ = 0;  ///< BuildState has it
     Block triangles_;
     Block nodes_;
     Block references_;

@@ -76,6 +76,8 @@ struct BuildState {
     alignas(128) std::uint64_t failed_bytes;  ///< size of the request that ended the build
     /// A build that reserves more is surely over its budget.
     std::uint64_t most_references = UINT64_MAX;
+    /// What is wrong with a frame in place (kdtree/single/frame.cuh), found before the build.
+    std::uint32_t faults = 0;
 };
 
 /// A build's input, rules, limits and memory, given to every warp by value.

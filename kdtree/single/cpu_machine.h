@@ -7,8 +7,19 @@
 #include "allocators/platform/threads.h"
 #include "kdtree/build_result.h"
 #include "kdtree/single/build_worker.cuh"
+#include "kdtree/single/frame.cuh"
 
 namespace heapwood::kdtree {
+
+/// A build that ended before the call that began it did.
+class EndedBuild {
+public:
+    explicit EndedBuild(double ms) : ms_(ms) {}
+    double ms() const { return ms_; }
+
+private:
+    double ms_;
+};
 
 class CpuMachine {
 public:
@@ -20,14 +31,25 @@ public:
     std::uint32_t multiprocessors() const { return threads_; }
 
     template <class A>
-    double run(const Problem& problem, const typename A::Ref& allocator) const {
-        return platform::run_threads(threads_, [&](std::uint32_t thread, std::uint32_t) {
+    EndedBuild launch(const Problem& problem, const typename A::Ref& allocator) const {
+        return EndedBuild(platform::run_threads(threads_, [&](std::uint32_t thread, std::uint32_t) {
             Scratch<platform::SerialWarp> scratch;
             allocators::CallerCache cache{};
             BuildWorker<platform::SerialWarp, A> worker(
                 {}, problem, allocator, {.multiprocessor = thread, .warp = thread, .cache = &cache},
                 scratch);
             worker.run();
+        }));
+    }
+    template <class A>
+    void enqueue(const Problem& problem, const typename A::Ref& allocator) const {
+        launch<A>(problem, allocator);
+    }
+
+    /// Reads a frame's triangles.
+    void gather(const Frame& frame, float scale, Triangle* to, BuildState& state) const {
+        platform::run_threads(threads_, [&](std::uint32_t thread, std::uint32_t threads) {
+            gather_frame(frame, scale, thread, threads, to, state);
         });
     }
 

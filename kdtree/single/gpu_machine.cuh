@@ -8,11 +8,13 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "allocators/memory/stream_scope.h"
 #include "allocators/platform/cuda_runtime.h"
 #include "allocators/platform/multiprocessor.cuh"
 #include "allocators/platform/warp.cuh"
 #include "kdtree/build_result.h"
 #include "kdtree/single/build_worker.cuh"
+#include "kdtree/single/frame_gpu.h"
 
 namespace heapwood::kdtree {
 
@@ -55,13 +57,39 @@ public:
     std::uint32_t warps() const { return blocks_ * kWarpsPerBlock; }
     std::uint32_t multiprocessors() const { return multiprocessors_; }
 
+    /// A build between two events of the scope's stream.
+    class Launch {
+    public:
+        template <class Enqueue>
+        explicit Launch(const Enqueue& enqueue) {
+            start_.record(stream());
+            enqueue();
+            stop_.record(stream());
+        }
+        /// Waits until the build has ended. @return its milliseconds.
+        double ms() const { return stop_.since(start_, "running the build kernel"); }
+
+    private:
+        platform::CudaEvent start_;
+        platform::CudaEvent stop_;
+    };
+
     template <class B>
-    double run(const Problem& problem, const typename B::Ref& allocator) const {
+    Launch launch(const Problem& problem, const typename B::Ref& allocator) const {
+        return Launch([&] { enqueue<B>(problem, allocator); });
+    }
+    template <class B>
+    void enqueue(const Problem& problem, const typename B::Ref& allocator) const {
         std::uint32_t blocks = blocks_;
         if constexpr (!std::is_same_v<A, B>) blocks = std::min(blocks, resident_blocks<B>());
-        return platform::run_timed_by_cuda("running the build kernel", [&] {
-            kernel<B>()<<<blocks, kWarpsPerBlock * 32>>>(problem, allocator, multiprocessors_);
-        });
+        kernel<B>()<<<blocks, kWarpsPerBlock * 32, 0, stream()>>>(problem, allocator,
+                                                                  multiprocessors_);
+        platform::check_cuda(cudaGetLastError(), "running the build kernel");
+    }
+
+    /// Reads a frame's triangles.
+    void gather(const Frame& frame, float scale, Triangle* to, BuildState& state) const {
+        gather_on_gpu(frame, scale, to, state, stream());
     }
 
     template <class B>
@@ -74,6 +102,10 @@ public:
     }
 
 private:
+    static cudaStream_t stream() {
+        return static_cast<cudaStream_t>(allocators::StreamScope::stream());
+    }
+
     /// A's kernels are those that are timed.
     template <class B>
     auto kernel() const {

@@ -1,15 +1,22 @@
 /// @file
-/// Builds with the single kernel on a machine: the arrays of a scene's builds, larger ones where an
-/// estimate was short, and what a build took.
+/// Builds with the single kernel on a machine: the arrays of builds, larger ones where an estimate
+/// was short, and what a build took.
 ///
-/// A machine says where memory lies and how many warps run, and launches the workers:
+/// A machine says where memory lies and how many warps run, and begins builds:
 ///     Place place() const;  std::uint32_t warps() const;  std::uint32_t multiprocessors() const;
-///     template <class A> double run(const Problem&, const typename A::Ref&) const;  // ms
+///     template <class A> Launch launch(const Problem&, const typename A::Ref&) const;
+///         // launch.ms() waits until the build has ended, and has its milliseconds
+///     template <class A> void enqueue(const Problem&, const typename A::Ref&) const;  // untimed
+///     void gather(const Frame&, float scale, Triangle* to, BuildState&) const;
 ///     template <class A> void describe(BuildResult&) const;  // registers and the like
+/// The last three are for those who use them. On a GPU all goes to the StreamScope's stream.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
+#include <functional>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <utility>
 
@@ -21,7 +28,9 @@
 #include "allocators/platform/threads.h"
 #include "kdtree/build_result.h"
 #include "kdtree/depth_search.h"
+#include "kdtree/single/build_input.h"
 #include "kdtree/single/build_memory.h"
+#include "kdtree/single/frame.cuh"
 
 namespace heapwood::kdtree {
 
@@ -36,40 +45,70 @@ A make_allocator(const allocators::PoolConfig& config) {
     }
 }
 
-/// A scene in a machine's memory, and any number of builds of its tree, with any allocators. Refers
-/// to the machine and to options.array_pool.
+/// A scene in a machine's memory, and any number of builds of its tree, with any allocators; then
+/// another scene. Refers to options.array_pool.
 template <class Machine>
 class SingleBuilder {
 public:
-    /// Makes the arrays and uploads the scene; sets what is known then of the result.
-    /// @throws std::invalid_argument for a bad configuration, allocators::BufferError when memory
-    /// cannot be had.
-    SingleBuilder(const Machine& machine, const scenes::Scene& scene, const BuildConfig& config,
-                  const BuildOptions& options, BuildResult& result)
-        : machine_(machine), config_(config), options_(options), own_pool_(machine.place()) {
+    /// Makes arrays for scenes of at most so many triangles.
+    /// @throws std::invalid_argument for a bad configuration or number, allocators::BufferError
+    /// when memory cannot be had.
+    SingleBuilder(const Machine& machine, std::uint64_t triangles, const BuildConfig& config,
+                  const BuildOptions& options)
+        : machine_(machine),
+          config_(config),
+          own_pool_(machine.place()),
+          array_pool_(options.array_pool != nullptr ? *options.array_pool : own_pool_) {
         validate(config);
-        allocators::ArrayPool& pool =
-            options.array_pool != nullptr ? *options.array_pool : own_pool_;
-        result.upload_ms = platform::run_timed([&] {
-            memory_.emplace(pool, scene, config, machine.warps());
-            pool.trim();  // what other builds have left, and these do not use, is room for a pool
-            pool.reset_peak();
+        arrays_ms_ = platform::run_timed([&] {
+            memory_.emplace(array_pool_, config, machine.warps(), triangles);
+            forget_others();
         });
-        result.root_bytes = root_array_bytes(scene.triangles.size());
-        budget_ = reference_budget(config, scene.triangles.size());
-        depth_.emplace(memory_->problem().max_depth);
-        result.warps = machine.warps();
         pool_ = {.place = machine.place(),
                  .bytes = options.pool_bytes,
-                 .largest_request = result.root_bytes,
+                 .largest_request = root_array_bytes(triangles),
                  .multiprocessors = machine.multiprocessors(),
                  .callers = machine.warps(),
                  .choices = options.choices};
+    }
+    /// The same for this scene, which is loaded.
+    SingleBuilder(const Machine& machine, const scenes::Scene& scene, const BuildConfig& config,
+                  const BuildOptions& options, BuildResult& result)
+        : SingleBuilder(machine, scene.triangles.size(), config, options) {
+        load(scene, result);
+    }
+
+    /// Uploads a scene, for which it makes larger arrays if they are too small; sets what is known
+    /// then of the result. @return whether pool() has changed: an allocator of before may refuse
+    /// the root's array. @throws as the constructor.
+    bool load(const scenes::Scene& scene, BuildResult& result) {
+        return begin_scene(scene.triangles.size(), result, [&] {
+            memory_->load(scene);
+            gather_ = nullptr;
+        });
+    }
+    /// The same of a frame in place, whose triangles are read anew at the beginning of each build.
+    /// @throws also std::invalid_argument for a box that is none.
+    bool load(const Frame& frame, BuildResult& result) {
+        for (unsigned axis = 0; axis < 3; ++axis) {
+            const float lo = component(frame.bounds.lo, axis);
+            const float hi = component(frame.bounds.hi, axis);
+            if (lo <= hi && std::isfinite(lo) && std::isfinite(hi)) continue;
+            throw std::invalid_argument("a frame needs finite bounds that hold all its triangles");
+        }
+        return begin_scene(frame.triangle_count, result, [&] {
+            const float scale = normalisation(frame.bounds, {});
+            memory_->expect(frame.triangle_count, frame.bounds, scale);
+            gather_ = [this, frame, scale] {
+                machine_.gather(frame, scale, memory_->triangles(), *memory_->problem().state);
+            };
+        });
     }
 
     /// Of an allocator for these builds.
     const allocators::PoolConfig& pool() const { return pool_; }
     BuildMemory& memory() { return *memory_; }
+    const BuildMemory& memory() const { return *memory_; }
 
     /// An allocator for these builds; the result says what it took. @throws as make_allocator.
     template <allocators::Allocator A>
@@ -85,38 +124,60 @@ public:
 
     /// One build. Arrays that were only estimated are enlarged and the build is begun anew, so that
     /// an estimate is never a limit. A tree with more references than its budget is built anew to a
-    /// smaller depth, and so are all later ones.
+    /// smaller depth, and so are all later ones of this scene.
     /// @return whether it is done; the result says why it is not.
+    /// @throws std::invalid_argument for a frame in place that is faulty.
     template <allocators::Allocator A>
     bool build(A& allocator, BuildResult& result) {
         for (;;) {
-            memory_->limit_depth(depth_->depth());
-            memory_->reset();
-            allocator.reset();
-            result.build_ms = machine_.template run<A>(memory_->problem(), allocator.ref());
-            const BuildState state = memory_->state();
-            result.status = static_cast<Status>(state.status.value);
-            if (result.status == Status::done || result.status == Status::over_budget) {
-                if (!depth_->settle(over_budget(state))) continue;
-                if (depth_->limited()) result.depth_limit = depth_->depth();
-                memory_->enlarge_jobs(state);
-                return true;
+            prepare(allocator);
+            const auto launch = machine_.template launch<A>(memory_->problem(), allocator.ref());
+            const BuildState state = memory_->state();  // waits
+            result.build_ms = launch.ms();
+            if (settle(state, allocator, result)) return result.status == Status::done;
+        }
+    }
+
+    /// Begins one build: puts it on the StreamScope's stream. No decision is the host's.
+    template <allocators::Allocator A>
+    void enqueue(A& allocator) {
+        prepare(allocator);
+        machine_.template enqueue<A>(memory_->problem(), allocator.ref());
+    }
+
+    /// After a build has ended with these counters: what came of it. Makes ready for the next
+    /// build.
+    /// @return whether this was the last build. If not, the status says what was too small, or that
+    /// the tree is over its budget, and the next build has what it needs.
+    template <allocators::Allocator A>
+    bool settle(const BuildState& state, const A& allocator, BuildResult& result) {
+        if (state.faults != 0) throw std::invalid_argument(explain_faults(state.faults));
+        result.status = static_cast<Status>(state.status.value);
+        if (result.status == Status::done || result.status == Status::over_budget) {
+            const bool over = over_budget(state);
+            if (!depth_->settle(over)) {
+                if (over) result.status = Status::over_budget;
+                return false;
             }
-            const bool estimated =
-                (result.status == Status::nodes_exhausted && config_.max_nodes == 0) ||
-                (result.status == Status::references_exhausted && config_.max_references == 0);
-            if (estimated) {
-                memory_->enlarge(state);
-                continue;
-            }
-            result.message = explain(result.status, memory_->problem(), state, pool_.bytes);
-            if constexpr (allocators::RefusesToOverwrite<A>) {
-                const std::string note = allocator.failure_note();
-                result.overwritten = !note.empty();
-                if (result.overwritten) result.message += "; " + note;
-            }
+            if (depth_->limited()) result.depth_limit = depth_->depth();
+            if (memory_->enlarge_jobs(state)) result.enlarged = true;
+            return true;
+        }
+        const bool estimated =
+            (result.status == Status::nodes_exhausted && config_.max_nodes == 0) ||
+            (result.status == Status::references_exhausted && config_.max_references == 0);
+        if (estimated) {
+            memory_->enlarge(state);
+            result.enlarged = true;
             return false;
         }
+        result.message = explain(result.status, memory_->problem(), state, pool_.bytes);
+        if constexpr (allocators::RefusesToOverwrite<A>) {
+            const std::string note = allocator.failure_note();
+            result.overwritten = !note.empty();
+            if (result.overwritten) result.message += "; " + note;
+        }
+        return true;
     }
 
     /// The last build's tree, and what is left in the pool and was in use.
@@ -134,34 +195,60 @@ public:
     }
 
 private:
+    /// What all scenes begin with; `fill` makes the problem.
+    template <class Fill>
+    bool begin_scene(std::uint64_t triangles, BuildResult& result, const Fill& fill) {
+        result.status = Status::done;
+        result.message.clear();
+        result.overwritten = false;
+        result.depth_limit.reset();
+        result.enlarged = false;
+        result.upload_ms = std::exchange(arrays_ms_, 0) + platform::run_timed([&] {
+                               require_triangles(triangles);
+                               result.enlarged = memory_->reserve(triangles);
+                               if (result.enlarged) forget_others();
+                               fill();
+                           });
+        result.root_bytes = root_array_bytes(triangles);
+        result.warps = machine_.warps();
+        budget_ = reference_budget(config_, triangles);
+        depth_.emplace(memory_->problem().max_depth);
+        const bool larger = result.root_bytes > pool_.largest_request;
+        if (larger) pool_.largest_request = result.root_bytes;
+        return larger;
+    }
+    /// What other builds have left in the pool of arrays, and these do not use, is room for an
+    /// allocator's pool.
+    void forget_others() {
+        array_pool_.trim();
+        array_pool_.reset_peak();
+    }
+
+    /// Counters, triangles and pool as at the start of a build.
+    template <allocators::Allocator A>
+    void prepare(A& allocator) {
+        memory_->limit_depth(depth_->depth());
+        memory_->reset();
+        if (gather_) gather_();
+        allocator.reset();
+    }
+
     /// Whether the last build's tree has more references than it may. More are reserved than used.
     bool over_budget(const BuildState& state) const {
         return static_cast<Status>(state.status.value) == Status::over_budget ||
                (state.references > budget_ && memory_->tree().references.size() > budget_);
     }
 
-    const Machine& machine_;
+    const Machine machine_;
     const BuildConfig config_;
-    const BuildOptions options_;
     allocators::ArrayPool own_pool_;
+    allocators::ArrayPool& array_pool_;
     allocators::PoolConfig pool_{};
+    double arrays_ms_ = 0;  ///< of making the arrays, for the first scene's result
     std::optional<BuildMemory> memory_;
     std::uint64_t budget_ = 0;
     std::optional<DepthSearch> depth_;
+    std::function<void()> gather_;  ///< puts the kernel on the stream that reads a frame in place
 };
-
-/// Builds the tree of a scene with allocator A on a machine, once.
-/// @throws std::invalid_argument for a bad configuration, allocators::BufferError when memory
-/// outside the pool cannot be had; and what the machine throws.
-template <allocators::Allocator A, class Machine>
-BuildResult build_on(const Machine& machine, const scenes::Scene& scene, const BuildConfig& config,
-                     const BuildOptions& options) {
-    BuildResult result;
-    SingleBuilder<Machine> builder(machine, scene, config, options, result);
-    A allocator = builder.template make_allocator<A>(result);
-    builder.build(allocator, result);
-    builder.finish(allocator, result);
-    return result;
-}
 
 }  // namespace heapwood::kdtree

@@ -155,7 +155,7 @@ public:
     double build() {
         memory_.reset();
         allocator_.reset();
-        const double ms = machine_.run<A>(memory_.problem(), allocator_.ref());
+        const double ms = machine_.launch<A>(memory_.problem(), allocator_.ref()).ms();
         const auto status = static_cast<Status>(memory_.state().status.value);
         return status == Status::done ? ms : -1;
     }

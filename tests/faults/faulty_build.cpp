@@ -41,9 +41,9 @@ struct Kind {
 template <class K>
 void run_as(const Crew& crew, const Problem& problem, const typename K::Ref& ref) {
     if (crew.lockstep) {
-        LockstepWarps<2>::Machine().run<K>(problem, ref);
+        LockstepWarps<2>::Machine().launch<K>(problem, ref);
     } else {
-        CpuMachine(crew.warps).run<K>(problem, ref);
+        CpuMachine(crew.warps).launch<K>(problem, ref);
     }
 }
 

@@ -49,7 +49,7 @@ struct LockstepWarps {
         std::uint32_t warps() const { return N; }
         std::uint32_t multiprocessors() const { return N; }
         template <class A>
-        double run(const Problem& problem, const typename A::Ref& allocator) const {
+        EndedBuild launch(const Problem& problem, const typename A::Ref& allocator) const {
             using heapwood::tests::LockstepWarp;
             std::vector<Scratch<LockstepWarp>> scratch(N);
             heapwood::tests::run_lockstep(N, [&](const LockstepWarp& warp, unsigned w) {
@@ -57,7 +57,7 @@ struct LockstepWarps {
                                                     {.multiprocessor = w, .warp = w}, scratch[w]);
                 worker.run();
             });
-            return 0;
+            return EndedBuild(0);
         }
         template <class A>
         void describe(BuildResult&) const {}
@@ -123,7 +123,7 @@ Attempt attempt(const scenes::Scene& scene, const BuildConfig& config, std::uint
         allocator.inner().fail_after(refusals.after);
     }
     memory.reset();
-    machine.template run<Counted>(memory.problem(), allocator.ref());
+    machine.template launch<Counted>(memory.problem(), allocator.ref()).ms();
 
     Attempt result;
     result.state = memory.state();

@@ -66,13 +66,13 @@ public:
     explicit ProgramMachine(std::vector<Program> programs) : programs_(std::move(programs)) {}
 
     template <class A>
-    double run(const kdtree::Problem&, const typename A::Ref& ref) const {
+    kdtree::EndedBuild launch(const kdtree::Problem&, const typename A::Ref& ref) const {
         const Program& program = programs_[std::min(runs_, programs_.size() - 1)];
         ++runs_;
         allocators::CallerCache cache{};
         execute(program, program.size(), ref, cache);
         allocators::flush(ref, {.multiprocessor = 0, .warp = 0, .cache = &cache});
-        return 0;
+        return kdtree::EndedBuild(0);
     }
     std::size_t runs() const { return runs_; }
 
@@ -92,7 +92,7 @@ std::optional<PeakUse> measured(const ProgramMachine& machine,
     allocators::ArrayPool array_pool(allocators::Place::host);
     kdtree::BuildMemory memory(array_pool, kdtree::tests::random_scene("soup", 1, 1), {}, 1);
     Counting<A> allocator(pool());
-    machine.run<Counting<A>>(memory.problem(), allocator.ref());
+    machine.launch<Counting<A>>(memory.problem(), allocator.ref());
     return measure_peak(machine, memory, allocator, regions);
 }
 

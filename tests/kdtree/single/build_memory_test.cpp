@@ -84,7 +84,7 @@ TEST(BuildMemory, TooFewJobsAreMoreTheNextTime) {
     const auto build = [&] {
         memory.reset();
         allocator.reset();
-        machine.run<AtomicMalloc>(memory.problem(), allocator.ref());
+        machine.launch<AtomicMalloc>(memory.problem(), allocator.ref());
         const BuildState state = memory.state();
         EXPECT_EQ(state.status.value, 0U);
         return state;

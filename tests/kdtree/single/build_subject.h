@@ -7,8 +7,10 @@
 #include <cstdint>
 #include <deque>
 #include <string>
+#include <vector>
 
 #include "tests/kdtree/build_machines.h"
+#include "tests/kdtree/single/frames.h"
 
 namespace heapwood::kdtree::tests {
 
@@ -25,6 +27,9 @@ struct BuildSubject {
     BuildResult (*build)(const scenes::Scene&, const BuildConfig&, std::uint64_t pool_bytes);
     Attempt (*attempt)(const scenes::Scene&, const BuildConfig&, std::uint64_t pool_bytes,
                        const Refusals&);
+    /// Digests of frames' trees (frames.h).
+    std::vector<std::uint64_t> (*rebuild)(const std::vector<scenes::Scene>&, const BuildConfig&,
+                                          std::uint64_t pool_bytes);
 };
 
 /// All subjects of the executable: complete when main() begins.
@@ -47,7 +52,8 @@ bool enlist_builds(const std::string& allocator) {
                  return build_on<A>(M::template make<A>(config), scene, config,
                                     {.pool_bytes = pool_bytes});
              },
-         .attempt = &attempt<A, M>});
+         .attempt = &attempt<A, M>,
+         .rebuild = &rebuild_all<A, M>});
     return true;
 }
 

@@ -155,6 +155,27 @@ TEST_P(BuilderTest, CountsWhatItAsksFor) {
     EXPECT_GE(s.peak_live_bytes, root_array_bytes(scene.triangles.size()));
 }
 
+TEST_P(BuilderTest, FramesHaveTheTreesOfOrdinaryBuilds) {
+    Dice dice;
+    std::vector<scenes::Scene> frames(lockstep() ? 2 : 5, generated("sphere"));
+    const scenes::Bounds around = frames[0].bounds;
+    for (scenes::Scene& frame : frames) {
+        const float reach = dice.uniform(0, 0.2F);
+        for (glm::vec3& position : frame.positions) position += dice.point(-reach, reach);
+        frame.bounds = {around.lo - glm::vec3(0.2F), around.hi + glm::vec3(0.2F)};
+    }
+    const std::vector<std::uint64_t> digests =
+        subject().rebuild(frames, busy(), subject().pool_bytes);
+    ASSERT_GE(digests.size(), frames.size());
+    ASSERT_EQ(digests.size() % frames.size(), 0U) << "builds that failed";
+    for (std::size_t i = 0; i < frames.size(); ++i) {
+        const std::uint64_t wanted = digest(plain_tree(frames[i], busy()));
+        for (std::size_t way = i; way < digests.size(); way += frames.size()) {
+            EXPECT_EQ(digests[way], wanted) << "frame " << i << ", build " << way;
+        }
+    }
+}
+
 TEST_P(BuilderTest, AsksForArraysOfLargeNodesOnlyIfTold) {
     // Other warps that take small nodes on have arrays for them from the allocator.
     if (subject().threads != 1) GTEST_SKIP() << "for one warp alone";

@@ -1,10 +1,12 @@
 /// @file
-/// Host benchmarks of the builder: its parts on random nodes, and whole builds.
+/// Host benchmarks of the builder: its parts on random nodes, whole builds, and builds of
+/// frame after frame.
 ///
 ///     build/cpu/tests/benchmarks/heapwood_benchmarks --benchmark_filter=build
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <random>
@@ -136,39 +138,29 @@ void sort_by_side(benchmark::State& state) {
 }
 BENCHMARK(sort_by_side)->Arg(8)->Arg(SerialSides::kMost);
 
-/// A scene with memory and a pool, to be built over and over.
+/// A builder of scenes of so many triangles, with a pool of 200 times the root's array.
+template <class A>
+Builder<A, CpuMachine> builder_of(std::uint64_t triangles, unsigned threads) {
+    return {CpuMachine(threads), triangles, {}, {.pool_bytes = 200 * root_array_bytes(triangles)}};
+}
+
+/// A scene, to be built over and over.
 template <class A>
 class Builds {
 public:
     Builds(const std::string& generator, std::int64_t triangles, unsigned threads)
         : scene_(scenes::generate({generator, static_cast<std::uint64_t>(triangles)})),
-          machine_(threads),
-          pool_(machine_.place()),
-          memory_(pool_, scene_, BuildConfig{}, machine_.warps()),
-          allocator_({.place = machine_.place(),
-                      .bytes = 200 * root_array_bytes(scene_.triangles.size()),
-                      .largest_request = root_array_bytes(scene_.triangles.size()),
-                      .multiprocessors = machine_.multiprocessors(),
-                      .callers = machine_.warps()}) {}
+          builder_(builder_of<A>(scene_.triangles.size(), threads)) {}
 
     /// One build. @return its milliseconds, or a negative number if it failed.
-    double build() {
-        memory_.reset();
-        allocator_.reset();
-        const double ms = machine_.launch<A>(memory_.problem(), allocator_.ref()).ms();
-        const auto status = static_cast<Status>(memory_.state().status.value);
-        return status == Status::done ? ms : -1;
-    }
+    double build() { return builder_.rebuild(scene_) ? builder_.result().build_ms : -1; }
     /// The last build's tree in canonical form.
-    Tree tree() const { return memory_.tree(); }
+    Tree tree() const { return builder_.tree(); }
     const scenes::Scene& scene() const { return scene_; }
 
 private:
     scenes::Scene scene_;
-    CpuMachine machine_;
-    allocators::ArrayPool pool_;
-    BuildMemory memory_;
-    A allocator_;
+    Builder<A, CpuMachine> builder_;
 };
 
 /// T_build of a scene of state.range(0) triangles with state.range(1) threads.
@@ -202,6 +194,70 @@ void sizes_and_threads(benchmark::internal::Benchmark* b) {
 BENCHMARK_TEMPLATE(build_sphere, allocators::AtomicMalloc)->Apply(sizes_and_threads);
 BENCHMARK_TEMPLATE(build_sphere, allocators::CMalloc)->Apply(sizes_and_threads);
 BENCHMARK_TEMPLATE(build_soup, allocators::AtomicMalloc)->Apply(sizes_and_threads);
+
+/// Ten frames of a sphere whose surface waves.
+std::vector<scenes::Scene> waving_sphere(std::int64_t triangles) {
+    constexpr int kFrames = 10;
+    const scenes::Scene still = scenes::generate({"sphere", static_cast<std::uint64_t>(triangles)});
+    std::vector<scenes::Scene> frames(kFrames, still);
+    for (int i = 0; i < kFrames; ++i) {
+        const float phase = 6.2831853F * static_cast<float>(i) / kFrames;
+        for (glm::vec3& p : frames[i].positions) p.y += 0.05F * std::sin(4 * p.x + phase);
+        finish(frames[i]);
+    }
+    return frames;
+}
+
+/// Times `tree(frame)` of frame after frame, all of it: from a frame to its finished tree in place.
+template <class MakeTree>
+void time_frames(benchmark::State& state, const std::vector<scenes::Scene>& frames,
+                 const MakeTree& make_tree) {
+    std::size_t i = 0;
+    for (auto _ : state) {
+        if (!make_tree(frames[i])) state.SkipWithError("the build failed");
+        i = (i + 1) % frames.size();
+    }
+    state.SetItemsProcessed(state.iterations());
+}
+
+/// Frames a second with a new builder for each.
+template <class A>
+void build_frames_anew(benchmark::State& state) {
+    time_frames(state, waving_sphere(state.range(0)), [](const scenes::Scene& frame) {
+        return builder_of<A>(frame.triangles.size(), 1).rebuild(frame);
+    });
+}
+/// With one builder for all, whose frames come from a scene, or are read in place.
+template <class A>
+void rebuild_scenes(benchmark::State& state) {
+    const std::vector<scenes::Scene> frames = waving_sphere(state.range(0));
+    auto builder = builder_of<A>(frames[0].triangles.size(), 1);
+    builder.rebuild(frames[0]);  // touches the memory
+    time_frames(state, frames, [&](const scenes::Scene& frame) { return builder.rebuild(frame); });
+}
+template <class A>
+void rebuild_in_place(benchmark::State& state) {
+    const std::vector<scenes::Scene> frames = waving_sphere(state.range(0));
+    auto builder = builder_of<A>(frames[0].triangles.size(), 1);
+    builder.rebuild(frames[0]);
+    time_frames(state, frames, [&](const scenes::Scene& frame) {
+        return builder.rebuild(
+            Frame{.positions = frame.positions.data(),
+                  .position_count = static_cast<std::uint32_t>(frame.positions.size()),
+                  .triangles = frame.triangles.data(),
+                  .triangle_count = static_cast<std::uint32_t>(frame.triangles.size()),
+                  .bounds = frame.bounds});
+    });
+}
+void frame_sizes(benchmark::internal::Benchmark* b) {
+    b->ArgName("triangles")->Unit(benchmark::kMillisecond)->UseRealTime();
+    b->Arg(100)->Arg(1'000)->Arg(10'000)->Arg(100'000);
+}
+BENCHMARK_TEMPLATE(build_frames_anew, allocators::AtomicMalloc)->Apply(frame_sizes);
+BENCHMARK_TEMPLATE(rebuild_scenes, allocators::AtomicMalloc)->Apply(frame_sizes);
+BENCHMARK_TEMPLATE(rebuild_in_place, allocators::AtomicMalloc)->Apply(frame_sizes);
+BENCHMARK_TEMPLATE(build_frames_anew, allocators::CMalloc)->Apply(frame_sizes);
+BENCHMARK_TEMPLATE(rebuild_in_place, allocators::CMalloc)->Apply(frame_sizes);
 
 /// What follows a build, by its name: times `use` of a finished tree.
 template <class Use>

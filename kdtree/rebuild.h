@@ -94,8 +94,7 @@ public:
     /// @throws as rebuild.
     bool finish(void* stream = nullptr) {
         const allocators::StreamScope scope(stream);
-        result_.message.clear();
-        result_.enlarged = false;
+        arrays_.begin_settling(result_);
         const BuildState state = arrays_.memory().state();
         if (!arrays_.settle(state, *allocator_, result_)) {
             result_.message =

@@ -26,6 +26,9 @@ struct Backend {
     allocators::Traits traits;
     bool gpu;
     MeasuredBuild (*build)(const scenes::Scene&, const kdtree::BuildConfig&, const RunOptions&);
+    /// Of frames, at least one; nullptr where there is no allocator.
+    MeasuredFrames (*build_frames)(const std::vector<scenes::Scene>&, const kdtree::BuildConfig&,
+                                   const RunOptions&, const LookAtTree&) = nullptr;
     Method method = Method::single;
     MakePool make_pool = nullptr;  ///< for workloads; nullptr where there is no allocator
     std::span<const allocators::Option> options = {};  ///< of the allocator

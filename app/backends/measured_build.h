@@ -3,13 +3,16 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "allocators/measure/heap_map.h"
 #include "allocators/measure/statistics.h"
 #include "allocators/measure/trace.h"
 #include "kdtree/build_result.h"
+#include "scenes/scene.h"
 
 namespace heapwood::app {
 
@@ -48,5 +51,17 @@ struct MeasuredBuild : kdtree::BuildResult {
     /// If asked for: callers are warps.
     std::optional<allocators::Trace> trace;
 };
+
+/// Builds of the frames of an animation, one after another, by one builder.
+struct MeasuredFrames {
+    kdtree::Status status = kdtree::Status::done;
+    std::string message;                 ///< why a build is not done; the others are then missing
+    double first_ms = 0;                 ///< making the builder, and the first frame's tree
+    std::vector<double> milliseconds;    ///< one per timed build of a frame
+    std::vector<std::uint64_t> digests;  ///< of the frames' trees; empty: nobody has looked
+};
+
+/// Sees a frame and its tree.
+using LookAtTree = std::function<void(const scenes::Scene&, const kdtree::Tree&)>;
 
 }  // namespace heapwood::app

@@ -159,6 +159,14 @@ void add_build(Options& options, BuildOptions& o) {
     add_building(options, o);
     add_repetitions(options, o);
     add_more_runs(options, o);
+    options.value("--frames", "N|PATTERN", "none",
+                  "Also build an animation by one builder, which keeps its memory, and report "
+                  "rebuilds a second: N frames of the scene, which waves, or those of files, "
+                  "frame_%03d.obj, numbered from 0 or 1",
+                  [&o](const std::string& text) {
+                      if (text.empty()) throw UsageError("a number of frames, or a pattern");
+                      o.frames = text;
+                  });
     add_config(options, o);
     options.group("In parts");
     options.value(

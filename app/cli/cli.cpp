@@ -34,6 +34,7 @@ constexpr const char* kBuildHelp = R"(Examples:
   heapwood build bunny.obj --preset paper --leaf-limit 4
   heapwood build bunny.obj --allocator hybrid --trace bunny.trace
   heapwood build bunny.obj --out bunny.kdt
+  heapwood build walk_000.obj --frames walk_%03d.obj
   heapwood build gen:sphere:20000000 --memory 4GiB --out sphere.kdt
   heapwood build gen:city:100000:7 --device cpu --threads 8 --json report.json)";
 

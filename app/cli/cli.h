@@ -72,8 +72,9 @@ struct SceneParameters : BuildParameters {
 
 /// `heapwood build`.
 struct BuildOptions : SceneParameters {
-    std::string trace;  ///< file for the requests and frees of a build; empty: none
-    std::string out;    ///< file for the tree; empty: none
+    std::string trace;   ///< file for the requests and frees of a build; empty: none
+    std::string out;     ///< file for the tree; empty: none
+    std::string frames;  ///< as FrameChoice::parse reads them; empty: none
     /// Bytes that the build may take: then it is one in parts, by this process.
     std::optional<std::uint64_t> memory;
     /// Processes that share a build in parts; 0: this one is not shared.

@@ -114,8 +114,9 @@ std::vector<std::string> allocator_options(const Options& options) {
 
 std::vector<std::string> whole_options(const Options& options) {
     std::vector<std::string> given = allocator_options(options);
-    for (const char* name : {"--method", "--arrays", "--repeat", "--warm-up", "--max-nodes",
-                             "--max-references", "--large-limit", "--chunk", "--host-pool"}) {
+    for (const char* name :
+         {"--method", "--arrays", "--repeat", "--warm-up", "--max-nodes", "--max-references",
+          "--large-limit", "--chunk", "--host-pool", "--frames"}) {
         if (options.given(name)) given.emplace_back(name);
     }
     return given;

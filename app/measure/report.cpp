@@ -84,10 +84,12 @@ ExitCode verdict(const Report& report) {
 
 bool trees_agree(const Report& report) {
     std::set<std::uint64_t> digests;
+    std::set<std::vector<std::uint64_t>> frames;
     for (const Result& result : report.results) {
         if (result.tree) digests.insert(result.tree->digest);
+        if (result.frames) frames.insert(result.frames->digests);
     }
-    return digests.size() <= 1;
+    return digests.size() <= 1 && frames.size() <= 1;
 }
 
 }  // namespace heapwood::app

@@ -38,7 +38,7 @@ struct TreeFacts {
     double sah_1_1_5 = 0;  ///< by Ct = 1, Ci = 1.5
     std::uint64_t digest = 0;
     std::optional<std::uint32_t> depth_limit;  ///< as in kdtree::BuildResult
-    bool verified = false;  ///< `verify` was asked for and found nothing wrong
+    bool verified = false;                     ///< `verify` was asked for and found nothing wrong
 };
 
 /// One allocator's build, or the level method's.
@@ -67,6 +67,7 @@ struct Result {
     std::optional<kdtree::BuildProfile> profile;        ///< from a profiling build of the program
     std::optional<allocators::Trace> trace;             ///< if asked for
     std::optional<double> external_fragmentation;       ///< at the end
+    std::optional<MeasuredFrames> frames;               ///< of an animation, if asked for
 
     /// Notes what went wrong, and why.
     void fail(Outcome how, std::string why) {
@@ -116,7 +117,7 @@ std::optional<double> reference_ms(const Report& report);
 /// Whether memory outside the allocators' pools was kept for the next array or build.
 bool keeps_memory(const Report& report);
 
-/// Whether all trees of the report are the same one.
+/// Whether all trees of the report are the same one, and those of each frame.
 bool trees_agree(const Report& report);
 
 /// The exit code of the worst that happened: trees that differ before a build that did not end.

@@ -9,22 +9,6 @@
 namespace heapwood::app {
 namespace {
 
-Outcome outcome(const MeasuredBuild& built) {
-    if (built.overwritten) return Outcome::overwritten;
-    switch (built.status) {
-        case kdtree::Status::done:
-            return Outcome::done;
-        case kdtree::Status::nodes_exhausted:
-            return Outcome::nodes_exhausted;
-        case kdtree::Status::references_exhausted:
-        case kdtree::Status::over_budget:
-            return Outcome::references_exhausted;
-        case kdtree::Status::pool_exhausted:
-            return Outcome::pool_exhausted;
-    }
-    return Outcome::failed;
-}
-
 /// The first thing that is wrong with a finished build, or an empty string. Sets `verified`.
 std::string fault(const Turn& turn, const MeasuredBuild& built, Result& result) {
     if (turn.verify) {
@@ -77,6 +61,21 @@ void record(const Turn& turn, MeasuredBuild& built, Result& result) {
 
 }  // namespace
 
+Outcome outcome_of(kdtree::Status status) {
+    switch (status) {
+        case kdtree::Status::done:
+            return Outcome::done;
+        case kdtree::Status::nodes_exhausted:
+            return Outcome::nodes_exhausted;
+        case kdtree::Status::references_exhausted:
+        case kdtree::Status::over_budget:
+            return Outcome::references_exhausted;
+        case kdtree::Status::pool_exhausted:
+            return Outcome::pool_exhausted;
+    }
+    return Outcome::failed;
+}
+
 void guarded(Result& result, const std::function<void()>& work) {
     try {
         work();
@@ -100,7 +99,8 @@ Result take_turn(const Backend& backend, const Turn& turn) {
         }
         MeasuredBuild built = backend.build(turn.scene, turn.config, turn.run);
         if (built.status != kdtree::Status::done) {
-            result.fail(outcome(built), built.message);
+            result.fail(built.overwritten ? Outcome::overwritten : outcome_of(built.status),
+                        built.message);
             return;
         }
         record(turn, built, result);

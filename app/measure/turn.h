@@ -21,6 +21,9 @@ struct Turn {
     kdtree::Tree* keep = nullptr;  ///< where a sound tree goes; nullptr: nowhere
 };
 
+/// What a build's end is in a report.
+Outcome outcome_of(kdtree::Status status);
+
 /// Builds. Throws nothing: the result says what failed.
 Result take_turn(const Backend& backend, const Turn& turn);
 

@@ -228,11 +228,15 @@ Document document_of(const Report& report) {
                                  brief_table(report, all, with_allocator)},
                       .plots = {slowdown_plot(report, "Times", report.scene_path)},
                       .remarks = remarks(report)};
+    if (Table frames = frames_table(report); !frames.rows.empty()) {
+        document.tables.push_back(std::move(frames));
+    }
     add_details(report, all, with_allocator, document.tables);
     add_heap_maps(report, report.scene_path, document);
     Json results = Json::array();
     for (const Result& result : report.results) {
         results.push_back(result_json(report, result));
+        results.back()["frames"] = frames_json(result);
         add_record(document.records, build_record(report, result));
     }
     document.data = {{"schema", kBuildSchema},

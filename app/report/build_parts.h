@@ -40,6 +40,12 @@ Remark overlap_remark(std::uint32_t depth_limit, const kdtree::BuildConfig& conf
 /// Where the time of a build went, from a profiling build of the program.
 Table profile_table(const Report& report, const Result& result);
 
+/// Times of the frames of an animation, for the allocators that have them.
+Table frames_table(const Report& report);
+
+/// The same of one allocator; null where there are none.
+Json frames_json(const Result& result);
+
 /// Where blocks lie in the pools of the report that have a map: a table and pictures, if any has.
 /// @param of scene and pool, for the titles
 void add_heap_maps(const Report& report, const std::string& of, Document& document);

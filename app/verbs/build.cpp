@@ -5,6 +5,7 @@
 #include "app/base/log.h"
 #include "app/base/output.h"
 #include "app/base/text.h"
+#include "app/measure/frames.h"
 #include "app/measure/pool_search.h"
 #include "app/measure/report.h"
 #include "app/measure/trace_file.h"
@@ -18,15 +19,19 @@
 namespace heapwood::app {
 namespace {
 
-/// One allocator's turn, then perhaps a trial of larger pools or a search for the smallest.
+/// One allocator's turn, then perhaps the frames of an animation, and a trial of larger pools or a
+/// search for the smallest.
 Result build_with(const Backend& backend, const BuildOptions& options, const scenes::Scene& scene,
-                  const Report& report, kdtree::Tree* keep) {
+                  const std::vector<scenes::Scene>& frames, const Report& report,
+                  kdtree::Tree* keep) {
     const std::string name = backend.traits.name;
     const bool single = backend.method == Method::single;
     auto run = report.run;
     const PoolSize pool = options.pool.value_or(PoolSize());
     if (single) run.pool_bytes = pool_bytes(options.pool, report, backend);
-    Result result = take_turn(backend, {scene, options.config, run, options.verify, keep});
+    const Turn turn{scene, options.config, run, options.verify, keep};
+    Result result = take_turn(backend, turn);
+    if (!frames.empty()) take_frames(backend, frames, turn, result);
     if (backend.gpu && single) {
         result.kernels = find_registers(kernel_table(), name, report.machine.architecture);
     }
@@ -51,10 +56,12 @@ ExitCode build(const BuildOptions& options, const Backends& available) {
     Publisher publisher(options.output, {{"the scene", options.scene}},
                         {{"--trace", options.trace}, {"--out", options.out}});
     if (!options.trace.empty()) check_trace(chosen);
+    const FrameChoice choice = choose_frames(options.frames, chosen);
     Output trace(options.trace), out(options.out);
     report.run.trace = !options.trace.empty();
     show_progress("loading " + options.scene);
     const scenes::Scene scene = scenes::load(options.scene);
+    const std::vector<scenes::Scene> frames = load_frames(choice, scene);
     describe(report, scene);
     log::detail(options.scene + ": " + grouped(report.triangles) + " triangles, root array of " +
                 bytes_text(report.root_bytes));
@@ -67,7 +74,7 @@ ExitCode build(const BuildOptions& options, const Backends& available) {
         show_progress("building with " + std::string(chosen[i]->traits.name) + " (" +
                       std::to_string(i + 1) + " of " + std::to_string(chosen.size()) + ")");
         report.results.push_back(
-            build_with(*chosen[i], options, scene, report, out ? &tree : nullptr));
+            build_with(*chosen[i], options, scene, frames, report, out ? &tree : nullptr));
     }
     report.run.array_pool = nullptr;
     for (const Result& result : report.results) {

@@ -180,6 +180,16 @@ public:
         return true;
     }
 
+    /// The next build that is settled is the first of its scene: to the largest depth, whatever was
+    /// settled before. To be called for each build that enqueue() began, or a graph repeated.
+    void begin_settling(BuildResult& result) {
+        depth_.emplace(full_depth_);
+        result.message.clear();
+        result.overwritten = false;
+        result.depth_limit.reset();
+        result.enlarged = false;
+    }
+
     /// The last build's tree, and what is left in the pool and was in use.
     template <allocators::Allocator A>
     void finish(const A& allocator, BuildResult& result) const {
@@ -198,21 +208,20 @@ private:
     /// What all scenes begin with; `fill` makes the problem.
     template <class Fill>
     bool begin_scene(std::uint64_t triangles, BuildResult& result, const Fill& fill) {
-        result.status = Status::done;
-        result.message.clear();
-        result.overwritten = false;
-        result.depth_limit.reset();
-        result.enlarged = false;
+        bool grown = false;
         result.upload_ms = std::exchange(arrays_ms_, 0) + platform::run_timed([&] {
                                require_triangles(triangles);
-                               result.enlarged = memory_->reserve(triangles);
-                               if (result.enlarged) forget_others();
+                               grown = memory_->reserve(triangles);
+                               if (grown) forget_others();
                                fill();
                            });
         result.root_bytes = root_array_bytes(triangles);
         result.warps = machine_.warps();
         budget_ = reference_budget(config_, triangles);
-        depth_.emplace(memory_->problem().max_depth);
+        full_depth_ = memory_->problem().max_depth;
+        begin_settling(result);
+        result.status = Status::done;
+        result.enlarged = grown;
         const bool larger = result.root_bytes > pool_.largest_request;
         if (larger) pool_.largest_request = result.root_bytes;
         return larger;
@@ -247,6 +256,7 @@ private:
     double arrays_ms_ = 0;  ///< of making the arrays, for the first scene's result
     std::optional<BuildMemory> memory_;
     std::uint64_t budget_ = 0;
+    std::uint32_t full_depth_ = 0;  ///< of the scene's tree, before any search
     std::optional<DepthSearch> depth_;
     std::function<void()> gather_;  ///< puts the kernel on the stream that reads a frame in place
 };

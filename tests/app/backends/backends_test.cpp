@@ -210,6 +210,23 @@ TEST_P(BackendTest, CountsWhatTheBuilderAsksFor) {
     }
 }
 
+TEST_P(BackendTest, BuildsFramesAsItBuildsScenes) {
+    std::vector<scenes::Scene> frames;
+    std::vector<std::uint64_t> wanted;
+    for (const Sample& s : samples()) {
+        if (s.config.large_limit != busy().large_limit) continue;
+        frames.push_back(s.scene);
+        wanted.push_back(s.digest);
+    }
+    std::vector<std::uint64_t> digests;
+    const MeasuredFrames result = GetParam()->build_frames(
+        frames, busy(), run_options(kPool, kGpu ? 0 : 2),
+        [&](const scenes::Scene&, const kdtree::Tree& tree) { digests.push_back(digest(tree)); });
+    ASSERT_EQ(result.status, Status::done) << result.message;
+    EXPECT_EQ(result.milliseconds.size(), frames.size());
+    EXPECT_EQ(digests, wanted);
+}
+
 TEST_P(BackendTest, RecordsWhatTheBuilderAsksFor) {
     if (!traits().full) GTEST_SKIP() << "a trace has frees of whole blocks";
     for (const unsigned threads : thread_counts()) {

@@ -240,8 +240,11 @@ TEST(Builder, FindsTheDepthOfEachFrame) {
         builder.enqueue(frame_of(fans));
         EXPECT_FALSE(builder.finish());
     }
-    EXPECT_EQ(builder.result().status, Status::over_budget);
-    EXPECT_NE(builder.result().message.find("too many references"), std::string::npos);
+    for (int i = 0; i < 2; ++i) {  // as after a second launch of a graph
+        EXPECT_EQ(builder.result().status, Status::over_budget);
+        EXPECT_NE(builder.result().message.find("too many references"), std::string::npos);
+        EXPECT_FALSE(builder.finish());
+    }
 }
 
 TEST(Builder, TreesInPlaceAreThoseOfTheHost) {

@@ -41,7 +41,7 @@ public:
     public:
         HEAPWOOD_FN void* allocate(const Context&, std::size_t bytes) const {
             if (bytes == 0 || bytes > capacity_) return nullptr;
-            const std::uint64_t size = platform::round_up<std::uint64_t>(bytes, kAlignment);
+            const auto size = platform::round_up<std::uint64_t>(bytes, kAlignment);
             const platform::AtomicRef counter(*counter_);
             // A plain look first: without it a full pool's counter would run away and in the end
             // wrap, and a failed large request would shut the door on small ones.

@@ -106,7 +106,7 @@ public:
     public:
         HEAPWOOD_FN void* allocate(const Context&, std::size_t bytes) const {
             if (bytes == 0 || bytes > layout_.capacity) return nullptr;
-            const std::uint64_t size = platform::round_up<std::uint64_t>(bytes, kAlignment);
+            const auto size = platform::round_up<std::uint64_t>(bytes, kAlignment);
             const platform::AtomicRef position(state_->position);
             // In the first lap all is open. (The look keeps what does not fit from drawing.)
             std::uint64_t drawn = kNothing;
@@ -119,7 +119,7 @@ public:
         HEAPWOOD_FN void deallocate(const Context&, void* p, std::size_t bytes) const {
             if (p == nullptr) return;
             const auto offset = static_cast<std::uint64_t>(static_cast<char*>(p) - pool_);
-            const std::uint64_t size = platform::round_up<std::uint64_t>(bytes, kAlignment);
+            const auto size = platform::round_up<std::uint64_t>(bytes, kAlignment);
             layout_.for_each_part(layout_.part_at(0, offset), size, [&](const Part& part) {
                 finish(part);
                 return true;

@@ -36,8 +36,7 @@ public:
 
     static constexpr Traits traits() { return hybrid::ListPolicy::traits(); }
 
-    explicit Hybrid(const PoolConfig& config)
-        : shift_(block_shift(config)), list_(config, shift_), shared_count_(1) {
+    explicit Hybrid(const PoolConfig& config) : shift_(block_shift(config)), list_(config, shift_) {
         const std::uint64_t blocks = config.bytes >> shift_;
         live_ = Buffer(config.place, blocks * sizeof(Live));
         // Of the pool, callers have at most a third open to themselves and a third spare; an eighth
@@ -115,7 +114,7 @@ private:
 
     std::uint32_t shift_;
     List list_;
-    std::uint32_t shared_count_;
+    std::uint32_t shared_count_ = 1;
     std::uint32_t cached_callers_ = 0;
     Buffer live_;
     Buffer shared_;

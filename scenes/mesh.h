@@ -38,8 +38,8 @@ public:
     std::uint32_t vertex(Point p) {
         std::vector<glm::vec3>& positions = piece_.scene.positions;
         if (positions.empty()) piece_.first_position = vertices_;
-        positions.push_back(
-            {static_cast<float>(p.x), static_cast<float>(p.y), static_cast<float>(p.z)});
+        positions.emplace_back(static_cast<float>(p.x), static_cast<float>(p.y),
+                               static_cast<float>(p.z));
         return static_cast<std::uint32_t>(vertices_++);
     }
 
@@ -48,7 +48,7 @@ public:
         if (full()) return;
         const auto base = static_cast<std::uint32_t>(piece_.first_position);
         if (triangles_ >= first_) {
-            piece_.scene.triangles.push_back({a - base, b - base, c - base});
+            piece_.scene.triangles.emplace_back(a - base, b - base, c - base);
         }
         ++triangles_;
     }

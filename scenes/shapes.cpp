@@ -86,8 +86,9 @@ void make_city(Mesh& mesh, ShapeSize size) {
     }
     for (std::uint64_t box = mesh.pass_over(boxes, 8, 12); !mesh.full(); ++box) {
         Random random(size.seed, box);
+        const std::uint64_t row = box / n;
         const double x = kLot * static_cast<double>(box % n) - half;
-        const double z = kLot * static_cast<double>(box / n) - half;
+        const double z = kLot * static_cast<double>(row) - half;
         const double x0 = x + random.range(1, 6), x1 = x + kLot - random.range(1, 6);
         const double z0 = z + random.range(1, 6), z1 = z + kLot - random.range(1, 6);
         const double u = random.unit();

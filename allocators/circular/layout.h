@@ -70,8 +70,8 @@ inline std::vector<std::uint32_t> presplit(std::uint64_t granules, std::uint32_t
                                            std::uint64_t first_bytes, Presplit how) {
     std::vector<std::uint32_t> starts{0};
     if (how == Presplit::none || first_bytes == 0) return starts;
-    const double granule = static_cast<double>(std::uint64_t{1} << shift);
-    double bytes = static_cast<double>(first_bytes);
+    const auto granule = static_cast<double>(std::uint64_t{1} << shift);
+    auto bytes = static_cast<double>(first_bytes);
     for (std::uint64_t at = 0, chunks = 1;; chunks *= 2, bytes *= level_ratio(how)) {
         if (chunks > 1 && bytes < static_cast<double>(kSmallestChunk)) return starts;
         const auto size =

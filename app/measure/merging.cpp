@@ -120,7 +120,7 @@ std::vector<unsigned> take_over(Plan& plan, const std::vector<ShardFile>& files)
             "in: " +
             joined(different, ", ") + "; merge with the program that measured");
     }
-    const std::vector<unsigned> shard = divide(plan, files.front().shard.of);
+    std::vector<unsigned> shard = divide(plan, files.front().shard.of);
     Ledger ledger(plan);
     for (const ShardFile& file : files) take_over(plan, ledger, file, shard);
     for (const ShardFile& file : files) {

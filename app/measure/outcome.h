@@ -42,7 +42,7 @@ const char* name(Outcome outcome);
 const char* word(Outcome outcome);
 
 /// The outcome of that name. @throws std::invalid_argument if there is none.
-Outcome outcome_named(std::string_view name);
+Outcome outcome_named(std::string_view text);
 
 /// In JSON it is its name.
 template <class AnyJson>

@@ -141,7 +141,7 @@ public:
 
 private:
     static std::string number(float value) {
-        const double shown = static_cast<double>(value);
+        const auto shown = static_cast<double>(value);
         if (shown >= 100) return fixed(shown, 0);
         return shortest(std::stod(fixed(shown, shown >= 1 ? 1 : 4)));
     }

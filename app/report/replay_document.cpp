@@ -18,7 +18,8 @@ std::string said(const Json& header, const char* object, const char* field) {
     const Json inner = *object == '\0' ? header : header.value(object, Json::object());
     if (!inner.is_object()) return kNoValue;
     const Json text = inner.value(field, Json());
-    return text.is_string() && text != "" ? text.get<std::string>() : kNoValue;
+    const std::string words = text.is_string() ? text.get<std::string>() : "";
+    return words.empty() ? kNoValue : words;
 }
 
 Table trace_table(const ReplayReport& report) {

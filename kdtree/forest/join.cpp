@@ -3,10 +3,11 @@
 #include <array>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 namespace heapwood::kdtree {
 
-Join::Join(const Tree& top, TreeSink& sink) : top_(top), sink_(sink), pending_{{0, 0}} {
+Join::Join(Tree top, TreeSink& sink) : top_(std::move(top)), sink_(sink), pending_{{0, 0}} {
     sink_.add_nodes(std::array{Node::leaf(0, 0)});
     advance();
 }

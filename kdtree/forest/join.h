@@ -16,7 +16,7 @@ namespace heapwood::kdtree {
 class Join {
 public:
     /// Begins a tree in `sink`, to which it refers. @param top of TopLevels::tree().
-    Join(const Tree& top, TreeSink& sink);
+    Join(Tree top, TreeSink& sink);
 
     /// Whether all cells are in their places.
     bool done() const { return pending_.empty(); }

@@ -135,7 +135,7 @@ private:
     Arrays make_level(std::uint32_t pieces, std::uint64_t references, std::uint32_t binned) {
         Arrays a;
         // About as many items as there are warps, but no smaller ones than the single kernel takes.
-        const std::uint64_t even = platform::ceil_div<std::uint64_t>(references, machine_.warps());
+        const auto even = platform::ceil_div<std::uint64_t>(references, machine_.warps());
         a.level.count = pieces;
         a.level.chunk = static_cast<std::uint32_t>(std::max<std::uint64_t>(config_.chunk, even));
         a.pieces = pool_.request(pieces * sizeof(LevelPiece), "a level's nodes");

@@ -137,8 +137,7 @@ private:
     /// How many references of a job a warp takes at a time: few while there are idle warps to take
     /// the others.
     HEAPWOOD_INLINE std::uint32_t chunk_of(std::uint32_t count, std::uint32_t idle) const {
-        const std::uint32_t even =
-            platform::round_up<std::uint32_t>(count / (idle + 1) + 1, kSmallestChunk);
+        const auto even = platform::round_up<std::uint32_t>(count / (idle + 1) + 1, kSmallestChunk);
         return even < problem_.chunk ? even : problem_.chunk;
     }
 

@@ -64,3 +64,14 @@ if(HEAPWOOD_SANITIZE)
         -fsanitize=${sanitizers} -fno-sanitize-recover=all -fno-omit-frame-pointer -g1)
     target_link_options(heapwood_flags INTERFACE -fsanitize=${sanitizers})
 endif()
+
+# Atomic: threads that count the same line would lose counts, and g++ computes some of the counts
+# from others.
+if(HEAPWOOD_COVERAGE)
+    if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU" OR HEAPWOOD_SANITIZE)
+        message(FATAL_ERROR "HEAPWOOD_COVERAGE: needs g++, and no HEAPWOOD_SANITIZE")
+    endif()
+    target_compile_options(heapwood_flags INTERFACE
+        $<$<COMPILE_LANGUAGE:CXX>:--coverage -fprofile-update=atomic -fprofile-abs-path>)
+    target_link_options(heapwood_flags INTERFACE --coverage)
+endif()

@@ -32,9 +32,10 @@ class Commands(unittest.TestCase):
         for option in ("--nonsense", "--nonsense=1", "-nonsense"):
             self.check(["ctest has no option", option, "--help"], run("test", option))
             self.check(["ctest has no option", option], run("test", "-R", "x", option))
+            self.check(["ctest has no option", option], run("test", "--coverage", option))
 
     def test_a_preset_that_there_is_not(self):
-        names = "asan, ci, cpu, gpu, tsan"
+        names = "asan, ci, coverage, cpu, gpu, tsan"
         self.check(["--preset", "'zzz'", names], run("test", "--preset", "zzz"))
         self.check(["--preset needs a name"], run("test", "--preset"))
         self.check(["HEAPWOOD_PRESET", "'zzz'", names],

@@ -49,8 +49,9 @@ def _answer(server, place, request, files):
 class Share:
     """A part's share of a scene, and its references of the nodes at the top.
 
-    It stays with the worker that has made it. What is sent to another one is how it is made: that one makes
-    it anew, and the next request brings it to where it was.
+    It stays with the worker that has made it, unless that dies, or has so much to do that Dask lets another
+    one help. What is sent to another one is how it is made: that one makes it anew, and the next request
+    brings it to where it was.
     """
 
     def __init__(self, settings: Dict[str, Any], load: str):

@@ -88,7 +88,7 @@ private:
 
     void initialise_and_free() {
         initialise(true);
-        if (pool_ && result_.metrics.count("live") == 0) measure_pool();
+        if (pool_ && !result_.metrics.contains("live")) measure_pool();
         const double ms = pool_ ? free_all() : subject_.machine.release_placed();
         TaskRun::judge();
         if (subject_.frees) add("free_ms", ms);

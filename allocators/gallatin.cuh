@@ -3,9 +3,9 @@
 /// its description.
 ///
 /// **Structure.** The pool is divided into segments, a segment into blocks of one class, a block
-/// into slices of one size (gallatin/layout.cuh). Sets of segments are trees of bits after van Emde
-/// Boas (gallatin/bit_tree.cuh): one of the segments that are free, and one for each class of those
-/// with free blocks (gallatin/segments.cuh). Small requests draw slices from blocks at the heads of
+/// into slices of one size (segments/layout.cuh). Sets of segments are trees of bits after van Emde
+/// Boas (segments/bit_tree.cuh): one of the segments that are free, and one for each class of those
+/// with free blocks (segments/segments.cuh). Small requests draw slices from blocks at the heads of
 /// their class, by one counter, which the lanes of a warp that ask together raise together
 /// (gallatin/slices.cuh). A larger request gets a block, and one above a segment a run of segments,
 /// from the back of the pool. A block returns to its segment when all of its slices have been drawn
@@ -46,18 +46,15 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
-#include <stdexcept>
-#include <string>
 #include <vector>
 
 #include "allocators/allocator.cuh"
-#include "allocators/gallatin/bit_tree.cuh"
-#include "allocators/gallatin/layout.cuh"
-#include "allocators/gallatin/segments.cuh"
 #include "allocators/gallatin/slices.cuh"
 #include "allocators/gallatin/words.cuh"
 #include "allocators/memory/buffer.h"
 #include "allocators/platform/crowd.cuh"
+#include "allocators/segments/layout.cuh"
+#include "allocators/segments/pool.cuh"
 
 namespace heapwood::allocators {
 
@@ -89,7 +86,7 @@ struct GallatinPolicy {
     HEAPWOOD_INLINE static void pause() {}
 };
 
-/// The host object: owns the pool, the segments' states, bits and trees, and the heads.
+/// The host object: owns the pool of segments, the heads, and the counts of live slices.
 template <class Policy>
 class BasicGallatin {
     using Head = gallatin::Head;
@@ -109,159 +106,71 @@ public:
                 .shares_regions = true};
     }
 
-    explicit BasicGallatin(const PoolConfig& config)
-        : layout_(layout(config)),
-          count_(static_cast<std::uint32_t>(std::min<std::uint64_t>(
-              config.bytes >> layout_.segment_shift, gallatin::TreeShape::kMostBits))),
-          shape_(gallatin::TreeShape::of(count_)) {
-        const std::uint64_t blocks = std::uint64_t{count_} << layout_.blocks_shift();
+    explicit BasicGallatin(const PoolConfig& config) : segments_(config, layout(config)) {
+        const std::uint32_t classes = segments_.layout().classes();
         const std::uint64_t heads =
-            pool_bytes() / Policy::kPoolPerHeads / layout_.classes() >> layout_.block_shift(0);
+            pool_bytes() / Policy::kPoolPerHeads / classes >> segments_.layout().block_shift(0);
         most_heads_ = std::bit_floor(static_cast<std::uint32_t>(std::clamp<std::uint64_t>(
             heads, 1, std::clamp(config.multiprocessors, 1U, Policy::kMostHeads))));
         fewest_heads_ = std::bit_floor(static_cast<std::uint32_t>(
-            std::clamp<std::uint64_t>(count_ / (Policy::kPoolPerHeads * layout_.classes()), 1,
+            std::clamp<std::uint64_t>(segments_.count() / (Policy::kPoolPerHeads * classes), 1,
                                       std::min(most_heads_, Policy::kFewestHeads))));
-        pool_ = Buffer(config.place, pool_bytes());
-        states_ = Buffer(config.place, count_ * sizeof(gallatin::SegmentState));
-        bits_ = Buffer(config.place, count_ * bit_words() * sizeof(std::uint64_t));
-        trees_ = Buffer(config.place, std::uint64_t{shape_.words()} * (layout_.classes() + 1) *
-                                          sizeof(std::uint64_t));
-        live_ = Buffer(config.place, blocks * sizeof(std::uint32_t));
-        heads_ = Buffer(config.place, layout_.classes() * most_heads_ * sizeof(Head));
-        moves_ = Buffer(config.place, sizeof(Moves::Word));
-        reset();
+        live_ = Buffer(config.place, segments_.block_count() * sizeof(std::uint32_t));
+        heads_ = Buffer(config.place, classes * most_heads_ * sizeof(Head));
+        heads_.zero();
     }
 
     Ref ref() const {
         Ref r;
-        r.segments_.pool_ = pool_.template as<char>();
-        r.segments_.states_ = states_.template as<gallatin::SegmentState>();
-        r.segments_.bits_ = bits_.template as<std::uint64_t>();
-        r.segments_.trees_ = trees_.template as<std::uint64_t>();
-        r.segments_.moves_ = moves_.template as<Moves::Word>();
-        r.segments_.shape_ = shape_;
-        r.segments_.layout_ = layout_;
-        r.segments_.count_ = count_;
+        r.segments_ = segments_.ref();
         r.heads_ = heads_.template as<Head>();
         r.live_ = live_.template as<std::uint32_t>();
-        r.slice_limit_ = layout_.slice_limit();
+        r.slice_limit_ = segments_.layout().slice_limit();
         r.most_heads_ = most_heads_;
         r.fewest_heads_ = fewest_heads_;
         return r;
     }
     void reset() {
-        states_.zero();
-        trees_.zero();
+        segments_.reset();
         heads_.zero();
-        moves_.zero();
-        // All segments are free: of each level the bits that there are.
-        std::vector<std::uint64_t> free(shape_.words());
-        const gallatin::BitTree tree(free.data(), shape_);
-        for (std::uint32_t i = 0; i < count_; ++i) tree.set(i);
-        trees_.write(0, free.data(), free.size() * sizeof(std::uint64_t));
     }
-    std::uint64_t pool_bytes() const { return std::uint64_t{count_} << layout_.segment_shift; }
+    std::uint64_t pool_bytes() const { return segments_.pool_bytes(); }
     std::uint64_t overhead_bytes() const {
-        return states_.size() + bits_.size() + trees_.size() + live_.size() + heads_.size() +
-               moves_.size();
+        return segments_.overhead_bytes() + live_.size() + heads_.size();
     }
 
-    /// A block is one region, and so is a run; free segments next to one another are one. A block
-    /// at a head is free if no slice of it is in use, and a segment if all its blocks are.
+    /// A block is one region, and free at a head if no slice of it is in use; else as SegmentPool
+    /// has them.
     template <class Visitor>
     void for_each_region(Visitor&& visit) const {
-        const auto states = contents<gallatin::SegmentState>(states_);
-        const std::vector<bool> used = used_blocks(states);
-        const std::uint64_t segment = layout_.segment_bytes();
-        std::uint64_t free = 0;
-        const auto end_free = [&](std::uint64_t end) {
-            if (free != 0) visit(Region{end - free, free, false});
-            free = 0;
-        };
-        for (std::uint32_t i = 0; i < count_;) {
-            const std::uint64_t offset = i * segment;
-            const auto first = used.begin() + (std::int64_t{i} << layout_.blocks_shift());
-            if (states[i] >= gallatin::kRun) {
-                end_free(offset);
-                const std::uint32_t n = states[i] - gallatin::kRun;
-                visit(Region{offset, n * segment, true});
-                i += n;
-                continue;
-            }
-            ++i;
-            if (std::find(first, first + layout_.blocks(0), true) == first + layout_.blocks(0)) {
-                free += segment;
-                continue;
-            }
-            end_free(offset);
-            const std::uint32_t k = (states[i - 1] >> gallatin::kClassShift) - 1;
-            const std::uint64_t block = segment / layout_.blocks(k);
-            for (std::uint32_t j = 0; j < layout_.blocks(k); ++j) {
-                visit(Region{offset + j * block, block, first[j]});
-            }
-        }
-        end_free(pool_bytes());
-    }
-
-private:
-    static gallatin::Layout layout(const PoolConfig& config) {
-        if (config.bytes < traits().smallest_pool) {
-            throw std::invalid_argument("gallatin needs a pool of at least " +
-                                        std::to_string(traits().smallest_pool) + " bytes");
-        }
-        std::uint32_t shift = Policy::kLargestSegmentShift;
-        while (shift > Policy::kSmallestSegmentShift &&
-               config.bytes >> shift < Policy::kFewestSegments) {
-            --shift;
-        }
-        const std::uint32_t largest_slice =
-            std::min(Policy::kLargestSliceShift, shift - Policy::kFewestSlicesShift);
-        return {shift, std::min(Policy::kMostSlicesShift, shift - largest_slice)};
-    }
-    /// Words of bits of a segment.
-    std::uint64_t bit_words() const { return (layout_.blocks(0) + 63) / 64; }
-
-    template <class T>
-    static std::vector<T> contents(const Buffer& buffer) {
-        std::vector<T> all(buffer.size() / sizeof(T));
-        buffer.read(0, all.data(), buffer.size());
-        return all;
-    }
-    /// Whether each block is in use: whole, or with a slice in use.
-    std::vector<bool> used_blocks(const std::vector<gallatin::SegmentState>& states) const {
-        const auto bits = contents<std::uint64_t>(bits_);
-        const auto live = contents<std::uint32_t>(live_);
-        std::vector<bool> used(std::uint64_t{count_} << layout_.blocks_shift());
-        for (std::uint64_t i = 0; i < count_; ++i) {
-            if (states[i] == 0 || states[i] >= gallatin::kRun) continue;
-            const std::uint32_t k = (states[i] >> gallatin::kClassShift) - 1;
-            for (std::uint32_t j = 0; j < layout_.blocks(k); ++j) {
-                used[(i << layout_.blocks_shift()) + j] =
-                    (bits[i * bit_words() + j / 64] >> j % 64 & 1) == 0;
-            }
-        }
-        for (const Head& head : contents<Head>(heads_)) {
-            const std::uint32_t left = gallatin::slices_left(head.word, layout_.slices());
+        std::vector<bool> used = segments_.taken_blocks();
+        const auto live = segments::contents<std::uint32_t>(live_);
+        for (const Head& head : segments::contents<Head>(heads_)) {
+            const std::uint32_t left =
+                gallatin::slices_left(head.word, segments_.layout().slices());
             if (left == 0) continue;
             const std::uint32_t block = gallatin::block_of(head.word);
             if (live[block] == left) used[block] = false;
         }
-        return used;
+        segments_.for_each_region(used, visit,
+                                  [&](const Region& r, std::uint32_t, std::uint32_t) { visit(r); });
     }
 
-    gallatin::Layout layout_;
-    std::uint32_t count_;  // of segments
-    gallatin::TreeShape shape_;
+private:
+    static segments::Layout layout(const PoolConfig& config) {
+        const std::uint32_t shift =
+            segments::segment_shift(config, traits(), Policy::kSmallestSegmentShift,
+                                    Policy::kLargestSegmentShift, Policy::kFewestSegments);
+        const std::uint32_t largest_slice =
+            std::min(Policy::kLargestSliceShift, shift - Policy::kFewestSlicesShift);
+        return {shift, std::min(Policy::kMostSlicesShift, shift - largest_slice)};
+    }
+
+    segments::SegmentPool<Policy> segments_;
     std::uint32_t most_heads_;
     std::uint32_t fewest_heads_;
-    Buffer pool_;
-    Buffer states_;
-    Buffer bits_;
-    Buffer trees_;
     Buffer live_;
     Buffer heads_;
-    Buffer moves_;
 };
 
 using Gallatin = BasicGallatin<GallatinPolicy>;

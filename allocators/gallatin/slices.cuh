@@ -35,14 +35,24 @@
 #include <cstdint>
 
 #include "allocators/allocator.cuh"
-#include "allocators/gallatin/layout.cuh"
-#include "allocators/gallatin/segments.cuh"
 #include "allocators/gallatin/words.cuh"
 #include "allocators/platform/atomic.cuh"
 #include "allocators/platform/lanes.cuh"
 #include "allocators/platform/warp.cuh"
+#include "allocators/segments/layout.cuh"
+#include "allocators/segments/segments.cuh"
+
+namespace heapwood::allocators {
+template <class>
+class BasicGallatin;
+}
 
 namespace heapwood::allocators::gallatin {
+
+using segments::kNone;
+using segments::Layout;
+using segments::Segments;
+using segments::Slices;
 
 /// The handle that kernels use.
 template <class Policy>
@@ -64,14 +74,7 @@ public:
         give_back(segments_.block_of(p, had.k), had.k, had.count);
     }
     HEAPWOOD_FN std::uint64_t granted_bytes(const void* p, std::size_t bytes) const {
-        if (p == nullptr) return 0;
-        if (bytes > layout().segment_bytes()) {
-            return layout().segments_for(bytes) << layout().segment_shift;
-        }
-        const auto size = static_cast<std::uint32_t>(bytes);
-        if (bytes > slice_limit_) return 1U << layout().block_shift(layout().block_class(size));
-        const Slices had = layout().slices_of(size);
-        return had.count << (Layout::kSliceShift + had.k);
+        return p == nullptr ? 0 : layout().granted_bytes(bytes);
     }
 
 private:
@@ -122,16 +125,8 @@ private:
     }
     /// Of many lanes that are here with slices of the same block, one counts them all.
     HEAPWOOD_NOINLINE void deallocate_slowly(void* p, std::size_t bytes) const {
-        if (bytes > layout().segment_bytes()) {
-            return segments_.return_run(segments_.segment_of(p),
-                                        static_cast<std::uint32_t>(layout().segments_for(bytes)));
-        }
-        const auto size = static_cast<std::uint32_t>(bytes);
-        if (bytes > slice_limit_) {
-            const std::uint32_t k = layout().block_class(size);
-            return segments_.return_block(segments_.block_of(p, k), k);
-        }
-        const Slices had = layout().slices_of(size);
+        if (bytes > slice_limit_) return segments_.return_large(p, bytes);
+        const Slices had = layout().slices_of(static_cast<std::uint32_t>(bytes));
         const std::uint32_t block = segments_.block_of(p, had.k);
         const platform::Lanes lanes(block << kCountBits | had.count);
         lanes.sync();
@@ -143,26 +138,16 @@ private:
     HEAPWOOD_NOINLINE void* allocate_slowly(Context context, std::size_t bytes,
                                             HeadWord drawn) const {
         if (bytes == 0 || bytes > segments_.bytes()) return nullptr;
-        if (bytes > layout().segment_bytes()) {
-            const auto n = static_cast<std::uint32_t>(layout().segments_for(bytes));
-            return insist([&]() -> void* {
-                const std::uint32_t first = segments_.take_run(n);
-                return first == kNone ? nullptr : segments_.segment(first);
-            });
-        }
-        const auto size = static_cast<std::uint32_t>(bytes);
+        void* p = nullptr;
         if (bytes > slice_limit_) {
-            const std::uint32_t k = layout().block_class(size);
-            const std::uint32_t block = segments_.take_block(context, k, false);
-            if (block != kNone) return segments_.block(block, k);
-            return insist([&]() -> void* {
-                const std::uint32_t other = segments_.take_block(context, k, true);
-                return other == kNone ? nullptr : segments_.block(other, k);
-            });
+            p = segments_.take_large(context, bytes, false);
+            if (p != nullptr) return p;
+            insist([&] { return p = segments_.take_large(context, bytes, true); });
+            return p;
         }
-        const Slices want = layout().slices_of(size);
+        const Slices want = layout().slices_of(static_cast<std::uint32_t>(bytes));
         const std::uint32_t own = head_of(context.multiprocessor, want.k);
-        void* p = use(drawn, want);
+        p = use(drawn, want);
         for (std::uint32_t round = 0; p == nullptr && round < Policy::kRounds; ++round) {
             const platform::Lanes lanes(own << kCountBits | want.count);
             if (lanes.rank() == 0) drawn = supply(context, want, lanes.count());
@@ -172,25 +157,19 @@ private:
             p = use(drawn + want.count * lanes.rank(), want);
         }
         if (p != nullptr) return p;
-        return insist([&]() -> void* {
-            for (std::uint32_t i = 0; i < heads_of(want.k); ++i) {
-                const HeadRef other = head(context.multiprocessor + i, want.k);
-                if (void* q = use(draw(other, want, 1), want)) return q;
+        insist([&] {
+            for (std::uint32_t i = 0; p == nullptr && i < heads_of(want.k); ++i) {
+                p = use(draw(head(context.multiprocessor + i, want.k), want, 1), want);
             }
-            return use(open(context, want, 1, true), want);
+            if (p == nullptr) p = use(open(context, want, 1, true), want);
+            return p;
         });
+        return p;
     }
     /// What the pool still has, by take(), until it is certain that it has nothing.
     template <class Take>
-    HEAPWOOD_FN void* insist(Take&& take) const {
-        for (std::uint32_t round = 0; round < Policy::kRounds; ++round) {
-            const Moves::Word before = segments_.moves().look();
-            if (void* p = take()) return p;
-            if (close_idle()) continue;
-            if (segments_.moves().none_since(before)) return nullptr;
-            platform::back_off(round);
-        }
-        return nullptr;
+    HEAPWOOD_FN void insist(Take&& take) const {
+        segments_.insist([&](bool) { return take() != nullptr; }, [&] { return close_idle(); });
     }
 
     /// The slices that were drawn, if there were enough; else gives back what there was.

@@ -4,8 +4,8 @@
 
 #include <cstdint>
 
-#include "allocators/gallatin/layout.cuh"
 #include "allocators/platform/macros.cuh"
+#include "allocators/segments/layout.cuh"
 
 namespace heapwood::allocators::gallatin {
 
@@ -15,7 +15,7 @@ using HeadWord = std::uint64_t;
 /// There is no block.
 inline constexpr HeadWord kNoBlock = 0;
 /// A thread is about to put a block there.
-inline constexpr HeadWord kOpening = HeadWord{kNone} << 32;
+inline constexpr HeadWord kOpening = HeadWord{segments::kNone} << 32;
 
 HEAPWOOD_INLINE HeadWord make_head(std::uint32_t block, std::uint32_t drawn) {
     return HeadWord{block + 1} << 32 | drawn;

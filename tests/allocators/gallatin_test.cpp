@@ -1,6 +1,6 @@
 /// @file
 /// What sets Gallatin apart: slices drawn from blocks, blocks of segments, and runs of segments.
-/// gallatin_tree_test.cpp has the trees, gallatin_crowd_test.cpp stalled calls and crowds.
+/// bit_tree_test.cpp has the trees, gallatin_crowd_test.cpp stalled calls and crowds.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -20,8 +20,8 @@ using allocators::Context;
 using allocators::Gallatin;
 using allocators::PoolConfig;
 using allocators::Region;
-using allocators::gallatin::Layout;
-using allocators::gallatin::Slices;
+using allocators::segments::Layout;
+using allocators::segments::Slices;
 
 TEST(GallatinLayout, GivesEverySizeTheSmallestThatHoldsIt) {
     for (std::uint32_t shift = 10; shift <= 24; ++shift) {

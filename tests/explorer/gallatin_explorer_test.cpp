@@ -1,7 +1,7 @@
 /// @file
 /// Gallatin, step by step: two threads that draw slices, open and return blocks, divide segments
 /// and take them apart. Segments are of 1 KiB, of which a slice of 128 bytes is an eighth; a block,
-/// of four slices, is a half. gallatin_tree_explorer_test.cpp has the trees.
+/// of four slices, is a half. bit_tree_explorer_test.cpp has the trees.
 ///
 /// A thread that could go on is interrupted twice at most; once where there are three.
 #include <gtest/gtest.h>

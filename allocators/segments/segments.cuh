@@ -1,5 +1,6 @@
 /// @file
-/// Gallatin's segments in kernels: which are free, which are divided into blocks, and their blocks.
+/// A pool of segments in kernels: which are free, which are divided into blocks, and their blocks.
+/// So Gallatin describes them.
 ///
 /// **A segment's life.** A segment that is free is in the tree of free segments. The thread that
 /// removes it there has it alone. It makes a run of it and of those next to it, for one large
@@ -10,8 +11,7 @@
 ///   the bits of free blocks, of which there are at least as many as threads that have entered and
 ///   have no block yet.
 /// - A free sets the block's bit, and then lowers the count. The thread that lowers it to 0 tries
-/// to
-///   replace {class, 0} by 0: one thread wins this, unless another has entered in between. The
+///   to replace {class, 0} by 0: one thread wins this, unless another has entered in between. The
 ///   winner has the segment alone, and returns it to the free ones.
 /// A state that is what it was when it was read is true now, whatever happened in between: there is
 /// no ABA.
@@ -28,23 +28,23 @@
 ///   a release, all changes are read-modify-writes, and the winner acquires;
 /// - from there to the next owner by the bit in the tree of free segments, likewise;
 /// - from the thread that divides a segment to those that enter it by its state.
+///
+/// **Refusals.** insist() repeats a search in vain as long as another thread hides what it is about
+/// to publish (parts/moves.cuh), for kRounds.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "allocators/allocator.cuh"
-#include "allocators/gallatin/bit_tree.cuh"
-#include "allocators/gallatin/layout.cuh"
 #include "allocators/parts/moves.cuh"
 #include "allocators/platform/atomic.cuh"
 #include "allocators/platform/bits.cuh"
+#include "allocators/platform/warp.cuh"
+#include "allocators/segments/bit_tree.cuh"
+#include "allocators/segments/layout.cuh"
 
-namespace heapwood::allocators {
-template <class>
-class BasicGallatin;
-}
-
-namespace heapwood::allocators::gallatin {
+namespace heapwood::allocators::segments {
 
 /// A segment's state: 0, if it is free or the inner part of a run; kRun and the segments of a run,
 /// in its first one; or the class + 1 << kClassShift and the blocks in use.
@@ -57,6 +57,9 @@ inline constexpr SegmentState kUsed = (SegmentState{1} << kClassShift) - 1;
 HEAPWOOD_INLINE SegmentState divided(std::uint32_t k, std::uint32_t used) {
     return (k + 1) << kClassShift | used;
 }
+
+template <class>
+class SegmentPool;
 
 /// All segments of a pool. A block's number is that of its segment times the blocks of class 0 in
 /// one, plus its own there.
@@ -82,6 +85,13 @@ public:
     }
     HEAPWOOD_INLINE std::uint32_t segment_of(const void* p) const {
         return static_cast<std::uint32_t>(offset(p) >> layout_.segment_shift);
+    }
+    HEAPWOOD_INLINE std::uint32_t count() const { return count_; }
+    /// Of the segment of a block; kNone if it is not divided. True as long as the block is in use;
+    /// of any other a hint.
+    HEAPWOOD_INLINE std::uint32_t class_of(std::uint32_t block) const {
+        const SegmentState w = State(states_[block >> layout_.blocks_shift()]).load_relaxed();
+        return w >= kRun ? kNone : (w >> kClassShift) - 1;
     }
     /// The block of class k in which p lies.
     HEAPWOOD_INLINE std::uint32_t block_of(const void* p, std::uint32_t k) const {
@@ -155,8 +165,44 @@ public:
         });
     }
 
+    /// A block, or a run, for a request above slices. nullptr: it has found none, and has looked at
+    /// every segment if it was to be `thorough`.
+    HEAPWOOD_NOINLINE void* take_large(Context context, std::size_t bytes, bool thorough) const {
+        if (bytes > layout_.segment_bytes()) {
+            const std::uint32_t first =
+                take_run(static_cast<std::uint32_t>(layout_.segments_for(bytes)));
+            return first == kNone ? nullptr : segment(first);
+        }
+        const std::uint32_t k = layout_.block_class(static_cast<std::uint32_t>(bytes));
+        const std::uint32_t number = take_block(context, k, thorough);
+        return number == kNone ? nullptr : block(number, k);
+    }
+    /// Of its owner.
+    HEAPWOOD_NOINLINE void return_large(void* p, std::size_t bytes) const {
+        if (bytes > layout_.segment_bytes()) {
+            return return_run(segment_of(p),
+                              static_cast<std::uint32_t>(layout_.segments_for(bytes)));
+        }
+        const std::uint32_t k = layout_.block_class(static_cast<std::uint32_t>(bytes));
+        return_block(block_of(p, k), k);
+    }
+    /// Searches by take(last) until it succeeds, or it is certain that there is nothing; `last`:
+    /// there is no further round. After each search in vain, again() may say that there is more to
+    /// be had. @return whether take() has succeeded.
+    template <class Take, class Again>
+    HEAPWOOD_FN bool insist(Take&& take, Again&& again) const {
+        for (std::uint32_t round = 0; round < Policy::kRounds; ++round) {
+            const Moves::Word before = moves().look();
+            if (take(round + 1 == Policy::kRounds)) return true;
+            if (again()) continue;
+            if (moves().none_since(before)) return false;
+            platform::back_off(round);
+        }
+        return false;
+    }
+
 private:
-    friend class BasicGallatin<Policy>;
+    friend class SegmentPool<Policy>;
 
     HEAPWOOD_INLINE BitTree tree(std::uint32_t number) const {
         return {trees_ + std::uint64_t{number} * shape_.words(), shape_};
@@ -320,4 +366,4 @@ private:
     std::uint32_t count_;
 };
 
-}  // namespace heapwood::allocators::gallatin
+}  // namespace heapwood::allocators::segments

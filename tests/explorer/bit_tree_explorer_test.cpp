@@ -1,5 +1,5 @@
 /// @file
-/// Gallatin's trees of bits, step by step: two and three threads that set and clear numbers of the
+/// Trees of bits, step by step: two and three threads that set and clear numbers of the
 /// same words, under two levels of summaries.
 #include <gtest/gtest.h>
 
@@ -10,18 +10,18 @@
 #include <utility>
 #include <vector>
 
-#include "allocators/gallatin/bit_tree.cuh"
+#include "allocators/segments/bit_tree.cuh"
 #include "tests/explorer/explorer.h"
 #include "tests/explorer/faults.h"
 #include "tests/explorer/memory.h"
 
-namespace heapwood::tests::explorer::gallatin_tree_scenarios {
+namespace heapwood::tests::explorer::bit_tree_scenarios {
 
 namespace {
 
-using allocators::gallatin::BitTree;
-using allocators::gallatin::kNone;
-using allocators::gallatin::TreeShape;
+using allocators::segments::BitTree;
+using allocators::segments::kNone;
+using allocators::segments::TreeShape;
 
 /// A tree of 8192 numbers, each with a payload that belongs to the thread that has removed it.
 class TreeOfPayloads {
@@ -137,7 +137,7 @@ std::vector<TreeScenario> scenarios() {
     };
 }
 
-TEST(GallatinTreeExplorer, NoWordWithNumbersLacksItsSummary) {
+TEST(BitTreeExplorer, NoWordWithNumbersLacksItsSummary) {
     for (const TreeScenario& s : scenarios()) {
         TreeOfPayloads tree(s.at_first);
         const Result r = tree.explore(s.threads, s.at_last);
@@ -149,7 +149,7 @@ TEST(GallatinTreeExplorer, NoWordWithNumbersLacksItsSummary) {
 }
 
 /// Breaks every source line of the tree in every way that applies to it, one at a time.
-TEST(GallatinTreeExplorer, FindsFaults) {
+TEST(BitTreeExplorer, FindsFaults) {
     Places places;
     for (const TreeScenario& s : scenarios()) {
         add_places(places, TreeOfPayloads(s.at_first).explore(s.threads, s.at_last),
@@ -176,4 +176,4 @@ TEST(GallatinTreeExplorer, FindsFaults) {
 
 }  // namespace
 
-}  // namespace heapwood::tests::explorer::gallatin_tree_scenarios
+}  // namespace heapwood::tests::explorer::bit_tree_scenarios

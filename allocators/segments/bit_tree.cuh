@@ -1,6 +1,6 @@
 /// @file
-/// A set of numbers as a tree of bits, 64 to a word, after van Emde Boas: Gallatin's sets of
-/// segments.
+/// A set of numbers as a tree of bits, 64 to a word, after van Emde Boas: sets of segments, and of
+/// blocks.
 ///
 /// Bit i of the leaves says that i is in the set. A bit of a word above says that the word below it
 /// is not 0, so that a search loads one word a level and passes over all that is empty.
@@ -19,16 +19,16 @@
 
 #include <cstdint>
 
-#include "allocators/gallatin/layout.cuh"
 #include "allocators/platform/atomic.cuh"
 #include "allocators/platform/bits.cuh"
 #include "allocators/platform/macros.cuh"
+#include "allocators/segments/layout.cuh"
 
-namespace heapwood::allocators::gallatin {
+namespace heapwood::allocators::segments {
 
 /// How many words the levels of a tree have.
 struct TreeShape {
-    static constexpr std::uint32_t kMostLevels = 3;
+    static constexpr std::uint32_t kMostLevels = 5;
     static constexpr std::uint32_t kMostBits = 1U << 6 * kMostLevels;
 
     std::uint32_t first[kMostLevels + 1];  ///< word of each level, the leaves' first; then the end
@@ -105,6 +105,8 @@ public:
             --level;
         }
     }
+    /// Whether i is in the set at the moment.
+    HEAPWOOD_INLINE bool has(std::uint32_t i) const { return (leaves(i / 64) & bit(i)) != 0; }
     /// The leaf word's numbers at the moment.
     HEAPWOOD_INLINE std::uint64_t leaves(std::uint32_t word) const {
         return at(0, word).load_relaxed();
@@ -127,4 +129,4 @@ private:
     const TreeShape& shape_;
 };
 
-}  // namespace heapwood::allocators::gallatin
+}  // namespace heapwood::allocators::segments

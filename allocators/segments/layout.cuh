@@ -1,5 +1,5 @@
 /// @file
-/// Gallatin's sizes: a segment is divided into blocks of one class, a block into slices.
+/// The sizes of segments: a segment is divided into blocks of one class, a block into slices.
 ///
 /// A slice of class k has 16 * 2^k bytes. A block of any class has the same number of slices; so a
 /// segment has half as many blocks of class k + 1 as of class k, and of the last class one.
@@ -11,7 +11,7 @@
 #include "allocators/platform/bits.cuh"
 #include "allocators/platform/macros.cuh"
 
-namespace heapwood::allocators::gallatin {
+namespace heapwood::allocators::segments {
 
 /// No segment, or no block.
 inline constexpr std::uint32_t kNone = ~std::uint32_t{0};
@@ -66,6 +66,14 @@ struct Layout {
     HEAPWOOD_INLINE std::uint64_t segments_for(std::size_t bytes) const {
         return ((bytes - 1) >> segment_shift) + 1;
     }
+    /// What a request of `bytes` bytes, not 0, takes.
+    HEAPWOOD_INLINE std::uint64_t granted_bytes(std::size_t bytes) const {
+        if (bytes > segment_bytes()) return segments_for(bytes) << segment_shift;
+        const auto size = static_cast<std::uint32_t>(bytes);
+        if (size > slice_limit()) return 1U << block_shift(block_class(size));
+        const Slices had = slices_of(size);
+        return had.count << (kSliceShift + had.k);
+    }
 
 private:
     /// Of the power of two from 16 on that is not below `bytes`.
@@ -74,4 +82,4 @@ private:
     }
 };
 
-}  // namespace heapwood::allocators::gallatin
+}  // namespace heapwood::allocators::segments

@@ -18,6 +18,15 @@ HEAPWOOD_INLINE unsigned popcount(std::uint32_t v) {
 #endif
 }
 
+/// The same of a long word.
+HEAPWOOD_INLINE unsigned popcount(std::uint64_t v) {
+#if defined(__CUDA_ARCH__)
+    return static_cast<unsigned>(__popcll(v));
+#else
+    return static_cast<unsigned>(std::popcount(v));
+#endif
+}
+
 /// Index of the highest one bit of v, which must not be 0.
 HEAPWOOD_INLINE unsigned floor_log2(std::uint64_t v) {
 #if defined(__CUDA_ARCH__)

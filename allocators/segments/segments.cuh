@@ -1,6 +1,6 @@
 /// @file
 /// A pool of segments in kernels: which are free, which are divided into blocks, and their blocks.
-/// So Gallatin describes them.
+/// So Gallatin describes them; DynaSOAr takes its blocks from them as well.
 ///
 /// **A segment's life.** A segment that is free is in the tree of free segments. The thread that
 /// removes it there has it alone. It makes a run of it and of those next to it, for one large

@@ -1,0 +1,368 @@
+/// @file
+/// What sets DynaSOAr apart: slices of blocks with a word of bits, active blocks, and calls that
+/// are late or stalled. bit_tree_test.cpp has the trees.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <random>
+#include <set>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "allocators/dynasoar.cuh"
+#include "tests/allocators/fixture.h"
+#include "tests/allocators/interleaving.h"
+#include "tests/allocators/specimens/published_stress.h"
+#include "tests/allocators/subjects.h"
+
+namespace heapwood::tests {
+
+namespace {
+
+using allocators::DynaSOAr;
+using allocators::DynaSOArPolicy;
+using allocators::PoolConfig;
+using allocators::Region;
+
+// ---------------------------------------------------------------- words
+
+TEST(DynaSOArWords, SomeBitsAreTheFirstOnesAndRound) {
+    using allocators::dynasoar::some_bits;
+    EXPECT_EQ(some_bits(0xf0, 1, 0), 0x10U);
+    EXPECT_EQ(some_bits(0xf0, 2, 5), 0x60U);
+    EXPECT_EQ(some_bits(0xf0, 3, 7), 0xb0U) << "7, then 4 and 5";
+    EXPECT_EQ(some_bits(0xf0, 9, 3), 0xf0U);
+    EXPECT_EQ(some_bits(0, 9, 3), 0U);
+    EXPECT_EQ(some_bits(~0ULL, 2, 63), 1ULL << 63 | 1);
+    EXPECT_EQ(some_bits(~0ULL, 64, 17), ~0ULL);
+}
+
+TEST(DynaSOArWords, ABitHasTheRankOfThoseBelowIt) {
+    using allocators::dynasoar::bit_of_rank;
+    const std::uint64_t word = 1ULL << 63 | 0x50U;
+    EXPECT_EQ(bit_of_rank(word, 0), 4U);
+    EXPECT_EQ(bit_of_rank(word, 1), 6U);
+    EXPECT_EQ(bit_of_rank(word, 2), 63U);
+}
+
+// ---------------------------------------------------------------- blocks, by one thread
+
+/// A pool of 1024 segments of 4 KiB, with slices of 16 to 256 bytes, 16 to a block.
+class DynaSOArTest : public ::testing::Test {
+protected:
+    static constexpr std::uint64_t kSegment = 4096;
+    static constexpr std::uint64_t kPool = 1024 * kSegment;
+    static constexpr std::uint64_t kSlices = 16;
+
+    /// Bytes of the regions that the walk calls allocated.
+    std::uint64_t allocated() const {
+        std::uint64_t bytes = 0;
+        std::uint64_t end = 0;
+        pool_.for_each_region([&](const Region& r) {
+            EXPECT_EQ(r.offset, end);
+            end += r.size;
+            bytes += r.allocated ? r.size : 0;
+        });
+        EXPECT_EQ(end, pool_.pool_bytes());
+        return bytes;
+    }
+    char* take(std::uint64_t bytes, std::uint32_t as = 0) {
+        auto* p = static_cast<char*>(ref_.allocate({as, as}, bytes));
+        EXPECT_NE(p, nullptr) << bytes;
+        return p;
+    }
+    std::vector<char*> take_all(std::uint64_t bytes, std::uint32_t callers = 1) {
+        std::vector<char*> all;
+        for (std::uint32_t as = 0;; ++as) {
+            auto* p = static_cast<char*>(ref_.allocate({as % callers, as}, bytes));
+            if (p == nullptr) return all;
+            all.push_back(p);
+        }
+    }
+    void free(void* p, std::uint64_t bytes) { ref_.deallocate({}, p, bytes); }
+    void expect_whole() {
+        EXPECT_EQ(allocated(), 0U);
+        void* all = ref_.allocate({}, kPool);
+        EXPECT_NE(all, nullptr) << "the pool is not whole";
+        free(all, kPool);
+    }
+
+    DynaSOAr pool_{PoolConfig{.bytes = kPool, .multiprocessors = 4}};
+    DynaSOAr::Ref ref_ = pool_.ref();
+};
+
+TEST_F(DynaSOArTest, ShowsEverySlice) {
+    std::vector<char*> slices;
+    for (std::uint64_t i = 0; i < kSlices; ++i) slices.push_back(take(64));
+    std::ranges::sort(slices);
+    for (std::uint64_t i = 0; i < kSlices; ++i) EXPECT_EQ(slices[i], slices[0] + 64 * i);
+    EXPECT_EQ(allocated(), kSlices * 64);
+    char* const next = take(64);
+    EXPECT_EQ(next, slices[0] + kSlices * 64) << "the next block of the segment";
+    free(slices[3], 64);
+    EXPECT_EQ(allocated(), kSlices * 64);
+    EXPECT_EQ(take(64, 1), slices[3]) << "it is free at once, and the block is active";
+    char* const other = take(32);
+    EXPECT_NE((other - slices[0]) / static_cast<std::ptrdiff_t>(kSegment), 0);
+    for (char* p : slices) free(p, 64);
+    free(next, 64);
+    free(other, 32);
+    expect_whole();
+}
+
+TEST_F(DynaSOArTest, BeginsAtABitThatDependsOnTheWarp) {
+    char* const first = static_cast<char*>(ref_.allocate({0, 7}, 64));
+    EXPECT_EQ(ref_.allocate({0, 7}, 64), first + 7 * 64);
+    EXPECT_EQ(ref_.allocate({0, 7}, 64), first + 8 * 64);
+    EXPECT_EQ(ref_.allocate({0, 15}, 64), first + 15 * 64);
+    EXPECT_EQ(ref_.allocate({0, 31}, 64), first + 64);
+}
+
+TEST_F(DynaSOArTest, FindsEveryFreeSlice) {
+    std::vector<char*> all;
+    for (std::uint64_t i = 0; i < 20 * kSlices; ++i) all.push_back(take(128));
+    const std::uint64_t used = allocated();
+    std::mt19937_64 random(test_seed());
+    for (std::size_t freed = 1; freed < all.size(); freed += 7) {
+        std::shuffle(all.begin(), all.end(), random);
+        for (std::size_t i = 0; i < freed; ++i) free(all[i], 128);
+        for (std::size_t i = 0; i < freed; ++i) {
+            all[i] = take(128, static_cast<std::uint32_t>(random() % 4));
+        }
+        ASSERT_EQ(allocated(), used);
+    }
+    EXPECT_EQ(std::set(all.begin(), all.end()).size(), all.size());
+}
+
+TEST_F(DynaSOArTest, ReturnsABlockWithItsLastSlice) {
+    std::vector<char*> slices;
+    for (std::uint64_t i = 0; i < 16 * kSlices; ++i) slices.push_back(take(16));
+    const auto rest = take_all(kSegment);
+    EXPECT_EQ(ref_.allocate({}, 32), nullptr);
+    for (std::uint64_t i = 1; i < slices.size(); ++i) free(slices[i], 16);
+    EXPECT_EQ(ref_.allocate({}, 32), nullptr) << "a slice keeps its segment";
+    free(slices[0], 16);
+    char* const other = take(200);
+    EXPECT_EQ((other - slices[0]) / static_cast<std::ptrdiff_t>(kSegment), 0);
+    EXPECT_EQ(ref_.allocate({}, 16), nullptr) << "the segment has another class";
+    free(other, 200);
+    for (char* p : rest) free(p, kSegment);
+    expect_whole();
+}
+
+TEST_F(DynaSOArTest, GivesBlocksAndRunsToRequestsAboveSlices) {
+    char* const a = take(257);
+    EXPECT_EQ(ref_.granted_bytes(a, 257), 512U);
+    EXPECT_EQ(take(512), a + 512);
+    char* const slice = take(32);
+    EXPECT_EQ(slice, a + 1024) << "a block of slices of the same segment";
+    char* const run = take(3 * kSegment + 1);
+    EXPECT_EQ(ref_.granted_bytes(run, 3 * kSegment + 1), 4 * kSegment);
+    EXPECT_EQ(allocated(), 1024 + 32 + 4 * kSegment);
+    EXPECT_EQ(ref_.allocate({}, kPool), nullptr);
+    EXPECT_EQ(ref_.allocate({}, kPool + 1), nullptr);
+    EXPECT_EQ(ref_.allocate({}, 0), nullptr);
+    free(a, 257);
+    free(slice, 32);
+    free(run, 3 * kSegment + 1);
+    free(a + 512, 512);
+    expect_whole();
+}
+
+TEST_F(DynaSOArTest, UsesTheLastSliceBeforeItRefuses) {
+    for (const std::uint64_t bytes : {16U, 48U, 256U, 500U, 2048U}) {
+        const std::uint64_t granted = ref_.granted_bytes(&pool_, bytes);
+        auto all = take_all(bytes, 5);
+        EXPECT_EQ(all.size(), kPool / granted) << bytes;
+        EXPECT_EQ(std::set(all.begin(), all.end()).size(), all.size());
+        EXPECT_EQ(allocated(), kPool);
+        for (unsigned i = 0; i < 2000; ++i) ASSERT_EQ(ref_.allocate({i, i}, bytes), nullptr);
+        std::shuffle(all.begin(), all.end(), std::mt19937_64(test_seed()));
+        free(all.back(), bytes);
+        EXPECT_EQ(take(bytes, 3), all.back());
+        for (char* p : all) free(p, bytes);
+        expect_whole();
+    }
+}
+
+TEST(DynaSOAr, HasBlocksOf64SlicesButInSmallPools) {
+    const auto slices = [](std::uint64_t bytes) {
+        const DynaSOAr pool(PoolConfig{.bytes = bytes});
+        const auto ref = pool.ref();
+        for (std::uint64_t request = 1; request <= 1 << 20; request += 1 + request / 8) {
+            const std::uint64_t granted = ref.granted_bytes(&pool, request);
+            EXPECT_GE(granted, request);
+            EXPECT_TRUE(granted <= 16 || granted < 2 * request) << "of " << request;
+        }
+        EXPECT_NE(ref.allocate({}, 16), nullptr);
+        std::vector<std::uint64_t> sizes;
+        pool.for_each_region([&](const Region& r) { sizes.push_back(r.size); });
+        EXPECT_EQ(sizes[0], 16U);
+        EXPECT_EQ(sizes[1] + 16, sizes[2]) << "the rest of a block, and the next one";
+        return sizes[2] / 16;
+    };
+    EXPECT_EQ(slices(16384), 8U);
+    EXPECT_EQ(slices(16 << 20), 32U);
+    EXPECT_EQ(slices(64 << 20), 64U);
+    EXPECT_EQ(slices(1 << 30), 64U);
+}
+
+TEST(DynaSOAr, TakesLittleBesideThePool) {
+    const auto part = [](std::uint64_t bytes) {
+        const DynaSOAr pool(PoolConfig{.bytes = bytes, .multiprocessors = 132});
+        return static_cast<double>(pool.overhead_bytes()) / static_cast<double>(bytes);
+    };
+    EXPECT_LT(part(1 << 20), 0.09);
+    EXPECT_LT(part(64 << 20), 0.015);
+    EXPECT_LT(part(1 << 30), 0.013);
+}
+
+// ---------------------------------------------------------------- calls that are late or stalled
+
+/// Whoever is stalled here stays so until the caller returns.
+struct HookedDynaSOArPolicy : DynaSOArPolicy {
+    static constexpr std::uint32_t kRounds = 4;
+    static void pause() { Interruptible::pause(); }
+};
+using HookedDynaSOAr = allocators::BasicDynaSOAr<HookedDynaSOArPolicy>;
+
+TEST(DynaSOArInterleaving, StalledCallsHarmNobody) {
+    const std::uint64_t seed = test_seed();
+    unsigned interrupts = 0;
+    unsigned given = 0;
+    for (std::uint64_t i = 0; i < 40 && !HasFailure(); ++i) {
+        const std::uint64_t pool = i % 3 == 0 ? 16384 : i % 3 == 1 ? 131072 : 4 << 20;
+        const auto callers = static_cast<std::uint32_t>(1 + i % 7);
+        World<HookedDynaSOAr, false> world(
+            {.bytes = pool, .multiprocessors = callers, .callers = callers},
+            i % 2 == 0 ? pool : 200, seed + i);
+        world.run(2000);
+        interrupts += world.interrupts();
+        given += world.given();
+        SCOPED_TRACE(i);
+        world.expect_all_free();
+    }
+    EXPECT_GT(interrupts, 10000U);
+    EXPECT_GT(given, 10000U);
+}
+
+/// A request has looked at a block that returns, and is open for another class, before it clears a
+/// bit; whichever of its steps these come before.
+TEST(DynaSOArInterleaving, ALateRequestGivesBackWhatIsOfAnotherClass) {
+    constexpr std::uint64_t kPool = 16384;
+    unsigned late_ones = 0;
+    for (unsigned at = 0; at < 6; ++at) {
+        const HookedDynaSOAr pool(PoolConfig{.bytes = kPool});
+        const auto ref = pool.ref();
+        std::vector<void*> segments;
+        for (unsigned i = 1; i < kPool / 1024; ++i) segments.push_back(ref.allocate({}, 1024));
+        void* const first = ref.allocate({}, 16);
+        std::vector<char*> others;
+        unsigned step = 0;
+        Interruptible::hook = [&] {
+            const auto hook = std::exchange(Interruptible::hook, nullptr);
+            if (step++ == at) {
+                ref.deallocate({}, first, 16);
+                while (auto* p = static_cast<char*>(ref.allocate({}, 64))) others.push_back(p);
+                if (!others.empty()) ref.deallocate({}, others.back(), 64);
+                if (!others.empty()) others.pop_back();
+            }
+            Interruptible::hook = hook;
+        };
+        auto* const late = static_cast<char*>(ref.allocate({}, 16));
+        Interruptible::hook = nullptr;
+        if (step <= at) continue;
+        late_ones += late == nullptr ? 1 : 0;
+        for (const char* p : others) {
+            EXPECT_TRUE(late == nullptr || late + 16 <= p || p + 64 <= late);
+        }
+        ref.deallocate({}, late, 16);
+        if (late == nullptr) {
+            EXPECT_NE(ref.allocate({}, 64), nullptr) << "the bit is set again, " << at;
+            EXPECT_EQ(others.size(), 15U);
+        }
+    }
+    EXPECT_GT(late_ones, 0U);
+}
+
+/// A thread that is stalled between freeing a slice and listing its block hides no other slice of
+/// the block.
+TEST(DynaSOArInterleaving, AStalledFreeHidesNothingOfOthers) {
+    for (unsigned at = 0; at < 4; ++at) {
+        const HookedDynaSOAr pool(PoolConfig{.bytes = 16384});
+        const auto ref = pool.ref();
+        std::vector<void*> all;
+        while (void* p = ref.allocate({}, 64)) all.push_back(p);
+        unsigned step = 0;
+        Interruptible::hook = [&] {
+            const auto hook = std::exchange(Interruptible::hook, nullptr);
+            if (step++ == at) {
+                ref.deallocate({}, all[1], 64);
+                EXPECT_NE(ref.allocate({}, 64), nullptr) << "before step " << at;
+            }
+            Interruptible::hook = hook;
+        };
+        ref.deallocate({}, all[0], 64);
+        Interruptible::hook = nullptr;
+    }
+}
+
+using StallingDynaSOAr = allocators::BasicDynaSOAr<Stalling<DynaSOArPolicy>>;
+
+[[maybe_unused]] const bool dynasoar_variants_are_enlisted =
+    enlist<StallingDynaSOAr, SerialMachine>("stalling_dynasoar");
+
+/// Sleeps where slices are taken, blocks opened and returned, and segments divided. A request has
+/// all patience: it is refused only if it is certain that there is nothing.
+struct SleepyDynaSOArPolicy : DynaSOArPolicy {
+    static constexpr std::uint32_t kRounds = ~0U;
+    static void pause() {
+        thread_local Dice dice{std::hash<std::thread::id>()(std::this_thread::get_id())};
+        if (dice.below(16) == 0) std::this_thread::sleep_for(std::chrono::microseconds(20));
+    }
+};
+
+/// Threads that need all of the pool together, all of one class, and stall again and again.
+TEST(DynaSOArHerd, IsServedWhileThereIsRoom) {
+    constexpr std::uint64_t kPool = 32768;
+    constexpr std::uint64_t kThreads = 16;
+    for (const std::uint64_t bytes : {16U, 100U, 512U, 1024U}) {
+        const allocators::BasicDynaSOAr<SleepyDynaSOArPolicy> pool(PoolConfig{.bytes = kPool});
+        const auto ref = pool.ref();
+        const std::uint64_t each = kPool / ref.granted_bytes(&pool, bytes) / kThreads;
+        for (unsigned round = 0; round < 3; ++round) {
+            std::atomic<std::uint64_t> refused{0};
+            std::vector<std::thread> threads;
+            std::vector<std::vector<void*>> blocks(kThreads);
+            for (std::uint32_t t = 0; t < kThreads; ++t) {
+                threads.emplace_back([&, t] {
+                    for (std::uint64_t i = 0; i < each; ++i) {
+                        blocks[t].push_back(ref.allocate({t, t}, bytes));
+                        if (blocks[t].back() == nullptr) refused.fetch_add(1);
+                    }
+                });
+            }
+            for (std::thread& t : threads) t.join();
+            EXPECT_EQ(refused.load(), 0U) << bytes << " bytes";
+            for (const auto& some : blocks) {
+                for (void* p : some) ref.deallocate({}, p, bytes);
+            }
+        }
+        EXPECT_NE(ref.allocate({}, pool.pool_bytes()), nullptr);
+    }
+}
+
+}  // namespace
+
+TEST(DynaSOArStress, IsSound) {
+    // 16 segments, which are divided and taken apart all the time.
+    stress<StallingDynaSOAr, SerialMachine>(
+        {.warps = 8, .rounds = 1500, .pool = 16384, .largest = 300}, 4, false);
+}
+
+}  // namespace heapwood::tests

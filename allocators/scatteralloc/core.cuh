@@ -27,6 +27,7 @@
 
 #include "allocators/allocator.cuh"
 #include "allocators/parts/apart.cuh"
+#include "allocators/parts/scatter_hash.cuh"
 #include "allocators/platform/atomic.cuh"
 #include "allocators/platform/bits.cuh"
 #include "allocators/platform/macros.cuh"
@@ -45,9 +46,6 @@ inline constexpr std::uint32_t kMostTries = 32;
 /// How often it looks whether a slot that another request refills has been refilled: on a GPU, 8
 /// us.
 inline constexpr std::uint32_t kMostWaits = 12;
-/// The published hash of a request: of its size, the multiprocessor and the warp.
-inline constexpr std::uint32_t kHashSize = 38183;
-inline constexpr std::uint32_t kHashMultiprocessor = 17497;
 
 /// The handle that kernels use. Policy, ListPolicy: fields.cuh.
 template <class Policy, class ListPolicy>
@@ -261,9 +259,8 @@ private:
     HEAPWOOD_NOINLINE char* find_anywhere(Context context, std::uint32_t size) const {
         if (fields_.has_no_room(size)) return nullptr;
         const std::uint32_t factor = 1 + ((32U << size) >> layout().page_shift);
-        const std::uint32_t hash = (kHashSize << size) +
-                                   kHashMultiprocessor * context.multiprocessor +
-                                   factor * context.warp;
+        const std::uint32_t hash =
+            scatter_hash(1U << size, context.multiprocessor) + factor * context.warp;
         const std::uint32_t regions = platform::ceil_div(layout().fields(size), kRegion);
         HEAPWOOD_UNROLL(1)
         for (std::uint32_t i = 0; i < kMostRegions && i < regions; ++i) {

@@ -1,0 +1,256 @@
+/// @file
+/// FlatterScatter with calls that are stalled at the dangerous points, and with crowds.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "allocators/flatterscatter.cuh"
+#include "tests/allocators/fixture.h"
+#include "tests/allocators/interleaving.h"
+#include "tests/allocators/specimens/published_stress.h"
+#include "tests/allocators/subjects.h"
+
+namespace heapwood::tests {
+
+namespace {
+
+using allocators::BasicFlatterScatter;
+using allocators::FlatterScatterPolicy;
+using allocators::PoolConfig;
+
+// ---------------------------------------------------------------- calls that are stalled
+
+/// Whoever is stalled here stays so until the caller returns. Access blocks of 8 pages.
+struct HookedFlatterPolicy : FlatterScatterPolicy {
+    static constexpr std::uint32_t kBlockShift = 3;
+    static constexpr std::uint32_t kRounds = 4;
+    static void pause() { Interruptible::pause(); }
+};
+using HookedFlatter = BasicFlatterScatter<HookedFlatterPolicy>;
+
+TEST(FlatterInterleaving, StalledCallsHarmNobody) {
+    const std::uint64_t seed = test_seed();
+    unsigned interrupts = 0;
+    unsigned given = 0;
+    for (std::uint64_t i = 0; i < 60 && !::testing::Test::HasFailure(); ++i) {
+        const std::uint64_t pool = i % 3 == 0 ? 16384 : i % 3 == 1 ? 65536 : 4 << 20;
+        const auto callers = static_cast<std::uint32_t>(1 + i % 7);
+        World<HookedFlatter, false> world(
+            {.bytes = pool, .multiprocessors = callers, .callers = callers},
+            i % 2 == 0 ? pool : 300, seed + i);
+        world.run(2000);
+        interrupts += world.interrupts();
+        given += world.given();
+        SCOPED_TRACE(i);
+        world.expect_all_free();
+    }
+    EXPECT_GT(interrupts, 10000U);
+    EXPECT_GT(given, 10000U);
+}
+
+/// A request that learned of a page enters it after others have made it something else, whichever
+/// of its steps that comes before.
+TEST(FlatterInterleaving, ALateRequestLeavesAPageAsItWas) {
+    constexpr std::uint64_t kPool = 16384;
+    unsigned late_ones = 0;
+    for (unsigned comes = 0; comes < 6; ++comes) {
+        for (const std::uint64_t others : {256U, 1024U, 4096U}) {
+            const HookedFlatter pool(PoolConfig{.bytes = kPool});
+            const auto ref = pool.ref();
+            void* all = ref.allocate({}, kPool);
+            ref.deallocate({}, ref.allocate({}, 64), 64);
+            ref.deallocate({}, all, kPool);
+            std::vector<char*> blocks;
+            const auto take = [&] { return static_cast<char*>(ref.allocate({}, others)); };
+            unsigned step = 0;
+            Interruptible::hook = [&] {
+                if (step++ != comes) return;
+                const auto hook = std::exchange(Interruptible::hook, nullptr);
+                while (char* p = take()) blocks.push_back(p);
+                Interruptible::hook = hook;
+            };
+            auto* late = static_cast<char*>(ref.allocate({}, 64));
+            Interruptible::hook = nullptr;
+            late_ones += late == nullptr;
+            for (const char* p : blocks) {
+                EXPECT_TRUE(late == nullptr || late + 64 <= p || p + others <= late);
+            }
+            ref.deallocate({}, late, 64);
+            while (char* p = take()) blocks.push_back(p);
+            EXPECT_EQ(blocks.size(), kPool / others) << "a page is counted as in use";
+            for (char* p : blocks) ref.deallocate({}, p, others);
+            EXPECT_NE(ref.allocate({}, kPool), nullptr);
+        }
+    }
+    EXPECT_GT(late_ones, 0U);
+}
+
+/// What a request of the same size hides, because it enters a page that is full a moment before a
+/// chunk of it is freed, is found by the next one.
+TEST(FlatterInterleaving, RoomThatAnotherHidIsFound) {
+    constexpr std::uint64_t kPool = 16384;
+    unsigned hidden = 0;
+    for (unsigned comes = 0; comes < 8; ++comes) {
+        const HookedFlatter pool(PoolConfig{.bytes = kPool});
+        const auto ref = pool.ref();
+        std::vector<void*> blocks;
+        while (void* p = ref.allocate({}, 1024)) blocks.push_back(p);
+        ASSERT_EQ(blocks.size(), kPool / 1024);
+        unsigned step = 0;
+        void* other = nullptr;
+        Interruptible::hook = [&] {
+            if (step++ != comes) return;
+            const auto hook = std::exchange(Interruptible::hook, nullptr);
+            ref.deallocate({}, blocks.back(), 1024);
+            other = ref.allocate({}, 1024);
+            hidden += other == nullptr;
+            Interruptible::hook = hook;
+        };
+        void* p = ref.allocate({}, 1024);
+        Interruptible::hook = nullptr;
+        if (step <= comes) continue;
+        if (p == nullptr && other == nullptr) p = ref.allocate({}, 1024);
+        EXPECT_TRUE((p == blocks.back()) != (other == blocks.back())) << comes;
+        EXPECT_EQ(ref.allocate({}, 1024), nullptr);
+    }
+    EXPECT_GT(hidden, 0U);
+}
+
+using StallingFlatter = BasicFlatterScatter<Stalling<FlatterScatterPolicy>>;
+/// Lanes always act for one another, in groups of one; access blocks of 8 pages.
+struct CrowdedFlatterPolicy : FlatterScatterPolicy {
+    static constexpr std::uint32_t kBlockShift = 3;
+    static bool is_crowded() { return true; }
+};
+
+[[maybe_unused]] const bool flatter_variants_are_enlisted =
+    enlist<StallingFlatter, SerialMachine>("stalling_flatterscatter") &&
+    enlist<BasicFlatterScatter<CrowdedFlatterPolicy>, SerialMachine>("crowded_flatterscatter");
+
+// ---------------------------------------------------------------- crowds
+
+/// Sleeps now and then. A request is refused only if it is certain that there is nothing.
+struct SleepyFlatterPolicy : FlatterScatterPolicy {
+    static constexpr std::uint32_t kBlockShift = 3;
+    static constexpr std::uint32_t kRounds = ~0U;
+    static void pause() {
+        thread_local Dice dice{std::hash<std::thread::id>()(std::this_thread::get_id())};
+        if (dice.below(16) == 0) std::this_thread::sleep_for(std::chrono::microseconds(20));
+    }
+};
+
+/// Calls `body` by so many threads at once, each with its number.
+void by_threads(std::uint32_t count, const std::function<void(std::uint32_t)>& body) {
+    std::vector<std::thread> threads;
+    for (std::uint32_t t = 0; t < count; ++t) threads.emplace_back(body, t);
+    for (std::thread& t : threads) t.join();
+}
+
+/// Threads that need all of the pool together, all of one size.
+TEST(FlatterHerd, IsServedWhileThereIsRoom) {
+    constexpr std::uint64_t kPool = 32768;
+    constexpr std::uint64_t kThreads = 16;
+    for (const std::uint64_t bytes : {64U, 200U, 1024U, 2048U}) {
+        const BasicFlatterScatter<SleepyFlatterPolicy> pool(PoolConfig{.bytes = kPool});
+        const auto ref = pool.ref();
+        const std::uint64_t each = kPool / ref.granted_bytes(&pool, bytes) / kThreads;
+        for (unsigned round = 0; round < 3; ++round) {
+            std::atomic<std::uint64_t> refused{0};
+            std::vector<std::vector<void*>> blocks(kThreads);
+            by_threads(kThreads, [&](std::uint32_t t) {
+                for (std::uint64_t i = 0; i < each; ++i) {
+                    blocks[t].push_back(ref.allocate({t, t}, bytes));
+                    if (blocks[t].back() == nullptr) refused.fetch_add(1);
+                }
+            });
+            EXPECT_EQ(refused.load(), 0U) << bytes << " bytes";
+            for (const auto& some : blocks) {
+                for (void* p : some) ref.deallocate({}, p, bytes);
+            }
+        }
+        EXPECT_NE(ref.allocate({}, pool.pool_bytes()), nullptr);
+    }
+}
+
+/// Counts the pauses of each thread.
+struct CountingFlatterPolicy : FlatterScatterPolicy {
+    static inline thread_local std::uint64_t pauses = 0;
+    static void pause() { ++pauses; }
+};
+
+/// The published test that the original fails: 100,000 requests of 8 KiB. They need 782 MiB.
+TEST(FlatterHerd, OfHundredThousandIsServedInFewSteps) {
+    constexpr std::uint64_t kBytes = 8192;
+    constexpr std::uint32_t kThreads = 16;
+    const BasicFlatterScatter<CountingFlatterPolicy> pool(
+        PoolConfig{.bytes = std::uint64_t{1} << 30, .multiprocessors = 132});
+    const auto ref = pool.ref();
+    std::atomic<std::uint64_t> refused{0};
+    std::atomic<std::uint64_t> pauses{0};
+    std::vector<std::vector<void*>> blocks(kThreads);
+    by_threads(kThreads, [&](std::uint32_t t) {
+        for (std::uint32_t i = 0; i < 100'000 / kThreads; ++i) {
+            blocks[t].push_back(ref.allocate({i % 132, t}, kBytes));
+            if (blocks[t].back() == nullptr) refused.fetch_add(1);
+        }
+        pauses.fetch_add(CountingFlatterPolicy::pauses);
+    });
+    EXPECT_EQ(refused.load(), 0U);
+    EXPECT_LT(pauses.load(), 8 * 100'000U);
+    for (const auto& some : blocks) {
+        for (void* p : some) ref.deallocate({}, p, kBytes);
+    }
+    EXPECT_NE(ref.allocate({}, pool.pool_bytes()), nullptr);
+}
+
+/// Calls something at every pause, but not within that call; counts all pauses.
+struct WatchedFlatterPolicy : FlatterScatterPolicy {
+    static inline std::function<void()> then;
+    static inline std::uint64_t pauses = 0;
+    static void pause() {
+        ++pauses;
+        if (const std::function<void()> call = std::exchange(then, nullptr)) {
+            call();
+            then = call;
+        }
+    }
+};
+
+/// A request that searches a full pool, wherever it is stalled, does not hold up the refusal of
+/// another one.
+TEST(FlatterHerd, IsRefusedAtOnce) {
+    using Policy = WatchedFlatterPolicy;
+    unsigned others = 0;
+    for (const std::uint64_t bytes : {16U, 64U, 512U, 2048U}) {
+        const BasicFlatterScatter<Policy> pool(PoolConfig{.bytes = 1U << 20, .multiprocessors = 4});
+        const auto ref = pool.ref();
+        while (ref.allocate({}, bytes) != nullptr) {
+        }
+        Policy::then = [&] {
+            const std::uint64_t before = Policy::pauses;
+            EXPECT_EQ(ref.allocate({1, 1}, bytes), nullptr);
+            EXPECT_LT(Policy::pauses - before, 100U) << bytes << " bytes";
+            ++others;
+        };
+        EXPECT_EQ(ref.allocate({}, bytes), nullptr);
+        Policy::then = nullptr;
+    }
+    EXPECT_GT(others, 0U);
+}
+
+}  // namespace
+
+TEST(FlatterStress, IsSound) {
+    // 16 pages, which are claimed, entered late and left all the time.
+    stress<StallingFlatter, SerialMachine>(
+        {.warps = 8, .rounds = 1500, .pool = 16384, .largest = 300}, 4, false);
+}
+
+}  // namespace heapwood::tests

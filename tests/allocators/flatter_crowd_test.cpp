@@ -123,6 +123,66 @@ TEST(FlatterInterleaving, RoomThatAnotherHidIsFound) {
     EXPECT_GT(hidden, 0U);
 }
 
+/// Of the last idle page another makes something else, and lets it go again.
+TEST(FlatterInterleaving, ARequestTriesAgainIfAnotherWasQuicker) {
+    constexpr std::uint64_t kPool = 16384;
+    for (unsigned comes = 0; comes < 6; ++comes) {
+        const HookedFlatter pool(PoolConfig{.bytes = kPool});
+        const auto ref = pool.ref();
+        for (std::uint64_t i = 1; i < kPool / 1024; ++i) ref.allocate({}, 1024);
+        unsigned step = 0;
+        Interruptible::hook = [&] {
+            if (step++ != comes) return;
+            const auto hook = std::exchange(Interruptible::hook, nullptr);
+            void* p = ref.allocate({}, 512);
+            ref.deallocate({}, p, 512);
+            Interruptible::hook = hook;
+        };
+        EXPECT_NE(ref.allocate({}, 64), nullptr) << comes;
+        Interruptible::hook = nullptr;
+    }
+}
+
+/// Looks at a word of bits twice, and enters twice.
+struct UnluckyFlatterPolicy : HookedFlatterPolicy {
+    static constexpr std::uint32_t kTries = 0;
+    static constexpr std::uint32_t kRounds = 1;
+};
+
+/// Another always takes the very chunk, the only one, that a request is about to take, and frees
+/// another one.
+TEST(FlatterInterleaving, ARequestLeavesIfOthersAreQuickerAllTheTime) {
+    constexpr std::uint64_t kPool = 16384;
+    const BasicFlatterScatter<UnluckyFlatterPolicy> pool(PoolConfig{.bytes = kPool});
+    const auto ref = pool.ref();
+    for (std::uint64_t i = 1; i < kPool / 1024; ++i) ref.allocate({}, 1024);
+    std::vector<void*> chunks;
+    for (std::uint64_t i = 1; i < 1024 / 64; ++i) chunks.push_back(ref.allocate({}, 64));
+    std::uint32_t steals = 0;
+    Interruptible::hook = [&] {
+        const auto hook = std::exchange(Interruptible::hook, nullptr);
+        void* const given = chunks[++steals % chunks.size()];
+        void* taken = given;
+        for (std::uint32_t warp = 0; taken == given && warp < 1000; ++warp) {
+            ref.deallocate({}, taken, 64);
+            taken = ref.allocate({0, warp}, 64);
+        }
+        EXPECT_NE(taken, given);
+        chunks[steals % chunks.size()] = taken;
+        Interruptible::hook = hook;
+    };
+    EXPECT_EQ(ref.allocate({}, 64), nullptr);
+    Interruptible::hook = nullptr;
+    EXPECT_GT(steals, 2U);
+    EXPECT_NE(ref.allocate({}, 64), nullptr);
+    EXPECT_EQ(ref.allocate({}, 64), nullptr);
+    for (void* p : chunks) ref.deallocate({}, p, 64);
+    EXPECT_EQ(ref.allocate({}, 1024), nullptr) << "one chunk is in use";
+    for (std::uint64_t i = 1; i < 1024 / 64; ++i) {
+        EXPECT_NE(ref.allocate({}, 64), nullptr) << "the page is counted as more in use";
+    }
+}
+
 using StallingFlatter = BasicFlatterScatter<Stalling<FlatterScatterPolicy>>;
 /// Lanes always act for one another, in groups of one; access blocks of 8 pages.
 struct CrowdedFlatterPolicy : FlatterScatterPolicy {

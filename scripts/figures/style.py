@@ -22,7 +22,8 @@ _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
 _KNOWN = (
     "cmalloc cfmalloc cmmalloc cfmmalloc cdmalloc hybrid buddy cudamalloc awmalloc "
     "scatteralloc fdgmalloc halloc xmalloc ouroboros-p-s ouroboros-p-va ouroboros-p-vl "
-    "ouroboros-c-s ouroboros-c-va ouroboros-c-vl gallatin llvm-libc dynasoar flatterscatter"
+    "ouroboros-c-s ouroboros-c-va ouroboros-c-vl gallatin llvm-libc dynasoar flatterscatter "
+    "bulkalloc"
 ).split()
 REFERENCE = "atomicmalloc"
 

@@ -17,8 +17,8 @@ _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#
 _DASHES = ("-", "--", "-.", ":")
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
 
-# The order of `heapwood list`, so that an allocator looks the same in every figure; others follow
-# in the order in which they are met.
+# An allocator looks the same in every figure: new ones come last here. Others follow in the order
+# in which they are met.
 _KNOWN = (
     "cmalloc cfmalloc cmmalloc cfmmalloc cdmalloc hybrid buddy cudamalloc awmalloc "
     "scatteralloc fdgmalloc halloc xmalloc ouroboros-p-s ouroboros-p-va ouroboros-p-vl "

@@ -33,8 +33,9 @@ TEST(Bits, PopcountAndLog) {
     }
     EXPECT_EQ(floor_log2(std::uint64_t{1}), 0U);
     EXPECT_EQ(floor_log2(~std::uint64_t{0}), 63U);
-    EXPECT_EQ(popcount(0), 0U);
+    EXPECT_EQ(popcount(0U), 0U);
     EXPECT_EQ(popcount(~0U), 32U);
+    EXPECT_EQ(popcount(~std::uint64_t{0}), 64U);
 }
 
 TEST(Bits, Rounding) {

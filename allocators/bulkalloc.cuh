@@ -58,7 +58,7 @@ namespace heapwood::allocators {
 struct BulkAllocPolicy {
     /// Some milliseconds of a GPU.
     static constexpr std::uint32_t kPatience = 4096;
-    static constexpr std::uint32_t kLooks = 64;
+    static constexpr std::uint32_t kLooks = 4096;
     static constexpr std::uint32_t kRounds = 16;
     static constexpr std::uint32_t kLargestBinShift = 12;
     static constexpr std::uint32_t kMostBinsShift = 7;  ///< log2 of the bins of a chunk

@@ -151,7 +151,9 @@ private:
         }
         // A thread that is stalled may keep the summary of a node's bit from being set.
         for (Node node = begin; node < 2 * begin; ++node) {
-            if ((nodes().leaves(node / 64) & bit(node)) != 0 && nodes().clear(node)) return node;
+            const std::uint64_t rest = nodes().leaves(node / 64) >> node % 64;
+            node = rest == 0 ? node | 63U : node + platform::lowest_bit(rest);
+            if (rest != 0 && node < 2 * begin && nodes().clear(node)) return node;
         }
         return kNone;
     }

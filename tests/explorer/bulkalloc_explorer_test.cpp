@@ -2,8 +2,6 @@
 /// BulkAlloc, step by step: two threads that open and close bins of 1 KiB, with four blocks of 256
 /// bytes or those of other kinds, in chunks of two bins, and split and merge the blocks of TBuddy.
 #include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -303,21 +301,6 @@ TEST(BulkAllocExplorer, KeepsItsPromises) {
     expect_sound(promises());
 }
 
-/// The first scenario in which something is wrong, nullptr: none. In a process of its own, for a
-/// broken allocator may bring it down.
-template <class P>
-const char* breaks(const std::vector<Scenario<P>>& scenarios, const Mutation& mutation) {
-    for (const Scenario<P>& s : scenarios) {
-        std::cout.flush();
-        const pid_t child = fork();
-        if (child == 0) _exit(run(s, bounds_of(s), mutation).found() ? 1 : 0);
-        int status = 0;
-        EXPECT_EQ(waitpid(child, &status, 0), child);
-        if (status != 0) return s.name;
-    }
-    return nullptr;
-}
-
 /// Breaks every source line of bins and buddies in every way that applies to it, one at a time.
 /// Those of the semaphores and of the tree of bits have tests of their own.
 TEST(BulkAllocExplorer, FindsFaults) {
@@ -327,9 +310,9 @@ TEST(BulkAllocExplorer, FindsFaults) {
                    {"buddies.cuh", "bins.cuh"});
     }
     auto found = break_each(places, [](const Mutation& m) {
-        const char* where = breaks(scenarios(), m);
-        if (where == nullptr) where = breaks(promises(), m);
-        return std::string(where == nullptr ? "" : where);
+        const auto explored = [&](const auto& s) { return run(s, bounds_of(s), m); };
+        const std::string where = first_broken(scenarios(), explored);
+        return where.empty() ? first_broken(promises(), explored) : where;
     });
     EXPECT_EQ(found[Fault::none], 0U);
     // Taking a unit, taking from a bin, and closing one.

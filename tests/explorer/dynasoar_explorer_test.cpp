@@ -5,8 +5,6 @@
 ///
 /// A thread that could go on is interrupted twice at most; once where there are three.
 #include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -322,26 +320,15 @@ TEST(DynaSOArExplorer, ABlockWithFreeSlicesIsListed) {
     }
 }
 
-/// Whether something is wrong, in a process of its own, for a broken allocator may bring it down.
-bool breaks(const std::function<Result()>& exploration) {
-    std::cout.flush();
-    const pid_t child = fork();
-    if (child == 0) _exit(exploration().found() ? 1 : 0);
-    int status = 0;
-    EXPECT_EQ(waitpid(child, &status, 0), child);
-    return status != 0;
-}
 /// The first scenario in which something is wrong; "": none.
 std::string broken_by(const Mutation& mutation) {
-    for (const Scenario<Hasty>& s : scenarios()) {
-        if (breaks([&] { return run(s, bounds_of(s), mutation); })) return s.name;
-    }
     for (const bool full : {false, true}) {
         if (breaks([&] { return list_block(full, {.preemptions = 3}, mutation); })) {
             return "a block with free slices is listed";
         }
     }
-    return "";
+    return first_broken(scenarios(),
+                        [&](const Scenario<Hasty>& s) { return run(s, bounds_of(s), mutation); });
 }
 
 /// Breaks every source line of the allocator in every way that applies to it, one at a time.

@@ -2,10 +2,14 @@
 /// Injected faults: how the explorer's tests see that they would notice.
 #pragma once
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <functional>
 #include <initializer_list>
 #include <iostream>
 #include <map>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -56,6 +60,27 @@ inline bool applies(Fault fault, const Place& p) {
         default:
             return false;
     }
+}
+
+/// Whether an exploration finds something, in a process of its own, for a broken allocator may
+/// bring it down.
+template <class Exploration>
+bool breaks(const Exploration& exploration) {
+    std::cout.flush();
+    const pid_t child = fork();
+    if (child == 0) _exit(exploration().found() ? 1 : 0);
+    int status = 0;
+    if (waitpid(child, &status, 0) != child) throw std::runtime_error("no process to wait for");
+    return status != 0;
+}
+
+/// The name of the first scenario whose exploration breaks; "": none does.
+template <class Scenarios, class Exploration>
+std::string first_broken(const Scenarios& scenarios, const Exploration& exploration) {
+    for (const auto& s : scenarios) {
+        if (breaks([&] { return exploration(s); })) return s.name;
+    }
+    return "";
 }
 
 /// Breaks each place in every way of `faults` that applies to it, one at a time, and prints what

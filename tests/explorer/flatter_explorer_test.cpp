@@ -2,8 +2,6 @@
 /// FlatterScatter, step by step: threads that enter, leave and claim pages of 1 KiB, and runs of
 /// them, in access blocks of four pages.
 #include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -290,20 +288,6 @@ TEST(FlatterExplorer, IsSound) {
     }
 }
 
-/// The first scenario in which something is wrong, nullptr: none. In a process of its own, for a
-/// broken allocator may bring it down.
-const char* breaks(const Mutation& mutation) {
-    for (const Scenario& s : scenarios()) {
-        std::cout.flush();
-        const pid_t child = fork();
-        if (child == 0) _exit(run(s, bounds_of(s), mutation).found() ? 1 : 0);
-        int status = 0;
-        EXPECT_EQ(waitpid(child, &status, 0), child);
-        if (status != 0) return s.name;
-    }
-    return nullptr;
-}
-
 /// Breaks every source line of the allocator in every way that applies to it, one at a time.
 TEST(FlatterExplorer, FindsFaults) {
     Places places;
@@ -312,8 +296,8 @@ TEST(FlatterExplorer, FindsFaults) {
                    {"core.cuh", "pages.cuh", "runs.cuh", "moves.cuh"});
     }
     auto found = break_each(places, [](const Mutation& m) {
-        const char* where = breaks(m);
-        return std::string(where == nullptr ? "" : where);
+        return first_broken(scenarios(),
+                            [&](const Scenario& s) { return run(s, bounds_of(s), m); });
     });
     // Entering and claiming a page, taking a chunk, both kinds of news; before a search, the claims
     // of runs.

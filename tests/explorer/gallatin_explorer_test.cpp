@@ -5,8 +5,6 @@
 ///
 /// A thread that could go on is interrupted twice at most; once where there are three.
 #include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -286,25 +284,6 @@ TEST(GallatinExplorer, ASegmentWithRoomIsListed) {
     EXPECT_TRUE(r.complete);
 }
 
-/// The first scenario in which something is wrong, nullptr: none. In a process of its own, for a
-/// broken allocator may bring it down.
-const char* breaks(const Mutation& mutation) {
-    for (const Scenario<Hasty>& s : scenarios()) {
-        std::cout.flush();
-        const pid_t child = fork();
-        if (child == 0) {
-            const unsigned preemptions =
-                mutation.fault == Fault::torn && s.threads.size() == 2 ? 2 : 1;
-            const Bounds bounds{.preemptions = preemptions, .stale_reads = 1};
-            _exit(run(s, bounds, mutation).found() ? 1 : 0);
-        }
-        int status = 0;
-        EXPECT_EQ(waitpid(child, &status, 0), child);
-        if (status != 0) return s.name;
-    }
-    return nullptr;
-}
-
 /// Breaks every source line of the allocator in every way that applies to it, one at a time.
 TEST(GallatinExplorer, FindsFaults) {
     Places places;
@@ -313,8 +292,10 @@ TEST(GallatinExplorer, FindsFaults) {
                    {"slices.cuh", "segments.cuh"});
     }
     auto found = break_each(places, [](const Mutation& m) {
-        const char* where = breaks(m);
-        return std::string(where == nullptr ? "" : where);
+        return first_broken(scenarios(), [&](const Scenario<Hasty>& s) {
+            const unsigned preemptions = m.fault == Fault::torn && s.threads.size() == 2 ? 2 : 1;
+            return run(s, {.preemptions = preemptions, .stale_reads = 1}, m);
+        });
     });
     // Entering a segment, taking its bit, taking it apart; drawing, and returning a block. The
     // three others are of threads that give back what nobody has drawn: they order changes of one

@@ -5,8 +5,6 @@
 /// A thread that could go on is interrupted twice at most; once where the pool is full, for then a
 /// request searches long.
 #include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -226,24 +224,6 @@ TEST(HallocExplorer, IsSound) {
     }
 }
 
-/// The first scenario in which something is wrong, nullptr: none. In a process of its own, for a
-/// broken allocator may bring it down.
-const char* breaks(const Mutation& mutation) {
-    for (const Scenario& s : scenarios()) {
-        const Bounds bounds{.preemptions = mutation.fault == Fault::torn && !s.full ? 2U : 1U,
-                            .stale_reads = 1};
-        std::cout.flush();
-        const pid_t child = fork();
-        if (child == 0) {
-            _exit(run(s, bounds, mutation).found() ? 1 : 0);
-        }
-        int status = 0;
-        EXPECT_EQ(waitpid(child, &status, 0), child);
-        if (status != 0) return s.name;
-    }
-    return nullptr;
-}
-
 /// Breaks every source line of the allocator in every way that applies to it, one at a time.
 TEST(HallocExplorer, FindsFaults) {
     ShortPolicy::kRoomyFirst = true;
@@ -253,8 +233,10 @@ TEST(HallocExplorer, FindsFaults) {
                    {"heads.cuh", "slabs.cuh"});
     }
     auto found = break_each(places, [](const Mutation& m) {
-        const char* where = breaks(m);
-        return std::string(where == nullptr ? "" : where);
+        return first_broken(scenarios(), [&](const Scenario& s) {
+            const unsigned preemptions = m.fault == Fault::torn && !s.full ? 2 : 1;
+            return run(s, {.preemptions = preemptions, .stale_reads = 1}, m);
+        });
     });
     // Drawing, in two places; taking a piece; renewing, opening and returning a slab.
     EXPECT_EQ(found[Fault::no_acquire], 6U);

@@ -4,8 +4,6 @@
 ///
 /// A thread that could go on is interrupted three times at most.
 #include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -215,25 +213,6 @@ TEST(HybridExplorer, IsSound) {
     }
 }
 
-/// The first scenario in which something is wrong, nullptr: none. In a process of its own, for a
-/// broken allocator may bring it down.
-const char* breaks(const Mutation& mutation) {
-    const Bounds bounds{.preemptions = mutation.fault == Fault::torn ? 2U : 1U, .stale_reads = 1};
-    for (const bool cached : {false, true}) {
-        for (const Scenario& s : scenarios()) {
-            std::cout.flush();
-            const pid_t child = fork();
-            if (child == 0) {
-                _exit(run(s, cached, bounds, mutation).found() ? 1 : 0);
-            }
-            int status = 0;
-            EXPECT_EQ(waitpid(child, &status, 0), child);
-            if (status != 0) return s.name;
-        }
-    }
-    return nullptr;
-}
-
 /// Breaks every source line of the allocator in every way that applies to it, one at a time.
 TEST(HybridExplorer, FindsFaults) {
     Places places;
@@ -244,8 +223,15 @@ TEST(HybridExplorer, FindsFaults) {
         }
     }
     auto found = break_each(places, [](const Mutation& m) {
-        const char* where = breaks(m);
-        return std::string(where == nullptr ? "" : where);
+        const unsigned preemptions = m.fault == Fault::torn ? 2 : 1;
+        std::string where;
+        for (const bool cached : {false, true}) {
+            if (!where.empty()) break;
+            where = first_broken(scenarios(), [&](const Scenario& s) {
+                return run(s, cached, {.preemptions = preemptions, .stale_reads = 1}, m);
+            });
+        }
+        return where;
     });
     // Taking a piece, taking a spare block, returning a block, waiting for one to be opened.
     EXPECT_EQ(found[Fault::no_acquire], 4U);

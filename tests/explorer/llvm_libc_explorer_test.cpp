@@ -3,8 +3,6 @@
 /// slabs of 1 KiB with four pieces of 256 bytes, or those of other classes, with a slot for each
 /// class.
 #include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -230,20 +228,6 @@ TEST(LlvmLibcExplorer, IsSound) {
     }
 }
 
-/// The first scenario in which something is wrong, nullptr: none. In a process of its own, for a
-/// broken allocator may bring it down.
-const char* breaks(const Mutation& mutation) {
-    for (const Scenario& s : scenarios()) {
-        std::cout.flush();
-        const pid_t child = fork();
-        if (child == 0) _exit(run(s, bounds_of(s), mutation).found() ? 1 : 0);
-        int status = 0;
-        EXPECT_EQ(waitpid(child, &status, 0), child);
-        if (status != 0) return s.name;
-    }
-    return nullptr;
-}
-
 /// Breaks every source line of the allocator in every way that applies to it, one at a time.
 TEST(LlvmLibcExplorer, FindsFaults) {
     Places places;
@@ -251,8 +235,8 @@ TEST(LlvmLibcExplorer, FindsFaults) {
         add_places(places, run(s, {.preemptions = 1, .stale_reads = 0}), {"core.cuh", "slabs.cuh"});
     }
     auto found = break_each(places, [](const Mutation& m) {
-        const char* where = breaks(m);
-        return std::string(where == nullptr ? "" : where);
+        return first_broken(scenarios(),
+                            [&](const Scenario& s) { return run(s, bounds_of(s), m); });
     });
     // Entering; taking a piece, in two places; closing a slab.
     EXPECT_EQ(found[Fault::no_acquire], 4U);

@@ -24,8 +24,7 @@
 /// - Its semaphores wait for ever if a producer is stalled; here a wait has a bound. They keep two
 ///   fields for what is expected and what is reserved; here their difference.
 /// - Its counts have 20 bits, which limits a pool to 4 GiB; here they have 36.
-/// - Its bins have headers of 128 bytes in the pool; here all state lies beside the pool. So a bin
-/// is
+/// - Its bins have headers of 128 bytes in the pool; here all state lies beside the pool. A bin is
 ///   used in full, and no user overwrites a header.
 /// - Its bins are in lists that are read under RCU; here they are numbers in trees of bits, and
 ///   nothing need be reclaimed. Its frees signal the bin's arena; here the caller's.

@@ -16,8 +16,8 @@
 /// opened.
 ///
 /// **Against the original.**
-/// - Classes are powers of two from 16 bytes on, in the place of types. Memory is of bytes: there is
-///   no layout of arrays in a block, no enumeration of objects, and no compaction.
+/// - Classes are powers of two from 16 bytes on, in the place of types. Memory is of bytes: no
+///   layout of arrays in a block, no enumeration of objects, and no compaction.
 /// - Blocks there all have the same bytes, so that a large type has few objects in one. Here a
 ///   class has blocks of its own size. They come from segments (segments/segments.cuh), which
 ///   trees of bits find as well: one of the free ones, and one for each class of those with free
@@ -30,7 +30,8 @@
 ///   and each thread that unlists a block looks at the block again.
 /// - There a search begins at the root, rotated by the warp. Here it begins at the block where the
 ///   last search of this class and multiprocessor has ended.
-/// - There the set of all blocks of a type is kept, for enumeration. Here segments know their class.
+/// - There the set of all blocks of a type is kept, for enumeration. Here segments know their
+///   class.
 /// - There a request does not end when memory is exhausted, nor the free of a free object. Here a
 ///   request is refused in bounded time.
 ///

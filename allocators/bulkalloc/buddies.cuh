@@ -31,10 +31,10 @@
 #include <cstdint>
 
 #include "allocators/bulkalloc/semaphore.cuh"
-#include "allocators/segments/bit_tree.cuh"
 #include "allocators/platform/atomic.cuh"
 #include "allocators/platform/bits.cuh"
 #include "allocators/platform/warp.cuh"
+#include "allocators/segments/bit_tree.cuh"
 
 namespace heapwood::allocators {
 

@@ -227,23 +227,7 @@ struct HookedBulkAllocPolicy : BulkAllocPolicy {
 using HookedBulkAlloc = allocators::BasicBulkAlloc<HookedBulkAllocPolicy>;
 
 TEST(BulkAllocInterleaving, StalledCallsHarmNobody) {
-    const std::uint64_t seed = test_seed();
-    unsigned interrupts = 0;
-    unsigned given = 0;
-    for (std::uint64_t i = 0; i < 60 && !::testing::Test::HasFailure(); ++i) {
-        const std::uint64_t pool = i % 3 == 0 ? 16384 : i % 3 == 1 ? 65536 : 262144;
-        const auto callers = static_cast<std::uint32_t>(1 + i % 7);
-        World<HookedBulkAlloc, false> world(
-            {.bytes = pool, .multiprocessors = callers, .callers = callers},
-            i % 2 == 0 ? pool : 300, seed + i);
-        world.run(2000);
-        interrupts += world.interrupts();
-        given += world.given();
-        SCOPED_TRACE(i);
-        world.expect_all_free();
-    }
-    EXPECT_GT(interrupts, 10000U);
-    EXPECT_GT(given, 10000U);
+    expect_stalls_harm_nobody<HookedBulkAlloc>({16384, 65536, 262144}, 300, 60);
 }
 
 /// Whichever of its steps a caller is stalled at, others get all the memory but what it may have in

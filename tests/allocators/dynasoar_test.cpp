@@ -16,6 +16,7 @@
 
 #include "allocators/dynasoar.cuh"
 #include "tests/allocators/fixture.h"
+#include "tests/allocators/herd.h"
 #include "tests/allocators/interleaving.h"
 #include "tests/allocators/specimens/published_stress.h"
 #include "tests/allocators/subjects.h"
@@ -232,23 +233,7 @@ struct HookedDynaSOArPolicy : DynaSOArPolicy {
 using HookedDynaSOAr = allocators::BasicDynaSOAr<HookedDynaSOArPolicy>;
 
 TEST(DynaSOArInterleaving, StalledCallsHarmNobody) {
-    const std::uint64_t seed = test_seed();
-    unsigned interrupts = 0;
-    unsigned given = 0;
-    for (std::uint64_t i = 0; i < 40 && !HasFailure(); ++i) {
-        const std::uint64_t pool = i % 3 == 0 ? 16384 : i % 3 == 1 ? 131072 : 4 << 20;
-        const auto callers = static_cast<std::uint32_t>(1 + i % 7);
-        World<HookedDynaSOAr, false> world(
-            {.bytes = pool, .multiprocessors = callers, .callers = callers},
-            i % 2 == 0 ? pool : 200, seed + i);
-        world.run(2000);
-        interrupts += world.interrupts();
-        given += world.given();
-        SCOPED_TRACE(i);
-        world.expect_all_free();
-    }
-    EXPECT_GT(interrupts, 10000U);
-    EXPECT_GT(given, 10000U);
+    expect_stalls_harm_nobody<HookedDynaSOAr>({16384, 131072, 4 << 20}, 200, 40);
 }
 
 /// A request has looked at a block that returns, and is open for another class, before it clears a
@@ -317,44 +302,8 @@ using StallingDynaSOAr = allocators::BasicDynaSOAr<Stalling<DynaSOArPolicy>>;
 [[maybe_unused]] const bool dynasoar_variants_are_enlisted =
     enlist<StallingDynaSOAr, SerialMachine>("stalling_dynasoar");
 
-/// Sleeps where slices are taken, blocks opened and returned, and segments divided. A request has
-/// all patience: it is refused only if it is certain that there is nothing.
-struct SleepyDynaSOArPolicy : DynaSOArPolicy {
-    static constexpr std::uint32_t kRounds = ~0U;
-    static void pause() {
-        thread_local Dice dice{std::hash<std::thread::id>()(std::this_thread::get_id())};
-        if (dice.below(16) == 0) std::this_thread::sleep_for(std::chrono::microseconds(20));
-    }
-};
-
-/// Threads that need all of the pool together, all of one class, and stall again and again.
 TEST(DynaSOArHerd, IsServedWhileThereIsRoom) {
-    constexpr std::uint64_t kPool = 32768;
-    constexpr std::uint64_t kThreads = 16;
-    for (const std::uint64_t bytes : {16U, 100U, 512U, 1024U}) {
-        const allocators::BasicDynaSOAr<SleepyDynaSOArPolicy> pool(PoolConfig{.bytes = kPool});
-        const auto ref = pool.ref();
-        const std::uint64_t each = kPool / ref.granted_bytes(&pool, bytes) / kThreads;
-        for (unsigned round = 0; round < 3; ++round) {
-            std::atomic<std::uint64_t> refused{0};
-            std::vector<std::thread> threads;
-            std::vector<std::vector<void*>> blocks(kThreads);
-            for (std::uint32_t t = 0; t < kThreads; ++t) {
-                threads.emplace_back([&, t] {
-                    for (std::uint64_t i = 0; i < each; ++i) {
-                        blocks[t].push_back(ref.allocate({t, t}, bytes));
-                        if (blocks[t].back() == nullptr) refused.fetch_add(1);
-                    }
-                });
-            }
-            for (std::thread& t : threads) t.join();
-            EXPECT_EQ(refused.load(), 0U) << bytes << " bytes";
-            for (const auto& some : blocks) {
-                for (void* p : some) ref.deallocate({}, p, bytes);
-            }
-        }
-        EXPECT_NE(ref.allocate({}, pool.pool_bytes()), nullptr);
-    }
+    expect_all_served<allocators::BasicDynaSOAr<Sleepy<DynaSOArPolicy>>>({16, 100, 512, 1024});
 }
 
 }  // namespace

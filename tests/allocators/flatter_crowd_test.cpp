@@ -13,6 +13,7 @@
 
 #include "allocators/flatterscatter.cuh"
 #include "tests/allocators/fixture.h"
+#include "tests/allocators/herd.h"
 #include "tests/allocators/interleaving.h"
 #include "tests/allocators/specimens/published_stress.h"
 #include "tests/allocators/subjects.h"
@@ -36,23 +37,7 @@ struct HookedFlatterPolicy : FlatterScatterPolicy {
 using HookedFlatter = BasicFlatterScatter<HookedFlatterPolicy>;
 
 TEST(FlatterInterleaving, StalledCallsHarmNobody) {
-    const std::uint64_t seed = test_seed();
-    unsigned interrupts = 0;
-    unsigned given = 0;
-    for (std::uint64_t i = 0; i < 60 && !::testing::Test::HasFailure(); ++i) {
-        const std::uint64_t pool = i % 3 == 0 ? 16384 : i % 3 == 1 ? 65536 : 4 << 20;
-        const auto callers = static_cast<std::uint32_t>(1 + i % 7);
-        World<HookedFlatter, false> world(
-            {.bytes = pool, .multiprocessors = callers, .callers = callers},
-            i % 2 == 0 ? pool : 300, seed + i);
-        world.run(2000);
-        interrupts += world.interrupts();
-        given += world.given();
-        SCOPED_TRACE(i);
-        world.expect_all_free();
-    }
-    EXPECT_GT(interrupts, 10000U);
-    EXPECT_GT(given, 10000U);
+    expect_stalls_harm_nobody<HookedFlatter>({16384, 65536, 4 << 20}, 300, 60);
 }
 
 /// A request that learned of a page enters it after others have made it something else, whichever
@@ -196,14 +181,9 @@ struct CrowdedFlatterPolicy : FlatterScatterPolicy {
 
 // ---------------------------------------------------------------- crowds
 
-/// Sleeps now and then. A request is refused only if it is certain that there is nothing.
-struct SleepyFlatterPolicy : FlatterScatterPolicy {
+/// Access blocks of 8 pages.
+struct SleepyFlatterPolicy : Sleepy<FlatterScatterPolicy> {
     static constexpr std::uint32_t kBlockShift = 3;
-    static constexpr std::uint32_t kRounds = ~0U;
-    static void pause() {
-        thread_local Dice dice{std::hash<std::thread::id>()(std::this_thread::get_id())};
-        if (dice.below(16) == 0) std::this_thread::sleep_for(std::chrono::microseconds(20));
-    }
 };
 
 /// Calls `body` by so many threads at once, each with its number.
@@ -213,30 +193,8 @@ void by_threads(std::uint32_t count, const std::function<void(std::uint32_t)>& b
     for (std::thread& t : threads) t.join();
 }
 
-/// Threads that need all of the pool together, all of one size.
 TEST(FlatterHerd, IsServedWhileThereIsRoom) {
-    constexpr std::uint64_t kPool = 32768;
-    constexpr std::uint64_t kThreads = 16;
-    for (const std::uint64_t bytes : {64U, 200U, 1024U, 2048U}) {
-        const BasicFlatterScatter<SleepyFlatterPolicy> pool(PoolConfig{.bytes = kPool});
-        const auto ref = pool.ref();
-        const std::uint64_t each = kPool / ref.granted_bytes(&pool, bytes) / kThreads;
-        for (unsigned round = 0; round < 3; ++round) {
-            std::atomic<std::uint64_t> refused{0};
-            std::vector<std::vector<void*>> blocks(kThreads);
-            by_threads(kThreads, [&](std::uint32_t t) {
-                for (std::uint64_t i = 0; i < each; ++i) {
-                    blocks[t].push_back(ref.allocate({t, t}, bytes));
-                    if (blocks[t].back() == nullptr) refused.fetch_add(1);
-                }
-            });
-            EXPECT_EQ(refused.load(), 0U) << bytes << " bytes";
-            for (const auto& some : blocks) {
-                for (void* p : some) ref.deallocate({}, p, bytes);
-            }
-        }
-        EXPECT_NE(ref.allocate({}, pool.pool_bytes()), nullptr);
-    }
+    expect_all_served<BasicFlatterScatter<SleepyFlatterPolicy>>({64, 200, 1024, 2048});
 }
 
 /// Counts the pauses of each thread.
@@ -270,39 +228,9 @@ TEST(FlatterHerd, OfHundredThousandIsServedInFewSteps) {
     EXPECT_NE(ref.allocate({}, pool.pool_bytes()), nullptr);
 }
 
-/// Calls something at every pause, but not within that call; counts all pauses.
-struct WatchedFlatterPolicy : FlatterScatterPolicy {
-    static inline std::function<void()> then;
-    static inline std::uint64_t pauses = 0;
-    static void pause() {
-        ++pauses;
-        if (const std::function<void()> call = std::exchange(then, nullptr)) {
-            call();
-            then = call;
-        }
-    }
-};
-
-/// A request that searches a full pool, wherever it is stalled, does not hold up the refusal of
-/// another one.
 TEST(FlatterHerd, IsRefusedAtOnce) {
-    using Policy = WatchedFlatterPolicy;
-    unsigned others = 0;
-    for (const std::uint64_t bytes : {16U, 64U, 512U, 2048U}) {
-        const BasicFlatterScatter<Policy> pool(PoolConfig{.bytes = 1U << 20, .multiprocessors = 4});
-        const auto ref = pool.ref();
-        while (ref.allocate({}, bytes) != nullptr) {
-        }
-        Policy::then = [&] {
-            const std::uint64_t before = Policy::pauses;
-            EXPECT_EQ(ref.allocate({1, 1}, bytes), nullptr);
-            EXPECT_LT(Policy::pauses - before, 100U) << bytes << " bytes";
-            ++others;
-        };
-        EXPECT_EQ(ref.allocate({}, bytes), nullptr);
-        Policy::then = nullptr;
-    }
-    EXPECT_GT(others, 0U);
+    using Policy = Watched<FlatterScatterPolicy>;
+    expect_refusals_at_once<BasicFlatterScatter<Policy>, Policy>();
 }
 
 }  // namespace

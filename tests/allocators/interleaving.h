@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <cstring>
 #include <functional>
+#include <initializer_list>
 #include <iterator>
 #include <map>
 #include <utility>
@@ -16,6 +17,7 @@
 
 #include "allocators/allocator.cuh"
 #include "tests/allocators/bodies.h"
+#include "tests/seed.h"
 
 namespace heapwood::tests {
 
@@ -154,5 +156,29 @@ private:
     unsigned interrupts_ = 0;
     unsigned given_ = 0;
 };
+
+/// Calls of A that interrupt one another in `worlds` pools of these sizes in turn, with requests of
+/// up to the pool in one and up to `largest` bytes in the next: no block is given twice, and none
+/// is lost.
+template <allocators::Allocator A>
+void expect_stalls_harm_nobody(std::initializer_list<std::uint64_t> pools, std::uint64_t largest,
+                               std::uint64_t worlds) {
+    const std::uint64_t seed = test_seed();
+    unsigned interrupts = 0;
+    unsigned given = 0;
+    for (std::uint64_t i = 0; i < worlds && !::testing::Test::HasFailure(); ++i) {
+        const std::uint64_t pool = pools.begin()[i % pools.size()];
+        const auto callers = static_cast<std::uint32_t>(1 + i % 7);
+        World<A, false> world({.bytes = pool, .multiprocessors = callers, .callers = callers},
+                              i % 2 == 0 ? pool : largest, seed + i);
+        world.run(2000);
+        interrupts += world.interrupts();
+        given += world.given();
+        SCOPED_TRACE(i);
+        world.expect_all_free();
+    }
+    EXPECT_GT(interrupts, 10000U);
+    EXPECT_GT(given, 10000U);
+}
 
 }  // namespace heapwood::tests

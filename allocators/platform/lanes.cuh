@@ -17,6 +17,11 @@ struct Alone {
     HEAPWOOD_INLINE T of_leader(T v) const {
         return v;
     }
+    template <class T>
+    HEAPWOOD_INLINE T sum(T v, T& before) const {
+        before = 0;
+        return v;
+    }
     HEAPWOOD_INLINE void sync() const {}
 };
 
@@ -34,7 +39,7 @@ public:
         // The lanes that were active in the instruction before meet in this one: each of them has
         // the same mask, and none can leave between the two, as in cooperative_groups::
         // coalesced_threads(). A lane alone has nobody to compare with.
-        if ((mask_ & (mask_ - 1)) != 0) mask_ = __match_any_sync(mask_, key);
+        if ((mask_ & (mask_ - 1)) != 0) mask_ = __match_any_sync(mask_, key + hidden_zero());
     }
 
     HEAPWOOD_INLINE unsigned count() const { return popcount(mask_); }
@@ -47,10 +52,33 @@ public:
     HEAPWOOD_INLINE T of_leader(T v) const {
         return __shfl_sync(mask_, v, __ffs(static_cast<int>(mask_)) - 1);
     }
+    /// The sum over all lanes. @param before becomes that over the lanes of lower rank
+    template <class T>
+    HEAPWOOD_INLINE T sum(T v, T& before) const {
+        before = 0;
+        T all = 0;
+        for (unsigned left = mask_; left != 0; left &= left - 1) {
+            const unsigned lane = __ffs(static_cast<int>(left)) - 1;
+            const T other = __shfl_sync(mask_, v, static_cast<int>(lane));
+            if (lane < threadIdx.x % 32) before += other;
+            all += other;
+        }
+        return all;
+    }
     /// Waits for all lanes and makes their accesses visible to one another.
     HEAPWOOD_INLINE void sync() const { __syncwarp(mask_); }
 
 private:
+    /// 0, which the assembler cannot know. If it knows that lanes have the same key, a constant
+    /// perhaps, it takes their mask for that of all lanes which are active at any later point. But
+    /// lanes of other groups may be there too, and then some do not wait for their leader, and
+    /// others for ever (ptxas of CUDA 13.0 for sm_90).
+    HEAPWOOD_INLINE static std::uint32_t hidden_zero() {
+        std::uint32_t self;
+        asm("mov.u32 %0, %%lanemask_eq;" : "=r"(self));
+        return popcount(self) - 1;
+    }
+
     std::uint32_t mask_;
 };
 #else

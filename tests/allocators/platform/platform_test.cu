@@ -2,6 +2,7 @@
 /// The platform layer's tests on a GPU; skipped where there is none.
 #include <cstdint>
 
+#include "allocators/platform/lanes.cuh"
 #include "tests/allocators/platform/atomic_order_tests.h"
 #include "tests/allocators/platform/atomic_tests.h"
 #include "tests/allocators/platform/collective_tests.h"
@@ -43,6 +44,56 @@ void test_shared_memory() {
     EXPECT_EQ(wrong[0], 0U) << "the first step that went wrong";
     EXPECT_EQ(counted[0], static_cast<T>(3 * kThreads * kRounds));
     EXPECT_EQ(counted[1], static_cast<T>(kThreads * kRounds));
+}
+
+/// What went wrong in calls of meet(), and how many lanes made them together.
+struct TogetherCounts {
+    unsigned calls_together, wrong_sums, lost_words;
+};
+
+/// Lanes that are here together are counted by all, and get a word from the leader, which comes
+/// later than the others. @return how many they were; `sum` and `word`: what the lane got
+__device__ __noinline__ unsigned meet(std::uint32_t delay, unsigned* busy, unsigned& sum,
+                                      unsigned& word) {
+    const platform::Lanes lanes(0);  // a constant: the compiler knows that it is the same for all
+    if (lanes.count() > 1) {
+        unsigned before = 0;
+        sum = lanes.sum(1U, before);
+        unsigned of_leader = 0;
+        if (lanes.rank() == 0) {
+            for (std::uint32_t i = 0; i < delay; ++i) atomicAdd(busy, 1U);
+            of_leader = 1;
+        }
+        word = lanes.of_leader(of_leader);
+        lanes.sync();
+    }
+    return lanes.count();
+}
+
+__global__ void part_and_meet(unsigned rounds, unsigned* busy, TogetherCounts* counts) {
+    std::uint32_t random = (blockIdx.x * blockDim.x + threadIdx.x) * 747796405U + 12345U;
+    for (unsigned i = 0; i < rounds; ++i) {
+        random = random * 1664525U + 1013904223U;
+        for (std::uint32_t j = 0; j < (random >> 20) % 8; ++j) atomicAdd(busy, 1U);
+        unsigned sum = 0, word = 0;
+        const unsigned together = meet((random >> 8) % 16, busy, sum, word);
+        if (together == 1) continue;
+        atomicAdd(&counts->calls_together, 1U);
+        if (sum != together) atomicAdd(&counts->wrong_sums, 1U);
+        if (word == 0) atomicAdd(&counts->lost_words, 1U);
+    }
+}
+
+TEST(LanesTest, WaitForTheLeaderWhereOthersHaveTheSameConstantKey) {
+    if (!DeviceMachine::available()) GTEST_SKIP() << "no such device";
+    ManagedArray<unsigned> busy(1);
+    ManagedArray<TogetherCounts> counts(1);
+    part_and_meet<<<64, 32>>>(1000, busy.data(), counts.data());
+    require_cuda(cudaGetLastError());
+    require_cuda(cudaDeviceSynchronize());
+    EXPECT_GT(counts[0].calls_together, 0U);
+    EXPECT_EQ(counts[0].wrong_sums, 0U);
+    EXPECT_EQ(counts[0].lost_words, 0U);
 }
 
 TEST(SharedMemoryTest, Uint32) {

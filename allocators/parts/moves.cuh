@@ -15,12 +15,15 @@ namespace heapwood::allocators {
 /// Why: a thread begins a move by an acquire before it hides anything, and none_since() updates the
 /// word by a release. If the update came before the beginning, the search would happen before all
 /// that the move has hidden, and could not have missed it. If it came after, it sees the count.
-class Moves {
+///
+/// kScope: among whom; those of one thread block, of a word in shared memory, or all.
+template <platform::Scope kScope>
+class MovesAmong {
 public:
     /// The low half: moves under way. The high half: those done, wrapping.
     using Word = std::uint64_t;
 
-    HEAPWOOD_INLINE explicit Moves(Word& word) : word_(word) {}
+    HEAPWOOD_INLINE explicit MovesAmong(Word& word) : word_(word) {}
 
     /// Acquire: what the move hides it hides after it was counted.
     HEAPWOOD_INLINE void begin() const { word_.add_acquire(1); }
@@ -40,7 +43,9 @@ public:
 private:
     static constexpr Word kDone = Word{1} << 32;
 
-    platform::AtomicRef<Word> word_;
+    platform::AtomicRef<Word, kScope> word_;
 };
+
+using Moves = MovesAmong<platform::Scope::device>;
 
 }  // namespace heapwood::allocators

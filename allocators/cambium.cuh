@@ -1,0 +1,192 @@
+/// @file
+/// Cambium: blocks that are cut front to back and counted by what was freed, Heapwood's own
+/// allocator. (Cambium is the layer in which wood grows.)
+///
+/// **Structure.** The pool is cut into blocks of up to 256 KiB. A map has a bit for each that is
+/// free, and a table counts how much of each has been freed. Requests are cut from open blocks,
+/// front to back, in units of 16 bytes; a request that does not fit there takes as many blocks next
+/// to one another as it needs, and the tail of the last one is the next open block. There are no
+/// sizes, no headers and no list: a block returns to the map when all of its units have been freed,
+/// in any pieces and in any order. So a block of memory may also be freed in parts.
+/// cambium/core.cuh and cambium/blocks.cuh have the algorithm, and why it is sound.
+///
+/// **Where open blocks are kept.** In the caller's cache (Context::cache), which on a GPU is shared
+/// memory: then a request touches the pool's tables only when it needs a fresh block. Callers
+/// without a cache, and those for whose blocks the pool is too small, share a table. Lanes of a
+/// warp that request memory together take the sum of it at once.
+///
+/// **What it owes to whom.** Blocks cut front to back and counted are those of `hybrid` and, in
+/// effect, of Gallatin's slices (McCoy & Pandey 2024) and of regions counted as a whole; that idle
+/// memory belongs to nothing else, so that any request may claim it, is FlatterScatter's page table
+/// (2025). What it pays for it: a block is pinned by its last piece in use.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "allocators/allocator.cuh"
+#include "allocators/cambium/blocks.cuh"
+#include "allocators/cambium/core.cuh"
+#include "allocators/memory/buffer.h"
+#include "allocators/platform/crowd.cuh"
+
+namespace heapwood::allocators {
+
+/// The allocator's constants.
+struct CambiumPolicy {
+    /// Log2 of the bytes of a block in a large pool.
+    static constexpr std::uint32_t kLargestShift = 18;
+    /// How many times a request that was unlucky tries again.
+    static constexpr std::uint32_t kRounds = 16;
+
+    /// Whether lanes of a warp are to act for one another.
+    HEAPWOOD_INLINE static bool is_crowded() { return platform::is_crowded(); }
+    /// Called between any two steps that others may come between; does something in tests only.
+    HEAPWOOD_INLINE static void pause() {}
+};
+
+/// The host object: owns the pool, the map, the counts and the open words that callers share.
+template <class Policy>
+class BasicCambium {
+    using Shared = cambium::Shared;
+
+public:
+    using Ref = cambium::Core<Policy>;
+
+    static constexpr Traits traits() {
+        return {.name = "cambium",
+                .title = "Cambium",
+                .source = "Heapwood",
+                .frees_individually = true,
+                .full = true,
+                .walkable = true,
+                .header_bytes = sizeof(std::uint32_t),  // per block, and a bit
+                .smallest_pool = 16384,
+                .splittable = true,
+                .shares_regions = true};
+    }
+
+    explicit BasicCambium(const PoolConfig& config)
+        : shift_(block_shift(config)),
+          blocks_(static_cast<std::uint32_t>(config.bytes >> shift_)),
+          pool_(config.place, pool_bytes()),
+          map_(config.place, std::uint64_t{map_words()} * sizeof(std::uint32_t)),
+          freed_(config.place, std::uint64_t{blocks_} * sizeof(std::uint32_t)) {
+        // Of the pool, callers have at most a third open to themselves and a third spare; an eighth
+        // is open to all.
+        cached_callers_ = std::min(config.callers, blocks_ / kBlocksPerCachedCaller);
+        shared_count_ = std::bit_floor(
+            std::clamp(config.callers, 1U, std::max(blocks_ / kBlocksPerShared, 1U)));
+        shared_ = Buffer(config.place, shared_count_ * sizeof(Shared));
+        moves_ = Buffer(config.place, sizeof(Moves::Word));
+        reset();
+    }
+
+    Ref ref() const {
+        return Ref(pool_.template as<char>(),
+                   {map_.template as<std::uint32_t>(), freed_.template as<std::uint32_t>(), blocks_,
+                    shift_ - cambium::kUnitShift},
+                   shared_.template as<Shared>(), shared_count_, cached_callers_,
+                   moves_.template as<Moves::Word>());
+    }
+    void reset() {
+        std::vector<std::uint32_t> map(map_words(), ~0U);
+        if (blocks_ % 32 != 0) map.back() = (1U << blocks_ % 32) - 1;
+        map_.write(0, map.data(), map_.size());
+        freed_.zero();
+        moves_.zero();
+        std::vector<Shared> shared(shared_count_);
+        for (std::uint32_t i = 0; i < shared_count_; ++i) {
+            shared[i].hint = static_cast<std::uint32_t>(std::uint64_t{i} * map_words() /
+                                                        (kParts * shared_count_));
+        }
+        shared_.write(0, shared.data(), shared_.size());
+    }
+    std::uint64_t pool_bytes() const { return std::uint64_t{blocks_} << shift_; }
+    std::uint64_t overhead_bytes() const {
+        return map_.size() + freed_.size() + shared_.size() + moves_.size();
+    }
+
+    /// Blocks in use that are next to one another are one region; an open one without any piece in
+    /// use is free.
+    template <class Visitor>
+    void for_each_region(Visitor&& visit) const {
+        std::vector<std::uint32_t> map(map_words());
+        map_.read(0, map.data(), map_.size());
+        for (const std::uint32_t block : idle_blocks()) map[block / 32] |= 1U << block % 32;
+        const auto is_free = [&](std::uint32_t b) { return (map[b / 32] >> b % 32 & 1U) != 0; };
+        for (std::uint32_t first = 0; first < blocks_;) {
+            std::uint32_t end = first + 1;
+            while (end < blocks_ && is_free(end) == is_free(first)) ++end;
+            visit(Region{std::uint64_t{first} << shift_, std::uint64_t{end - first} << shift_,
+                         !is_free(first)});
+            first = end;
+        }
+    }
+
+private:
+    static constexpr std::uint32_t kSmallestShift = 9;
+    static constexpr std::uint32_t kFewestBlocks = 1024;
+    /// Blocks of the pool for each that a caller may keep to itself.
+    static constexpr std::uint32_t kBlocksPerCachedCaller = 3;
+    /// Blocks of the pool for each that is open to all.
+    static constexpr std::uint32_t kBlocksPerShared = 8;
+
+    /// Requests for few blocks begin in one of so many parts of the pool; the rest is for large
+    /// ones.
+    static constexpr std::uint32_t kParts = 2;
+    /// Callers that call at the same time, of a multiprocessor.
+    static constexpr std::uint32_t kMostCallers = 64;
+
+    /// Less in a small pool, so that it has some hundred blocks, and some for every caller.
+    static std::uint32_t block_shift(const PoolConfig& config) {
+        if (config.bytes < traits().smallest_pool) {
+            throw std::invalid_argument(std::string(traits().name) + " needs a pool of at least " +
+                                        std::to_string(traits().smallest_pool) + " bytes");
+        }
+        const std::uint64_t callers = std::min<std::uint64_t>(
+            config.callers, std::uint64_t{kMostCallers} * std::max(config.multiprocessors, 1U));
+        const std::uint64_t blocks =
+            std::max<std::uint64_t>(kFewestBlocks, callers * kBlocksPerCachedCaller);
+        std::uint32_t shift = Policy::kLargestShift;
+        while (shift > kSmallestShift && config.bytes >> shift < blocks) --shift;
+        return shift;
+    }
+    std::uint32_t units() const { return 1U << (shift_ - cambium::kUnitShift); }
+    std::uint32_t map_words() const { return (blocks_ + 31) / 32; }
+
+    /// Open blocks that callers share and of which nothing is in use.
+    std::vector<std::uint32_t> idle_blocks() const {
+        std::vector<std::uint32_t> freed(blocks_);
+        freed_.read(0, freed.data(), freed_.size());
+        std::vector<Shared> shared(shared_count_);
+        shared_.read(0, shared.data(), shared_.size());
+        std::vector<std::uint32_t> idle;
+        for (const Shared& s : shared) {
+            const std::uint32_t room = Ref::room_at(s.open, units());
+            const auto block = static_cast<std::uint32_t>(s.open / units());
+            if (room != 0 && freed[block] + room == units()) idle.push_back(block);
+        }
+        return idle;
+    }
+
+    std::uint32_t shift_;
+    std::uint32_t blocks_;
+    std::uint32_t shared_count_ = 1;
+    std::uint32_t cached_callers_ = 0;
+    Buffer pool_;
+    Buffer map_;
+    Buffer freed_;
+    Buffer shared_;
+    Buffer moves_;
+};
+
+using Cambium = BasicCambium<CambiumPolicy>;
+
+static_assert(Allocator<Cambium>);
+
+}  // namespace heapwood::allocators

@@ -1,0 +1,234 @@
+/// @file
+/// The blocks of Cambium's pool in kernels: which are free, and how much of each has been freed.
+///
+/// **Words.** A bit of the map is set if its block is free and nobody's. freed[b] counts the units
+/// of block b that have been freed, or that nobody will get; it is 0 in a free block. Whoever
+/// brings it to a whole block is alone with the block, sets the count back, and gives the block
+/// back.
+///
+/// **Memory order.** Each count is a release, and the last one acquires: so it has all that was
+/// done to any piece of the block. It sets the bit by a release, and the thread that clears it
+/// acquires.
+///
+/// **Taking.** A request clears the bits of the run that it has seen. If another was quicker with
+/// some of them, it sets the others again, and looks further. So nobody waits, and of the requests
+/// that want the same bit one gets it.
+#pragma once
+
+#include <cstdint>
+
+#include "allocators/platform/atomic.cuh"
+#include "allocators/platform/bits.cuh"
+#include "allocators/platform/macros.cuh"
+
+namespace heapwood::allocators::cambium {
+
+/// No block.
+inline constexpr std::uint32_t kNone = ~std::uint32_t{0};
+
+/// Handles of the tables; copied into kernels.
+template <class Policy>
+class Blocks {
+    using Word = platform::AtomicRef<std::uint32_t>;
+
+public:
+    static constexpr std::uint32_t kWordBits = 32;
+
+    Blocks() = default;
+    /// `map`: a bit a block; `freed`: a count a block; `shift`: log2 of the units of a block.
+    Blocks(std::uint32_t* map, std::uint32_t* freed, std::uint32_t count, std::uint32_t shift)
+        : map_(map), freed_(freed), count_(count), shift_(shift) {}
+
+    HEAPWOOD_INLINE std::uint32_t count() const { return count_; }
+    /// Units of 16 bytes of a block.
+    HEAPWOOD_INLINE std::uint32_t units() const { return 1U << shift_; }
+    /// Its log2.
+    HEAPWOOD_INLINE std::uint32_t shift() const { return shift_; }
+    HEAPWOOD_INLINE std::uint32_t words() const { return (count_ + kWordBits - 1) / kWordBits; }
+
+    /// Counts units of a block as freed. @return whether the block is the caller's alone now: all
+    /// are freed, and settle() is next.
+    HEAPWOOD_INLINE bool add_freed(std::uint32_t block, std::uint32_t units) const {
+        Policy::pause();
+        // Release: what was done to them, to the thread that frees the last ones.
+        return Word(freed_[block]).add_release(units) + units == this->units();
+    }
+    /// Makes the count of an own block ready for the next owner.
+    HEAPWOOD_INLINE void settle(std::uint32_t block) const {
+        const Word freed(freed_[block]);
+        freed.load_acquire();  // from all that freed units of it
+        freed.store_relaxed(0);
+    }
+    /// How much of an open block has been freed; may be old.
+    HEAPWOOD_INLINE std::uint32_t freed_of(std::uint32_t block) const {
+        return Word(freed_[block]).load_relaxed();
+    }
+
+    /// Gives own blocks back that lie next to one another.
+    HEAPWOOD_FN void give_back(std::uint32_t first, std::uint32_t n) const {
+        HEAPWOOD_UNROLL(1)
+        while (n > 0) {
+            const std::uint32_t most = kWordBits - first % kWordBits;
+            const std::uint32_t part = n < most ? n : most;
+            Policy::pause();
+            // Release: all that was done to the blocks, to the request that clears the bits.
+            word(first / kWordBits).set_release(ones(part) << first % kWordBits);
+            first += part;
+            n -= part;
+        }
+    }
+    /// Takes n blocks next to one another; looks from word `at` of the map on, circularly.
+    /// @param at afterwards the word where it found them. @return the first one, or kNone
+    HEAPWOOD_NOINLINE std::uint32_t take(std::uint32_t n, std::uint32_t& at) const {
+        std::uint32_t first = n <= kWordBits ? take_in_words(n, at) : kNone;
+        if (first == kNone && n > 1) first = take_across(n);
+        return first;
+    }
+
+    /// Whether any is free.
+    HEAPWOOD_NOINLINE bool any() const {
+        const std::uint32_t all = words();
+        HEAPWOOD_UNROLL(1)
+        for (std::uint32_t at = 0; at < all; at += kBatch) {
+            std::uint32_t seen = 0;
+            HEAPWOOD_UNROLL_ALL
+            for (std::uint32_t i = 0; i < kBatch; ++i) {
+                seen |= at + i < all ? word(at + i).load_relaxed() : 0;
+            }
+            if (seen != 0) return true;
+        }
+        return false;
+    }
+
+private:
+    /// Words that are read at once, for each takes a GPU the better part of a microsecond.
+    static constexpr std::uint32_t kBatch = 8;
+
+    HEAPWOOD_INLINE Word word(std::uint32_t i) const { return Word(map_[i]); }
+    HEAPWOOD_INLINE static std::uint32_t ones(std::uint32_t n) {
+        return n == kWordBits ? ~0U : (1U << n) - 1;
+    }
+    /// The bits of a word at which n ones begin.
+    HEAPWOOD_INLINE static std::uint32_t starts(std::uint32_t w, std::uint32_t n) {
+        HEAPWOOD_UNROLL(1)
+        for (std::uint32_t length = 1; w != 0 && length < n;) {
+            const std::uint32_t more = n - length < length ? n - length : length;
+            w &= w >> more;
+            length += more;
+        }
+        return w;
+    }
+
+    HEAPWOOD_FN std::uint32_t take_in_words(std::uint32_t n, std::uint32_t& at) const {
+        const std::uint32_t all = words();
+        HEAPWOOD_UNROLL(1)
+        for (std::uint32_t looked = 0; looked < all;) {
+            std::uint32_t seen[kBatch];
+            HEAPWOOD_UNROLL_ALL
+            for (std::uint32_t i = 0; i < kBatch; ++i) {
+                const std::uint32_t w = at + i < all ? at + i : at + i - all;
+                seen[i] = i < all ? word(w).load_relaxed() : 0;
+            }
+            HEAPWOOD_UNROLL_ALL
+            for (std::uint32_t i = 0; i < kBatch; ++i) {
+                if (seen[i] == 0) continue;
+                const std::uint32_t w = at + i < all ? at + i : at + i - all;
+                const std::uint32_t first = take_of(w, seen[i], n);
+                if (first != kNone) {
+                    at = w;
+                    return first;
+                }
+            }
+            looked += kBatch;
+            at += kBatch;
+            at = at < all ? at : at % all;
+        }
+        return kNone;
+    }
+    /// Takes n blocks of a word, as it was `seen`.
+    HEAPWOOD_NOINLINE std::uint32_t take_of(std::uint32_t w, std::uint32_t seen,
+                                            std::uint32_t n) const {
+        HEAPWOOD_UNROLL(1)
+        for (std::uint32_t begins = starts(seen, n); begins != 0; begins = starts(seen, n)) {
+            const std::uint32_t bit = platform::lowest_bit(begins);
+            seen = claim(w, ones(n) << bit);
+            if (seen == kClaimed) return w * kWordBits + bit;
+        }
+        return kNone;
+    }
+    /// No word: all of its bits are of blocks, or of none.
+    static constexpr std::uint32_t kClaimed = ~std::uint32_t{0};
+    /// Clears these bits. @return kClaimed, or, if not all of them were set, those of the word that
+    /// are set now, but never all.
+    HEAPWOOD_INLINE std::uint32_t claim(std::uint32_t w, std::uint32_t bits) const {
+        Policy::pause();
+        // Acquire: all that was done to the blocks.
+        const std::uint32_t before = word(w).and_acquire(~bits);
+        if ((before & bits) == bits) return kClaimed;
+        if ((before & bits) != 0) {
+            Policy::pause();
+            // Release: what has been acquired with these blocks goes on to the next owner.
+            word(w).set_release(before & bits);
+        }
+        return before;
+    }
+
+    /// As take(), of any words next to one another, the highest blocks of the pool first: requests
+    /// for few blocks begin in its lower half.
+    HEAPWOOD_NOINLINE std::uint32_t take_across(std::uint32_t n) const {
+        std::uint32_t run = 0;  // free blocks from the one that was looked at last
+        HEAPWOOD_UNROLL(1)
+        for (std::uint32_t end = words(); end > 0; end -= end < kBatch ? end : kBatch) {
+            std::uint32_t seen[kBatch];
+            HEAPWOOD_UNROLL_ALL
+            for (std::uint32_t i = 0; i < kBatch; ++i) {
+                seen[i] = i < end ? word(end - 1 - i).load_relaxed() : 0;
+            }
+            HEAPWOOD_UNROLL_ALL
+            for (std::uint32_t i = 0; i < kBatch; ++i) {
+                const std::uint32_t first = i < end ? run_to(end - 1 - i, seen[i], n, run) : kNone;
+                if (first != kNone) return first;
+            }
+        }
+        return kNone;
+    }
+    /// Goes through the bits of a word, the highest first. @param run free blocks above it that are
+    /// next to it; afterwards those from its lowest bit on. @return the first one of n, if they
+    /// were there and have been taken, or kNone
+    HEAPWOOD_NOINLINE std::uint32_t run_to(std::uint32_t w, std::uint32_t seen, std::uint32_t n,
+                                           std::uint32_t& run) const {
+        if (seen == 0 || (seen == ~0U && run + kWordBits < n)) {
+            run = seen == 0 ? 0 : run + kWordBits;
+            return kNone;
+        }
+        HEAPWOOD_UNROLL(1)
+        for (std::uint32_t bit = kWordBits; bit-- > 0;) {
+            run = (seen >> bit & 1U) == 0 ? 0 : run + 1;
+            if (run < n) continue;
+            if (claim_run(w * kWordBits + bit, n)) return w * kWordBits + bit;
+            run = 0;
+        }
+        return kNone;
+    }
+    HEAPWOOD_FN bool claim_run(std::uint32_t first, std::uint32_t n) const {
+        HEAPWOOD_UNROLL(1)
+        for (std::uint32_t done = 0; done < n;) {
+            const std::uint32_t at = first + done;
+            const std::uint32_t most = kWordBits - at % kWordBits;
+            const std::uint32_t part = n - done < most ? n - done : most;
+            if (claim(at / kWordBits, ones(part) << at % kWordBits) != kClaimed) {
+                give_back(first, done);
+                return false;
+            }
+            done += part;
+        }
+        return true;
+    }
+
+    std::uint32_t* map_;
+    std::uint32_t* freed_;
+    std::uint32_t count_;
+    std::uint32_t shift_;
+};
+
+}  // namespace heapwood::allocators::cambium

@@ -1,0 +1,105 @@
+/// @file
+/// Cambium with calls that are stalled at the dangerous points, with crowds, and with blocks that
+/// are freed in parts.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "allocators/cambium.cuh"
+#include "tests/allocators/bodies.h"
+#include "tests/allocators/fixture.h"
+#include "tests/allocators/herd.h"
+#include "tests/allocators/interleaving.h"
+#include "tests/allocators/specimens/published_stress.h"
+#include "tests/allocators/subjects.h"
+#include "tests/seed.h"
+
+namespace heapwood::tests {
+
+namespace {
+
+using allocators::BasicCambium;
+using allocators::Cambium;
+using allocators::CambiumPolicy;
+using allocators::kAlignment;
+using allocators::PoolConfig;
+using allocators::Region;
+
+/// A call that is stalled here stays so until the caller returns.
+struct HookedCambiumPolicy : CambiumPolicy {
+    static constexpr std::uint32_t kRounds = 4;
+    static void pause() { Interruptible::pause(); }
+};
+
+TEST(CambiumInterleaving, StalledCallsHarmNobody) {
+    expect_stalls_harm_nobody<BasicCambium<HookedCambiumPolicy>>({16384, 65536, 4 << 20}, 300, 60);
+}
+
+using StallingCambium = BasicCambium<Stalling<CambiumPolicy>>;
+/// Lanes always act for one another, in groups of one.
+struct CrowdedCambiumPolicy : CambiumPolicy {
+    static bool is_crowded() { return true; }
+};
+
+[[maybe_unused]] const bool cambium_variants_are_enlisted =
+    enlist<StallingCambium, SerialMachine>("stalling_cambium") &&
+    enlist<BasicCambium<CrowdedCambiumPolicy>, SerialMachine>("crowded_cambium");
+
+using WatchedCambiumPolicy = Watched<CambiumPolicy>;
+
+/// So it cannot hold up others, wherever it is stalled.
+TEST(CambiumTest, ARefusalByAFullPoolHidesNothing) {
+    for (const std::uint64_t bytes : {16U, 200U, 512U, 2048U}) {
+        const BasicCambium<WatchedCambiumPolicy> pool(PoolConfig{.bytes = 1 << 20});
+        const auto ref = pool.ref();
+        while (ref.allocate({}, bytes) != nullptr) {
+        }
+        const std::uint64_t before = WatchedCambiumPolicy::pauses;
+        for (std::uint32_t warp = 0; warp < 4; ++warp) {
+            EXPECT_EQ(ref.allocate({warp, warp}, bytes), nullptr);
+        }
+        EXPECT_EQ(WatchedCambiumPolicy::pauses, before) << bytes << " bytes";
+    }
+}
+
+/// A piece of a block.
+struct Piece {
+    char* begin;
+    std::uint64_t bytes;
+};
+
+/// A block is freed in pieces of any size, in any order, also across borders of the pool's blocks.
+TEST(CambiumTest, BlocksMayBeFreedInParts) {
+    Dice dice{test_seed()};
+    constexpr std::uint64_t kPool = 1 << 20;
+    const Cambium pool(PoolConfig{.bytes = kPool});
+    const auto ref = pool.ref();
+    for (unsigned round = 0; round < 50; ++round) {
+        std::vector<Piece> pieces;
+        for (std::uint64_t left = kPool / 2; left > 0;) {
+            const std::uint64_t bytes = std::min(left, 1 + dice.below(40000));
+            left -= bytes;
+            auto* block = static_cast<char*>(ref.allocate({}, bytes));
+            ASSERT_NE(block, nullptr) << bytes << " bytes in round " << round;
+            for (std::uint64_t at = 0; at < bytes;) {
+                const std::uint64_t part = kAlignment * (1 + dice.below(400));
+                pieces.push_back({block + at, std::min(part, bytes - at)});
+                at += part;
+            }
+        }
+        while (!pieces.empty()) {
+            std::swap(pieces[dice.below(pieces.size())], pieces.back());
+            ref.deallocate({}, pieces.back().begin, pieces.back().bytes);
+            pieces.pop_back();
+        }
+        pool.for_each_region([](const Region& r) { EXPECT_FALSE(r.allocated) << "lost"; });
+    }
+    EXPECT_NE(ref.allocate({}, pool.pool_bytes()), nullptr);
+}
+
+}  // namespace
+
+}  // namespace heapwood::tests

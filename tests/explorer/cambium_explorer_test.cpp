@@ -1,0 +1,270 @@
+/// @file
+/// Cambium's blocks, step by step: two threads that cut, open, close and return the blocks of
+/// the smallest pool, which they share, or keep in a cache that they share.
+///
+/// A thread that could go on is interrupted three times at most.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include "allocators/cambium.cuh"
+#include "tests/explorer/explorer.h"
+#include "tests/explorer/faults.h"
+#include "tests/explorer/pool.h"
+
+namespace heapwood::tests::explorer::cambium_scenarios {
+
+namespace {
+
+using allocators::CallerCache;
+using allocators::Cambium;
+using allocators::Context;
+using allocators::PoolConfig;
+
+/// Blocks are of 512 bytes.
+constexpr std::size_t kPoolBytes = 32 * 512;
+/// A thread uses so little of what it has, or the explorer would have too much to watch.
+constexpr std::size_t kUsedPart = 32;
+constexpr std::size_t kHalf = 256 / kUsedPart;
+constexpr std::size_t kQuarter = 128 / kUsedPart;
+constexpr std::size_t kBlock = 512 / kUsedPart;
+constexpr std::size_t kPool = kPoolBytes / kUsedPart;
+
+/// Cambium, whose first two callers share a cache if there are two. Of what is asked for,
+/// kUsedPart times as much is given, but at most the pool.
+class OneCache : public Cambium {
+public:
+    struct Ref {
+        void* allocate(const Context& context, std::size_t used) const {
+            return inner.allocate(with_cache(context), bytes(used));
+        }
+        void deallocate(const Context& context, void* p, std::size_t used) const {
+            inner.deallocate(with_cache(context), p, bytes(used));
+        }
+        std::uint64_t granted_bytes(const void* p, std::size_t used) const {
+            return inner.granted_bytes(p, bytes(used));
+        }
+        void flush() const { inner.flush(with_cache({0, 0})); }
+
+        static std::size_t bytes(std::size_t used) {
+            return std::min(used * kUsedPart, kPoolBytes);
+        }
+        Context with_cache(Context context) const {
+            if (context.warp < 2) context.cache = cache;
+            return context;
+        }
+
+        Cambium::Ref inner;
+        CallerCache* cache;
+    };
+
+    explicit OneCache(const PoolConfig& config) : Cambium(config), cached_(config.callers == 2) {}
+    Ref ref() const { return {Cambium::ref(), cached_ ? &cache_ : nullptr}; }
+
+private:
+    bool cached_;
+    mutable CallerCache cache_{};
+};
+
+using P = Pool<OneCache>;
+using B = const std::vector<void*>&;
+
+struct Scenario {
+    const char* name;
+    unsigned blocks;                  ///< that are not in use from beginning to end
+    std::vector<std::size_t> pieces;  ///< that are there from the beginning
+    std::vector<std::function<void(P&, B)>> threads;
+};
+
+std::vector<Scenario> scenarios() {
+    return {
+        {"both open the first block",
+         32,
+         {},
+         {[](P& p, B) { p.free(p.must_allocate(kHalf)); },
+          [](P& p, B) { p.must_allocate(kQuarter); }}},
+        {"the last free meets the close",
+         32,
+         {kHalf, kQuarter},
+         {[](P& p, B b) {
+              p.free(b[0]);
+              p.must_allocate(kHalf);
+          },
+          [](P& p, B b) { p.free(b[1]); }}},
+        {"both want more than the rest",
+         32,
+         {kHalf, kQuarter},
+         {[](P& p, B b) {
+              p.free(b[1]);
+              p.must_allocate(kHalf);
+          },
+          [](P& p, B b) {
+              p.must_allocate(kHalf);
+              p.free(b[0]);
+          }}},
+        {"a returned block is opened again",
+         32,
+         {kHalf, kHalf},
+         {[](P& p, B b) {
+              p.free(b[0]);
+              p.must_allocate(kHalf);
+          },
+          [](P& p, B b) {
+              p.free(b[1]);
+              p.must_allocate(kQuarter);
+          }}},
+        {"a piece changes hands",
+         32,
+         {kHalf},
+         {[](P& p, B b) {
+              p.give(0, p.must_allocate(kHalf));
+              p.free(b[0]);
+              p.must_allocate(kQuarter);
+          },
+          [](P& p, B) {
+              p.free(p.take(0));
+              p.must_allocate(kHalf);
+          }}},
+        {"an idle block is closed as it is used",
+         32,
+         {kHalf},
+         {[](P& p, B b) {
+              p.free(b[0]);
+              p.free(p.allocate(kPool));
+          },
+          [](P& p, B) { p.free(p.allocate(kQuarter)); }}},
+        {"the only block is used again",
+         1,
+         {kHalf, kHalf},
+         {[](P& p, B b) {
+              p.free(b[0]);
+              p.allocate(kHalf);
+          },
+          [](P& p, B b) {
+              p.free(b[1]);
+              p.allocate(kHalf);
+          }}},
+        {"a run of blocks and its tail",
+         3,
+         {kHalf},
+         {[](P& p, B b) {
+              p.free(b[0]);
+              p.free(p.allocate(kBlock + kHalf));
+          },
+          [](P& p, B) {
+              p.allocate(kBlock + kQuarter);
+              p.allocate(kQuarter);
+          }}},
+        {"two runs want the same blocks",
+         3,
+         {},
+         {[](P& p, B) { p.free(p.allocate(2 * kBlock)); },
+          [](P& p, B) { p.free(p.allocate(2 * kBlock)); }}},
+        {"a run loses one of its blocks",
+         3,
+         {},
+         {[](P& p, B) { p.free(p.must_allocate(kBlock)); },
+          [](P& p, B) { p.free(p.must_allocate(2 * kBlock)); }}},
+        {"both want half of the last block",
+         1,
+         {},
+         {[](P& p, B) { p.must_allocate(kHalf); }, [](P& p, B) { p.must_allocate(kHalf); }}},
+        {"one of two blocks is used again",
+         2,
+         {kHalf, kQuarter},
+         {[](P& p, B b) {
+              p.free(b[1]);
+              p.must_allocate(kHalf);
+              p.must_allocate(kHalf);
+              p.allocate(kHalf);
+          },
+          [](P& p, B b) { p.free(b[0]); }}},
+        {"either frees last and asks first",
+         2,
+         {kHalf, kQuarter},
+         {[](P& p, B b) {
+              p.free(b[1]);
+              p.free(p.allocate(kHalf));
+              p.allocate(kHalf);
+          },
+          [](P& p, B b) {
+              p.free(b[0]);
+              p.allocate(kHalf);
+          }}},
+    };
+}
+
+Result run(const Scenario& s, bool cached, const Bounds& bounds, const Mutation& mutation = {}) {
+    Expectations expectations;
+    expectations.exact = false;  // a region is a block, with whatever pieces
+    // One table entry for open blocks: the threads meet there.
+    P pool({.bytes = kPoolBytes, .callers = cached ? 2U : 1U}, expectations);
+    // The chunks into which the pool is cut from the start, so that no more is given than asked.
+    for (unsigned used = 0; const unsigned blocks : {8U, 6U, 6U, 6U, 3U, 1U, 1U}) {
+        used += blocks;
+        if (used <= 32 - s.blocks) pool.prepare(kPool / 32 * blocks);
+    }
+    std::vector<void*> pieces;
+    for (const std::size_t bytes : s.pieces) pieces.push_back(pool.prepare(bytes));
+    std::vector<P::Thread> threads;
+    for (const auto& t : s.threads) threads.emplace_back([&](P& p) { t(p, pieces); });
+    Program program = pool.program(threads);
+    program.finish = [&pool, rest = program.finish] {
+        begin_operation("flush", 0);
+        pool.allocator().ref().flush();
+        end_operation(0);
+        rest();
+    };
+    return explore(program, bounds, mutation);
+}
+
+TEST(CambiumExplorer, IsSound) {
+    for (const bool cached : {false, true}) {
+        for (const Scenario& s : scenarios()) {
+            const Result r = run(s, cached, {.preemptions = 3, .stale_reads = 1});
+            std::cout << "  " << (cached ? "cached" : "shared") << ": " << s.name << ": "
+                      << r.executions << " executions, " << r.states << " states\n";
+            EXPECT_EQ(r.finding, "") << s.name << "\n" << r.schedule;
+            EXPECT_TRUE(r.complete) << s.name;
+        }
+    }
+}
+
+/// Breaks every source line of the allocator in every way that applies to it, one at a time.
+TEST(CambiumExplorer, FindsFaults) {
+    Places places;
+    for (const bool cached : {false, true}) {
+        for (const Scenario& s : scenarios()) {
+            add_places(places, run(s, cached, {.preemptions = 1, .stale_reads = 0}),
+                       {"blocks.cuh", "core.cuh"});
+        }
+    }
+    auto found = break_each(places, [](const Mutation& m) {
+        const unsigned preemptions = m.fault == Fault::torn ? 2 : 1;
+        std::string where;
+        for (const bool cached : {false, true}) {
+            if (!where.empty()) break;
+            where = first_broken(scenarios(), [&](const Scenario& s) {
+                return run(s, cached, {.preemptions = preemptions, .stale_reads = 1}, m);
+            });
+        }
+        return where;
+    });
+    // Clearing bits of the map; taking a spare block, or a piece; the last free. The order of the
+    // other places is that of the operations that they are made of.
+    EXPECT_EQ(found[Fault::no_acquire], 4U);
+    // Freeing units; setting bits of the map, but those of a run that was lost; opening a block;
+    // putting one aside.
+    EXPECT_EQ(found[Fault::no_release], 4U);
+    // All but that of a flush, during which nobody else uses the cache, and of putting aside.
+    EXPECT_EQ(found[Fault::torn], 8U);
+}
+
+}  // namespace
+
+}  // namespace heapwood::tests::explorer::cambium_scenarios

@@ -1,9 +1,12 @@
 #include "allocators/measure/trace.h"
 
+#include <algorithm>
+#include <iterator>
 #include <limits>
+#include <map>
 #include <stdexcept>
 #include <string>
-#include <unordered_map>
+#include <utility>
 
 #include "allocators/measure/workload.cuh"
 
@@ -33,39 +36,92 @@ TraceFacts facts(const Trace& trace) {
     return f;
 }
 
-Trace trace_of(const std::vector<TraceRecord>& records) {
-    struct Live {
-        std::uint32_t block;
-        std::uint64_t bytes;
+namespace {
+
+/// What was freed as one of a request's memory, or never freed.
+struct Part {
+    std::size_t request;  ///< its record
+    std::uint64_t address;
+    std::uint64_t bytes;
+
+    auto place() const { return std::pair(request, address); }
+};
+
+/// The parts of all requests, by request and address. `requests` gets each free's request.
+std::vector<Part> parts_of(const std::vector<TraceRecord>& records,
+                           std::vector<std::size_t>& requests) {
+    struct Piece {
+        std::uint64_t end;
+        std::size_t request;
     };
-    Trace trace;
-    trace.events.reserve(records.size());
-    std::unordered_map<std::uint64_t, Live> live;
-    std::uint64_t requests = 0;
-    for (const TraceRecord& record : records) {
-        if (record.caller >= trace.callers) trace.callers = record.caller + 1;
-        if (record.free != 0) {
-            const auto found = live.find(record.address);
-            if (found == live.end() || found->second.bytes != record.bytes) {
-                throw std::runtime_error("a free of " + std::to_string(record.bytes) +
-                                         " bytes is that of no block in use");
+    std::map<std::uint64_t, Piece> live;  // by address
+    std::vector<Part> parts;
+    for (std::size_t i = 0; i < records.size(); ++i) {
+        const std::uint64_t begin = records[i].address;
+        const std::uint64_t end = begin + records[i].bytes;
+        auto next = live.upper_bound(begin);
+        const auto near = next == live.begin() ? live.end() : std::prev(next);
+        if (records[i].free == 0) {
+            if ((near != live.end() && near->second.end > begin) ||
+                (next != live.end() && next->first < end)) {
+                throw std::runtime_error("a block was given out again while it was in use");
             }
-            trace.events.push_back({record.caller, found->second.block, 0});
-            live.erase(found);
+            live.emplace(begin, Piece{end, i});
             continue;
         }
-        if (record.bytes > std::numeric_limits<std::uint32_t>::max() || record.bytes % 4 != 0) {
-            throw std::runtime_error("a request of " + std::to_string(record.bytes) +
-                                     " bytes: a trace has multiples of 4, below 2^32");
+        if (near == live.end() || near->second.end < end) {
+            throw std::runtime_error("a free of " + std::to_string(records[i].bytes) +
+                                     " bytes is that of no block in use");
         }
-        if (requests == kMostTraceRequests) {
-            throw std::runtime_error("more requests than a trace can have: 2^30 - 1");
+        const Piece piece = near->second;
+        requests[i] = piece.request;
+        parts.push_back({piece.request, begin, end - begin});
+        if (near->first == begin) {
+            live.erase(near);
+        } else {
+            near->second.end = begin;
         }
-        const auto block = static_cast<std::uint32_t>(requests++);
-        if (!live.emplace(record.address, Live{block, record.bytes}).second) {
-            throw std::runtime_error("a block was given out again while it was in use");
+        if (end < piece.end) live.emplace(end, piece);
+    }
+    for (const auto& [begin, piece] : live) {
+        parts.push_back({piece.request, begin, piece.end - begin});
+    }
+    std::ranges::sort(parts, {}, &Part::place);
+    return parts;
+}
+
+}  // namespace
+
+Trace trace_of(const std::vector<TraceRecord>& records) {
+    for (const TraceRecord& record : records) {
+        if (record.bytes == 0 || record.bytes % 4 != 0 ||
+            record.bytes > std::numeric_limits<std::uint32_t>::max()) {
+            throw std::runtime_error("a call of " + std::to_string(record.bytes) +
+                                     " bytes: a trace has multiples of 4, above 0, below 2^32");
         }
-        trace.events.push_back({record.caller, block, static_cast<std::uint32_t>(record.bytes)});
+    }
+    std::vector<std::size_t> requests(records.size());
+    const std::vector<Part> parts = parts_of(records, requests);
+    if (parts.size() > kMostTraceRequests) {
+        throw std::runtime_error("more requests than a trace can have: 2^30 - 1");
+    }
+    Trace trace;
+    trace.events.reserve(records.size());
+    std::uint32_t next = 0;  // part, in the order of the requests
+    for (std::size_t i = 0; i < records.size(); ++i) {
+        const TraceRecord& record = records[i];
+        trace.callers = std::max(trace.callers, record.caller + 1);
+        if (record.free != 0) {
+            const std::pair place(requests[i], record.address);
+            const auto part = std::ranges::lower_bound(parts, place, {}, &Part::place);
+            const auto block = static_cast<std::uint32_t>(part - parts.begin());
+            trace.events.push_back({record.caller, block, 0});
+            continue;
+        }
+        for (; next < parts.size() && parts[next].request == i; ++next) {
+            const auto bytes = static_cast<std::uint32_t>(parts[next].bytes);
+            trace.events.push_back({record.caller, next, bytes});
+        }
     }
     return trace;
 }

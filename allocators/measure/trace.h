@@ -1,5 +1,5 @@
 /// @file
-/// The requests and frees of a real program, recorded (adaptors/tracing.cuh), and made into a
+/// The requests and frees of a real program, recorded (measure/tracing.cuh), and made into a
 /// script by which any allocator can be asked the same (Work::replay).
 #pragma once
 
@@ -49,9 +49,10 @@ TraceFacts facts(const Trace& trace);
 inline constexpr std::uint64_t kMostTraceRequests = (std::uint64_t{1} << 30) - 1;
 
 /// The trace that records, in their order, amount to: each free is that of the last request
-/// answered with its address.
-/// @throws std::runtime_error if they are none: a block that was given out twice, a free of no
-/// block, or of another size; or if they are too many, or too large, for a trace.
+/// answered with its memory. A request whose block is freed in parts is so many requests in the
+/// trace, side by side: every allocator can be asked for the parts, not every one takes them back.
+/// @throws std::runtime_error if they are none: memory that was given out twice, a free of no
+/// block, or of more than a block; or if they are too many, or too large, for a trace.
 Trace trace_of(const std::vector<TraceRecord>& records);
 
 /// A trace for so many callers: memory as Work::replay reads it. A caller's blocks have slots side

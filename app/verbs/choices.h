@@ -47,8 +47,8 @@ std::vector<Runner> choose_runners(const std::vector<const Backend*>& available,
 std::string no_allocator(const std::string& name, const std::vector<std::string>& known,
                          const std::vector<std::string>& left_out);
 
-/// @throws UsageError unless these can record a trace: one full allocator, whose frees are those
-/// of whole blocks.
+/// @throws UsageError unless these can record a trace: one full allocator, for a trace has frees,
+/// and one build.
 void check_trace(const std::vector<const Backend*>& chosen);
 
 }  // namespace heapwood::app

@@ -119,7 +119,10 @@ class Schema(unittest.TestCase):
             else:
                 frees = result["build"]["allocator"] not in ("atomicmalloc", "fdgmalloc")
                 self.assertEqual(result["build"]["leaked_bytes"] == 0, frees)
-            if result["build"]["full_allocator"]:
+            if result["build"]["allocator"] == "cambium":
+                # One request for both children, a free for each of them.
+                self.assertGreater(counted["frees"], counted["requests"])
+            elif result["build"]["full_allocator"]:
                 self.assertEqual(counted["requests"], counted["frees"])
         by_name = {r["build"]["allocator"]: r["fragmentation"] for r in self.report["results"]}
         self.assertIsNone(by_name["cudamalloc"]["external"], "unknown, never 0")

@@ -35,12 +35,31 @@ TEST(Trace, MatchesFreesWithTheLastRequestOfTheirAddress) {
                   {2, 0, 16}, {0, 1, 32}, {1, 0, 0}, {0, 2, 48}, {0, 1, 0}, {3, 2, 0}}));
 }
 
+TEST(Trace, HasARequestForEveryPartThatWasFreed) {
+    const Trace trace = trace_of({{0x100, 48, 0, 0},
+                                  {0x110, 16, 1, 1},    // the middle,
+                                  {0x110, 16, 2, 0},    // which is given out again
+                                  {0x100, 16, 1, 1},    // the beginning
+                                  {0x110, 16, 2, 1}});  // and the end is never freed
+    EXPECT_EQ(trace.callers, 3U);
+    EXPECT_EQ(
+        trace.events,
+        (std::vector<TraceEvent>{
+            {0, 0, 16}, {0, 1, 16}, {0, 2, 16}, {1, 1, 0}, {2, 3, 16}, {1, 0, 0}, {2, 3, 0}}));
+}
+
 TEST(Trace, RefusesRecordsThatContradictEachOther) {
     EXPECT_THROW(trace_of({{0x100, 16, 0, 0}, {0x100, 16, 0, 0}}), std::runtime_error);
     EXPECT_THROW(trace_of({{0x100, 16, 0, 1}}), std::runtime_error);
     EXPECT_THROW(trace_of({{0x100, 16, 0, 0}, {0x100, 32, 0, 1}}), std::runtime_error);
     EXPECT_THROW(trace_of({{0x100, 16, 0, 0}, {0x100, 16, 0, 1}, {0x100, 16, 0, 1}}),
                  std::runtime_error);
+    EXPECT_THROW(trace_of({{0x100, 16, 0, 0}, {0x108, 16, 0, 0}}), std::runtime_error);
+    EXPECT_THROW(trace_of({{0x108, 16, 0, 0}, {0x100, 16, 0, 0}}), std::runtime_error);
+    EXPECT_THROW(trace_of({{0x100, 16, 0, 0}, {0x10c, 8, 0, 1}}), std::runtime_error);
+    EXPECT_THROW(trace_of({{0x100, 16, 0, 0}, {0x104, 4, 0, 1}, {0x100, 8, 0, 1}}),
+                 std::runtime_error);
+    EXPECT_THROW(trace_of({{0x100, 0, 0, 0}}), std::runtime_error);
     EXPECT_THROW(trace_of({{0x100, 18, 0, 0}}), std::runtime_error);
     EXPECT_THROW(trace_of({{0x100, std::uint64_t{1} << 32, 0, 0}}), std::runtime_error);
 }

@@ -58,15 +58,6 @@ void check(const Tree& tree, const scenes::Scene& scene) {
     }
 }
 
-/// A node, whose children's pair is numbered in canonical order: nodes 2 p + 1 and 2 p + 2.
-RayNode laid_out(const Tree& tree, const Node& node) {
-    if (node.is_leaf()) return RayNode::leaf(node.first(), node.count());
-    const auto is_empty = [](const Node& n) { return n.is_leaf() && n.count() == 0; };
-    return RayNode::inner(node.axis(), node.payload, (node.child() - 1) / 2,
-                          is_empty(tree.nodes[node.child()]),
-                          is_empty(tree.nodes[node.child() + 1]));
-}
-
 /// A buffer at `place` with what `fill` writes to host memory.
 template <class T, class Fill>
 Buffer filled(Place place, std::uint64_t count, const Fill& fill) {
@@ -81,12 +72,20 @@ Buffer filled(Place place, std::uint64_t count, const Fill& fill) {
 
 }  // namespace
 
+RayNode ray_node(const Tree& tree, const Node& node) {
+    if (node.is_leaf()) return RayNode::leaf(node.first(), node.count());
+    const auto is_empty = [](const Node& n) { return n.is_leaf() && n.count() == 0; };
+    return RayNode::inner(node.axis(), node.payload, (node.child() - 1) / 2,
+                          is_empty(tree.nodes[node.child()]),
+                          is_empty(tree.nodes[node.child() + 1]));
+}
+
 RayTree::RayTree(const Tree& tree, const scenes::Scene& scene, Place place) : view_{} {
     check(tree, scene);
     const std::uint64_t below_root = tree.nodes.empty() ? 0 : tree.nodes.size() - 1;
     nodes_ = filled<RayNode>(place, below_root, [&](RayNode* to) {
         for_chunks(below_root, kChunk, 0, [&](std::uint64_t begin, std::uint64_t end) {
-            for (std::uint64_t i = begin; i < end; ++i) to[i] = laid_out(tree, tree.nodes[i + 1]);
+            for (std::uint64_t i = begin; i < end; ++i) to[i] = ray_node(tree, tree.nodes[i + 1]);
         });
     });
     rows_ = filled<CornerRow>(place, 3 * tree.references.size(), [&](CornerRow* to) {
@@ -106,7 +105,7 @@ RayTree::RayTree(const Tree& tree, const scenes::Scene& scene, Place place) : vi
     if (place == Place::host && WideTree::is_supported())
         wide_.emplace(tree, rows_.as<CornerRow>());
     view_ = {nodes_.as<RayNode>(), rows_.as<CornerRow>(),
-             tree.nodes.empty() ? RayNode::leaf(0, 0) : laid_out(tree, tree.nodes[0]), tree.bounds};
+             tree.nodes.empty() ? RayNode::leaf(0, 0) : ray_node(tree, tree.nodes[0]), tree.bounds};
 }
 
 }  // namespace heapwood::kdtree

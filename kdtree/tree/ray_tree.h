@@ -13,6 +13,10 @@
 
 namespace heapwood::kdtree {
 
+/// A node of a canonical tree as rays read it: pair p of children is nodes 2 p + 1 and
+/// 2 p + 2 of the tree.
+RayNode ray_node(const Tree& tree, const Node& node);
+
 /// What queries (traversal.cuh, ray_batch.h) read: a copy of a tree's nodes without its empty
 /// leaves, and of the triangles in the leaves' order, so that a leaf's triangles follow one
 /// another. 8 bytes a node and 48 bytes a reference; on a CPU with vector instructions the inner

@@ -204,6 +204,10 @@ public:
     HEAPWOOD_INLINE RayNode leaf() const {
         return node_;
     }
+    /// No hit in the leaf is before this t.
+    HEAPWOOD_INLINE float from() const {
+        return from_;
+    }
     /// Leaves the leaf.
     HEAPWOOD_INLINE void leave(const RayTreeView& tree, float limit) {
         if (limit < to_ - planes_.slack()) {

@@ -1,5 +1,9 @@
 """What there is of a Dask cluster."""
 
+import operator
+
+_MOST_PARTS = 1024
+
 
 def check(client):
     """Raises TypeError unless it is a client whose answers can be waited for."""
@@ -17,3 +21,11 @@ def workers(client):
         raise RuntimeError("the cluster has no workers: start some, and wait for them by "
                            "client.wait_for_workers(1)")
     return addresses
+
+
+def part_count(parts):
+    """A number of parts. Raises TypeError unless it is whole, ValueError unless it is from 1 to 1024."""
+    parts = operator.index(parts)
+    if not 1 <= parts <= _MOST_PARTS:
+        raise ValueError(f"parts={parts}: from 1 to {_MOST_PARTS}")
+    return parts

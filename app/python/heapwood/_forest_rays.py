@@ -1,14 +1,14 @@
-"""Rays by batches, through a tree that each worker of a Dask cluster reads from its file."""
+"""Rays by batches, through a tree that each worker of a Dask cluster has, or a part of it."""
 
 import collections
 import os
 from os import PathLike
-from typing import TYPE_CHECKING, Union
+from typing import TYPE_CHECKING, Optional, Union
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from heapwood import _arrays, _cluster
+from heapwood import _arrays, _cluster, _divided_rays
 from heapwood._tree import load_tree
 
 if TYPE_CHECKING:
@@ -20,18 +20,24 @@ _AHEAD = 4  # batches for each worker that are under way
 
 def closest_hit(path: Union[str, PathLike], origins: ArrayLike, directions: ArrayLike,
                 client: "distributed.Client", t_min: ArrayLike = 0.0, t_max: ArrayLike = np.inf, *,
-                device: str = "cpu") -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The first hit of each ray, by the workers of a Dask cluster, each of which reads the whole tree.
+                device: str = "cpu",
+                parts: Optional[int] = None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The first hit of each ray, by the workers of a Dask cluster.
 
-    Rays and hits pass through the scheduler, in batches of 65,536 rays, which pays where a ray takes longer
-    than its 40 bytes. A worker that dies costs its batches, which others trace again.
+    Each worker has the whole tree, and rays and hits pass through the scheduler, in batches of 65,536 rays,
+    which pays where a ray takes longer than its 40 bytes. With ``parts`` each worker keeps a part of the
+    tree, and rays go on from worker to worker along their way, until no cell in front of their hit is left.
+    A worker that dies costs its batches, which others trace again, and its parts, which others make again.
 
     Args:
         path: of a ``.kdt`` file, under which the client's workers all find the same. A relative one is of the
             client's folder.
         origins, directions, t_min, t_max: as of ``heapwood.Tree``; arrays of any library.
         client: of the cluster.
-        device: ``"cpu"`` or ``"cuda"``: where a worker traces.
+        device: ``"cpu"`` or ``"cuda"``: where a worker traces; with parts ``"cpu"``.
+        parts: that the tree is divided into, 1 to 1024, for trees that are too large for a worker's memory
+            when they are laid out for rays. None: each worker has all of it. A worker reads the whole file
+            to make a part, and then gives up what is not of the part.
 
     Returns:
         ``(t, primitive, barycentrics)`` as of ``heapwood.Tree.closest_hit``, the same bits, as NumPy's
@@ -53,15 +59,16 @@ def closest_hit(path: Union[str, PathLike], origins: ArrayLike, directions: Arra
         True
     """
     (t, primitive, barycentrics), shape = _trace("closest_hit", path, origins, directions, client,
-                                                 t_min, t_max, device)
+                                                 t_min, t_max, device, parts)
     return t.reshape(shape), primitive.reshape(shape), barycentrics.reshape((*shape, 2))
 
 
 def any_hit(path: Union[str, PathLike], origins: ArrayLike, directions: ArrayLike,
             client: "distributed.Client", t_min: ArrayLike = 0.0, t_max: ArrayLike = np.inf, *,
-            device: str = "cpu") -> np.ndarray:
+            device: str = "cpu", parts: Optional[int] = None) -> np.ndarray:
     """Whether each ray meets anything: bool, of the rays' shape; otherwise as ``closest_hit``."""
-    (found,), shape = _trace("any_hit", path, origins, directions, client, t_min, t_max, device)
+    (found,), shape = _trace("any_hit", path, origins, directions, client, t_min, t_max, device,
+                             parts)
     return found.reshape(shape)
 
 
@@ -113,22 +120,30 @@ def _batch(value, first, count):
     return value[0] if len(value) == 1 and count != 1 else value[first:first + _BATCH]
 
 
-def _trace(method, path, origins, directions, client, t_min, t_max, device):
+def _trace(method, path, origins, directions, client, t_min, t_max, device, parts):
     """The results of all rays, one after another, and the shape of the rays."""
     _cluster.check(client)
     rays, shape = _arrays.rays(origins, directions, t_min, t_max)
     rays = [value if isinstance(value, float) else _arrays.to_numpy(value, "rays") for value in rays]
     path = os.path.abspath(os.fsdecode(path))
     device = _arrays.text(device, "device", "cuda")
+    workers = _cluster.workers(client)
+    count = int(np.prod(shape, dtype=np.int64))
+    if parts is None:
+        return _by_whole_trees(method, path, rays, count, client, workers, device), shape
+    parts = _cluster.part_count(parts)
+    if device != "cpu":
+        raise ValueError(f"device={device!r}: a tree in parts is traced on CPUs")
+    return _divided_rays.trace(method, path, rays, count, client, workers, parts), shape
 
+
+def _by_whole_trees(method, path, rays, count, client, workers, device):
     def submit(function, *arguments, worker):
         return client.submit(function, *arguments, workers=[worker], allow_other_workers=True,
                              pure=False)
 
-    workers = _cluster.workers(client)
     files = [submit(_read, path, device, worker=worker) for worker in workers]
     identity = submit(_identity, files[0], worker=workers[0]).result()
-    count = int(np.prod(shape, dtype=np.int64))
     parts, waiting = [], collections.deque()
     for batch, first in enumerate(range(0, max(count, 1), _BATCH)):
         some = [_batch(value, first, count) for value in rays]
@@ -138,4 +153,4 @@ def _trace(method, path, origins, directions, client, t_min, t_max, device):
         if len(waiting) > _AHEAD * len(workers):
             parts.append(waiting.popleft().result())
     parts += [task.result() for task in waiting]
-    return [np.concatenate(column) for column in zip(*parts)], shape
+    return [np.concatenate(column) for column in zip(*parts)]

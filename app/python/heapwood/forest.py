@@ -2,7 +2,7 @@
 
 Workers of `Dask <https://distributed.dask.org>`_ have a share of the triangles each, choose the planes at the
 top together, and build the cells below; the client joins these in a tree file. ``kdtree/README.md`` says how.
-Rays go through such a tree in batches, by workers that read the whole of it.
+Rays go through such a tree in batches, by workers that have the whole of it, or a part each.
 """
 
 import asyncio
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     import distributed
 
 __all__ = ["any_hit", "build", "closest_hit"]
-
-_MOST_PARTS = 1024
 
 
 def build(scene: Union[str, PathLike, Scene], client: "distributed.Client",
@@ -80,8 +78,7 @@ def build(scene: Union[str, PathLike, Scene], client: "distributed.Client",
         name = os.path.abspath(name)
     if parts is None:
         parts = len(_cluster.workers(client))
-    if not 1 <= parts <= _MOST_PARTS:
-        raise ValueError(f"parts={parts}: from 1 to {_MOST_PARTS}")
+    parts = _cluster.part_count(parts)
     if not time_limit > 0:
         raise ValueError(f"time_limit={time_limit}: more than 0 seconds")
     text = _arrays.text

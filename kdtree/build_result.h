@@ -45,16 +45,16 @@ struct MemoryUse {
     std::uint64_t pool = 0;         ///< the allocator's
     std::uint64_t side_tables = 0;  ///< the allocator's
     std::uint64_t triangles = 0;
-    std::uint64_t nodes = 0;       ///< the tree's
-    std::uint64_t references = 0;  ///< the leaves'
-    std::uint64_t jobs = 0;        ///< large nodes that warps share
-    std::uint64_t stacks = 0;      ///< the warps', and their own small arrays
-    std::uint64_t queue = 0;       ///< its slots, and the build's counters
-    std::uint64_t levels = 0;      ///< the level method's arrays of two levels
-    std::uint64_t spare = 0;       ///< held by the array pool beyond these
+    std::uint64_t nodes = 0;        ///< the tree's
+    std::uint64_t references = 0;   ///< the leaves'
+    std::uint64_t large_nodes = 0;  ///< and the list of what is left to single warps
+    std::uint64_t stacks = 0;       ///< the warps', and their own small arrays
+    std::uint64_t queue = 0;        ///< its slots, and the build's counters
+    std::uint64_t levels = 0;       ///< the level method's arrays of two levels
+    std::uint64_t spare = 0;        ///< held by the array pool beyond these
 
     std::uint64_t total() const {
-        return pool + side_tables + triangles + nodes + references + jobs + stacks + queue +
+        return pool + side_tables + triangles + nodes + references + large_nodes + stacks + queue +
                levels + spare;
     }
 };

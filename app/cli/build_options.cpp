@@ -57,11 +57,11 @@ void add_config(Options& options, BuildParameters& o) {
                   "In nodes of at most this many references planes move to the nearest end of a "
                   "reference");
     options.whole("--large-limit", c.large_limit, {},
-                  "Nodes above this many references are shared by many warps; 0: what suits the "
-                  "machine");
+                  "Nodes above this many references are divided by all warps together; 0: what "
+                  "suits the machine");
     options.whole("--chunk", c.chunk, {},
-                  "Most references of such a node that a warp takes at a time, fewer while "
-                  "others idle; 0: what suits the machine");
+                  "Most references of such a node that a warp divides at a time, fewer where "
+                  "warps would idle; 0: what suits the machine");
     options.whole("--max-duplication", c.max_duplication, {},
                   "Most references of leaves for each triangle, else the tree is less deep; 0: "
                   "any number");

@@ -171,7 +171,7 @@ void add_details(const Report& report, const Results& results, const Results& so
         result_table(report, results, "Memory",
                      {"memory_total_bytes", "memory_pool_bytes", "memory_side_tables_bytes",
                       "memory_triangles_bytes", "memory_nodes_bytes", "memory_references_bytes",
-                      "memory_jobs_bytes", "memory_stacks_bytes", "memory_queue_bytes",
+                      "memory_large_nodes_bytes", "memory_stacks_bytes", "memory_queue_bytes",
                       "memory_levels_bytes", "memory_spare_bytes"}));
     if (some.empty()) return;
     all.push_back(result_table(report, some, "Allocations",

@@ -83,7 +83,7 @@ void Part::divide(const References& node, const std::vector<Triangle>& triangles
     Bins counted[2];
     for (Bins& each : counted) clear_bins(kWarp, each);
     kdtree::divide(kWarp, triangles.data(), clip_, stretch, {0, 0}, open, counted, decision.frames,
-                   TwoArrays{{sides[0].data(), sides[1].data()}});
+                   nullptr, TwoArrays{{sides[0].data(), sides[1].data()}});
     for (unsigned side = 0; side < 2; ++side) {
         if (open[side]) bins.push_back(counted[side]);
         (open[side] ? open_ : cells_).push_back(std::move(sides[side]));

@@ -233,6 +233,7 @@ struct Divide {
     struct Scratch {
         Bins bins[2];
         BinFrame frames[2];
+        std::uint32_t crossing[kCrossing];
     };
     LevelProblem problem;
     Level level;
@@ -267,7 +268,7 @@ struct Divide {
         warp.sync();
         const bool bin[2] = {targets[0].bin, targets[1].bin};
         divide(warp, problem.triangles, problem.clip, stretch, used, bin, scratch.bins,
-               scratch.frames, Places<W>(targets));
+               scratch.frames, scratch.crossing, Places<W>(targets));
         warp.sync();
         HEAPWOOD_UNROLL_ALL
         for (unsigned side = 0; side < 2; ++side) {
@@ -324,10 +325,12 @@ private:
         mutable Reference spare[2][W::width == 1 ? SerialSides::kMost : 1];
 
         HEAPWOOD_INLINE void put(unsigned side, std::uint32_t i, const Reference& r) const {
-            if (targets[side].references == nullptr) {
-                targets[side].leaf_references[i] = r.primitive;
+            // Chosen rather than indexed, which would take local memory.
+            Reference* to = side == 0 ? targets[0].references : targets[1].references;
+            if (to == nullptr) {
+                (side == 0 ? targets[0] : targets[1]).leaf_references[i] = r.primitive;
             } else {
-                store_wide(targets[side].references + i, r);
+                store_wide(to + i, r);
             }
         }
         Reference* from(unsigned side, std::uint32_t i) const {

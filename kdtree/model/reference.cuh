@@ -2,6 +2,7 @@
 /// What the builder's arrays hold: triangles as the kernel reads them, and references to them.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "allocators/platform/macros.cuh"
@@ -56,6 +57,23 @@ HEAPWOOD_INLINE void store_wide(T* to, const T& value) {
     }
 #else
     *to = value;
+#endif
+}
+
+/// A reference's extent along one axis.
+struct Extent {
+    float lo;
+    float hi;
+};
+
+/// Reads the extent of a reference in global memory along an axis known only at run time. On a GPU
+/// these are two loads; a choice among the components of vectors would load them all.
+HEAPWOOD_INLINE Extent load_extent(const Reference* from, unsigned axis) {
+#if defined(__CUDA_ARCH__)
+    const float* words = reinterpret_cast<const float*>(from) + axis;
+    return {words[0], words[offsetof(Reference, hi) / sizeof(float)]};
+#else
+    return {component(from->lo, axis), component(from->hi, axis)};
 #endif
 }
 

@@ -38,11 +38,11 @@ BuildMemory::BuildMemory(allocators::ArrayPool& pool, const BuildConfig& config,
     : pool_(pool), config_(config) {
     require_triangles(triangles);
     const bool gpu = pool.place() != allocators::Place::host;
-    problem_.large_limit = config.large_limit != 0 ? config.large_limit : gpu ? 512 : 4096;
-    problem_.chunk = config.chunk != 0 ? config.chunk : gpu ? 256 : 4096;
+    problem_.large_limit = config.large_limit != 0 ? config.large_limit : gpu ? 256 : 4096;
+    problem_.chunk = config.chunk != 0 ? config.chunk : gpu ? 512 : 4096;
     problem_.warps = warps;
     problem_.slot_bits =
-        static_cast<std::uint32_t>(std::bit_width(warps * (TaskQueue<Task>::kMostGiven + 1)));
+        static_cast<std::uint32_t>(std::bit_width(warps * (TaskQueue<Piece>::kMostGiven + 1)));
     reserve(triangles);
 }
 
@@ -61,15 +61,19 @@ bool BuildMemory::reserve(std::uint64_t n) {
     if (n <= capacity_) return false;
     require_triangles(n);
     capacity_ = 0;
-    for (Block* block : {&triangles_, &jobs_, &stacks_, &arenas_, &profiles_, &slots_, &state_,
-                         &nodes_, &references_}) {
+    for (Block* block : {&triangles_, &large_nodes_, &chunks_, &pieces_, &stacks_, &arenas_,
+                         &profiles_, &slots_, &state_, &nodes_, &references_}) {
         *block = Block();
     }
-    // Every level holds about 1.3 n references at its widest; large nodes thus number at most a
-    // few times n / large_limit. Past the capacity a node is built by one warp.
-    const std::uint32_t jobs = std::max(
-        problem_.job_capacity,
-        static_cast<std::uint32_t>(64 + 6 * n / std::max<std::uint32_t>(problem_.large_limit, 64)));
+    // In all levels together scenes have a large node for each 0.4 to 0.5 times large_limit
+    // triangles, and a level has about as many chunks as there are warps, or as its references
+    // fill. Past that a node is built by one warp.
+    const auto large = std::max(
+        problem_.large_capacity,
+        static_cast<std::uint32_t>(64 + 3 * n / std::max<std::uint32_t>(problem_.large_limit, 64)));
+    const auto chunks =
+        std::max(problem_.chunk_capacity,
+                 static_cast<std::uint32_t>(large + 2 * problem_.warps + 4 * n / problem_.chunk));
     const std::uint64_t nodes =
         config_.max_nodes != 0
             ? config_.max_nodes
@@ -81,24 +85,24 @@ bool BuildMemory::reserve(std::uint64_t n) {
 
     const std::uint64_t warps = problem_.warps;
     const std::uint64_t triangle_bytes = n * sizeof(Triangle);
-    const std::uint64_t job_bytes = jobs * sizeof(Job);
-    const std::uint64_t stack_bytes = warps * kStackSize * sizeof(Task);
+    const std::uint64_t large_bytes = large * (sizeof(LargeNode) + sizeof(Piece)) + sizeof(Piece) +
+                                      2 * std::uint64_t{chunks} * sizeof(Chunk);
+    const std::uint64_t stack_bytes = warps * kStackSize * sizeof(Piece);
     const std::uint64_t arena_bytes =
         config_.small_arrays ? 0 : warps * kArenaSize * sizeof(Reference);
-    const std::uint64_t slot_bytes = sizeof(TaskSlot<Task>) << problem_.slot_bits;
+    const std::uint64_t slot_bytes = sizeof(TaskSlot<Piece>) << problem_.slot_bits;
     const std::uint64_t profile_bytes = kProfiling ? warps * sizeof(PhaseProfile) : 0;
     // All in one slab, rather than in slabs that double. Where that cannot be had, perhaps the
     // arrays can, one by one; the one that cannot will be named.
-    constexpr std::uint64_t kArrays = 9;
-    pool_.reserve(triangle_bytes + job_bytes + stack_bytes + arena_bytes + slot_bytes +
+    constexpr std::uint64_t kArrays = 11;
+    pool_.reserve(triangle_bytes + large_bytes + stack_bytes + arena_bytes + slot_bytes +
                   profile_bytes + sizeof(BuildState) + nodes * sizeof(Node) +
                   references * sizeof(std::uint32_t) + kArrays * allocators::ArrayPool::kChunk);
     triangles_ = pool_.request(triangle_bytes, "the triangles");
     problem_.triangles = triangles_.as<Triangle>();
-    jobs_ = pool_.request(job_bytes, "the jobs of large nodes");
-    problem_.jobs = jobs_.as<Job>();
+    make_large_arrays(large, chunks);
     stacks_ = pool_.request(stack_bytes, "the warps' stacks");
-    problem_.stacks = stacks_.as<Task>();
+    problem_.stacks = stacks_.as<Piece>();
     if (arena_bytes > 0) {
         arenas_ = pool_.request(arena_bytes, "the warps' own small arrays");
         problem_.arenas = arenas_.as<Reference>();
@@ -108,11 +112,10 @@ bool BuildMemory::reserve(std::uint64_t n) {
         problem_.profiles = profiles_.as<PhaseProfile>();
     }
     slots_ = pool_.request(slot_bytes, "the queue's slots");
-    problem_.slots = slots_.as<TaskSlot<Task>>();
+    problem_.slots = slots_.as<TaskSlot<Piece>>();
     state_ = pool_.request(sizeof(BuildState), "the build's counters");
     problem_.state = state_.as<BuildState>();
     make_outputs(nodes, references);
-    problem_.job_capacity = jobs;
     capacity_ = n;
     return true;
 }
@@ -141,6 +144,22 @@ void BuildMemory::expect(std::uint64_t n, const scenes::Bounds& bounds, float sc
     const std::uint64_t budget = reference_budget(config_, n);
     most_references_ =
         budget > UINT32_MAX ? UINT64_MAX : 2 * (budget + kLostReferences * problem_.warps);
+}
+
+void BuildMemory::make_large_arrays(std::uint32_t nodes, std::uint32_t chunks) {
+    // All are had before any is given up.
+    Block large_nodes = pool_.request(nodes * sizeof(LargeNode), "the large nodes");
+    Block chunk_list = pool_.request(2 * std::uint64_t{chunks} * sizeof(Chunk), "their chunks");
+    Block pieces =
+        pool_.request((nodes + std::uint64_t{1}) * sizeof(Piece), "the nodes below them");
+    large_nodes_ = std::move(large_nodes);
+    chunks_ = std::move(chunk_list);
+    pieces_ = std::move(pieces);
+    problem_.large_nodes = large_nodes_.as<LargeNode>();
+    problem_.large_capacity = nodes;
+    problem_.chunks = chunks_.as<Chunk>();
+    problem_.chunk_capacity = chunks;
+    problem_.pieces = pieces_.as<Piece>();
 }
 
 void BuildMemory::make_outputs(std::uint64_t nodes, std::uint64_t references) {
@@ -233,18 +252,19 @@ void BuildMemory::enlarge(const BuildState& s) {
     capacity_ = capacity;
 }
 
-bool BuildMemory::enlarge_jobs(const BuildState& s) {
-    const std::uint32_t jobs = s.jobs.value;
-    if (jobs <= problem_.job_capacity) return false;
-    // Other schedules may have a few more.
-    const std::uint32_t capacity = jobs + jobs / 8;
+bool BuildMemory::enlarge_large_arrays(const BuildState& s) {
+    const auto nodes = static_cast<std::uint32_t>(s.next_level >> 32);
+    if (nodes <= problem_.large_capacity && s.most_chunks <= problem_.chunk_capacity) return false;
+    // Those that were not made large had no children that could be counted.
+    const auto more = [](std::uint32_t needed, std::uint32_t had) {
+        return needed <= had ? had : needed + needed / 8;
+    };
     try {
-        jobs_ = pool_.request(capacity * sizeof(Job), "the jobs of large nodes");
+        make_large_arrays(more(nodes, problem_.large_capacity),
+                          more(s.most_chunks, problem_.chunk_capacity));
     } catch (const allocators::BufferError&) {
         return false;
     }
-    problem_.jobs = jobs_.as<Job>();
-    problem_.job_capacity = capacity;
     return true;
 }
 
@@ -254,7 +274,7 @@ MemoryUse BuildMemory::use() const {
     use.triangles = triangles_.size();
     use.nodes = nodes_.size();
     use.references = references_.size();
-    use.jobs = jobs_.size();
+    use.large_nodes = large_nodes_.size() + chunks_.size() + pieces_.size();
     use.stacks = stacks_.size() + arenas_.size();
     use.queue = slots_.size() + state_.size();
     use.spare = s.peak_slab_bytes - use.total();

@@ -70,15 +70,17 @@ public:
     /// large enough, but for those whose size the configuration sets. No build may be going on.
     /// @throws std::invalid_argument for a tree that no array could hold; as reserve.
     void enlarge(const BuildState& state);
-    /// After a build that had more large nodes than the job array holds, which it divided by one
-    /// warp each: a larger array for the next one, if there is memory for it. @return whether there
-    /// is a new array.
-    bool enlarge_jobs(const BuildState& state);
+    /// After a build that had more large nodes than there is room for, of which it left some to one
+    /// warp each: room for more in the next one, if there is memory for it. @return whether there
+    /// is more room.
+    bool enlarge_large_arrays(const BuildState& state);
     /// Bytes of all these arrays; `spare` is what the pool has held since its last reset_peak, at
     /// most, beyond what was in use.
     MemoryUse use() const;
 
 private:
+    /// @throws allocators::BufferError: then the former arrays stay.
+    void make_large_arrays(std::uint32_t nodes, std::uint32_t chunks);
     void make_outputs(std::uint64_t nodes, std::uint64_t references);
     /// Warps that lose some of the nodes and references that they reserve, in a scene of so many
     /// triangles.
@@ -93,7 +95,9 @@ private:
     Block triangles_;
     Block nodes_;
     Block references_;
-    Block jobs_;
+    Block large_nodes_;
+    Block chunks_;
+    Block pieces_;
     Block stacks_;
     Block arenas_;
     Block slots_;

@@ -117,8 +117,8 @@ private:
     /// from registers into memory.
     ///
     /// Where the arrays are full it also ends a build that is over its budget of references. Such a
-    /// build has reserved more than they hold; and further calls in the hot code would take registers
-    /// from it (dragon_871k: 4 % of the time).
+    /// build has reserved more than they hold; and further calls in the hot code would take
+    /// registers from it (dragon_871k: 4 % of the time).
     HEAPWOOD_NOINLINE static void record_failure(BuildState& state, Status status,
                                                  std::uint64_t bytes) {
         const auto value = static_cast<std::uint32_t>(status);

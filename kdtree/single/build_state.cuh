@@ -10,8 +10,10 @@
 #include "kdtree/model/node_rules.cuh"
 #include "kdtree/model/reference.cuh"
 #include "kdtree/model/sah.cuh"
+#include "kdtree/single/grid_barrier.cuh"
 #include "kdtree/single/phase_profile.cuh"
 #include "kdtree/single/task_queue.cuh"
+#include "kdtree/split/divide.cuh"
 #include "kdtree/split/split_binned.cuh"
 #include "kdtree/split/split_exact.cuh"
 #include "kdtree/split/split_exact_serial.h"
@@ -32,44 +34,51 @@ struct Piece {
     Split split;
 };
 
-/// A large node that many warps partition together, chunk by chunk; for the root there is a job
-/// before that, which makes the references from the triangles.
-///
-/// Everything up to `frames` is written before the job is published and then only read. The
-/// counters count up or down atomically; the warp that brings `remaining` to zero has acquired what
-/// all others released with their decrement, and owns the job from then on.
-struct alignas(128) Job {
+/// A large node, which all warps divide together, chunk by chunk. Everything but `used` and `bins`
+/// is written a level before, and then only read.
+struct alignas(128) LargeNode {
     Piece piece;
     Reference* child_references[2];
     std::uint32_t child_node;  ///< left child; the right one follows
-    std::uint32_t chunk;       ///< references a warp takes at a time
-    std::uint32_t chunks;
-    bool makes_root;
+    std::uint32_t chunk;       ///< references of a chunk, but for the last one
     BinFrame frames[2];
-    Counter next_chunk;
-    Counter invited;  ///< warps told of the job
     Counter used[2];  ///< references written so far to either child's array
-    Counter remaining;
     alignas(128) Bins bins[2];
 };
 
-/// What a warp may do next: help with a job, or (job == nullptr) go on with a piece.
-struct Task {
-    Job* job;
-    Piece piece;
+/// A part of a large node's references.
+struct alignas(8) Chunk {
+    static constexpr std::uint32_t kNone = 0xffffffffU;  ///< no node: there is nothing to divide
+
+    std::uint32_t node;    ///< its number among the large ones
+    std::uint32_t number;  ///< of the node's chunks
+};
+
+/// A level of large nodes: those numbered from `first` to `end`, and how many chunks they have.
+struct LargeLevel {
+    std::uint32_t first;
+    std::uint32_t end;
+    std::uint32_t chunks;
+    std::uint32_t chunk;  ///< most references of a chunk in the next level
 };
 
 /// Counters of a build, all zero at its start, and a limit that only rare code asks for.
 struct BuildState {
     Counter queue_head;
     Counter queue_tail;
-    /// Credits: one for each unfinished job, each piece on its way through the queue, and each
-    /// such piece, or finished job, whose descendants a warp still works on. The build is done when
-    /// it falls to 0.
+    /// Credits: one for each piece in the list or on its way through the queue, and each such piece
+    /// whose descendants a warp still works on. The build is done when it falls to 0.
     Counter outstanding;
     Counter done;
-    Counter root_ready;
-    Counter jobs;
+    BarrierState barrier;
+    /// Of the first stage: how many large nodes there are, and from bit 0 to 31 how many chunks
+    /// those of the next level have.
+    alignas(128) std::uint64_t next_level;
+    Counter next_references;  ///< of the next level's nodes
+    alignas(128) LargeLevel level;
+    std::uint32_t most_chunks;         ///< of any level
+    Counter pieces;                    ///< in the list for the second stage
+    Counter taken;                     ///< of them, beyond the first for each warp
     Counter status;                    ///< the failure, as a Status
     alignas(128) std::uint64_t nodes;  ///< pairs of nodes reserved
     alignas(128) std::uint64_t references;
@@ -86,25 +95,28 @@ struct Problem : TreeRules {
     std::uint32_t count;
     Box bounds;
     std::uint32_t large_limit;
-    std::uint32_t chunk;  ///< most references of a large node that a warp takes at a time
+    std::uint32_t chunk;  ///< most references of a large node that a warp divides at a time
     std::uint32_t warps;
 
     Node* nodes;
     std::uint64_t node_capacity;
     std::uint32_t* references;
     std::uint64_t reference_capacity;
-    Job* jobs;
-    std::uint32_t job_capacity;
-    Task* stacks;       ///< kStackSize tasks for each warp
+    LargeNode* large_nodes;
+    std::uint32_t large_capacity;
+    Chunk* chunks;  ///< twice chunk_capacity: of a level and of the next one
+    std::uint32_t chunk_capacity;
+    Piece* pieces;      ///< the list for the second stage: large_capacity + 1
+    Piece* stacks;      ///< kStackSize pieces for each warp
     Reference* arenas;  ///< kArenaSize for each warp; nullptr: all arrays come from the allocator
-    TaskSlot<Task>* slots;
+    TaskSlot<Piece>* slots;
     std::uint32_t slot_bits;
     BuildState* state;
     PhaseProfile* profiles;  ///< one for each warp, in a profiling build
 };
 
-/// Tasks a warp can have pending: every level of the tree leaves at most one behind, and one is
-/// being gone on with; the rest is reserve.
+/// Pieces a warp can have pending: every level of the tree leaves at most one behind; the rest is
+/// reserve.
 inline constexpr std::uint32_t kStackSize = kMaxDepth + 4;
 
 /// References of small nodes that a warp can keep in memory of its own: on the way from a node of
@@ -116,7 +128,10 @@ template <class W>
 struct Scratch {
     BinFrame frames[2];
     union {
-        Bins bins[2];
+        struct {
+            Bins bins[2];
+            std::uint32_t crossing[kCrossing];
+        } division;
         std::conditional_t<W::width == 1, SerialExactSearch, ExactSearch> exact;
     };
 };

@@ -4,13 +4,13 @@
 ///
 /// The tree is made from the root down. A node's references are an array from the allocator; the
 /// references are read, split into two arrays that are requested for the children, and the
-/// node's own array is freed. By size there are three ways to do that:
-/// - large nodes (above large_limit) are jobs: many warps take chunks of the array, and the one
-///   that finishes last decides the children's splits from the bins that all have filled;
-/// - medium nodes (above exact_limit) are partitioned by one warp, which bins both children in
-///   the same pass and decides their splits at once;
+/// node's own array is freed. By size there are three ways to do that, in two stages:
+/// - first all warps divide the large nodes (above large_limit) together, level by level;
+/// - then each warp works for itself. Medium nodes (above exact_limit) are partitioned by one warp,
+///   which bins both children in the same pass and decides their splits at once;
 /// - small nodes are read into memory that a warp's lanes share; every plane is tried.
-/// A warp keeps the children on a stack of its own and gives the oldest away when others idle.
+/// In the second stage a warp keeps the children on a stack of its own and gives the oldest away
+/// when others idle.
 ///
 /// Which way is taken, by whom and in which order, changes nothing in the result: counts are
 /// integers, ties have an order, and node numbers are made canonical afterwards.
@@ -29,7 +29,7 @@
 #include "kdtree/single/build_output.cuh"
 #include "kdtree/single/build_state.cuh"
 #include "kdtree/single/division.cuh"
-#include "kdtree/single/jobs.cuh"
+#include "kdtree/single/large_stage.cuh"
 #include "kdtree/single/node_arrays.cuh"
 #include "kdtree/single/warp_tasks.cuh"
 #include "kdtree/split/decide.cuh"
@@ -37,64 +37,30 @@
 namespace heapwood::kdtree {
 
 /// One warp's part of a build with allocator A.
-template <platform::Warp W, class A, Arrays kArrays = Arrays::either>
+template <platform::Warp W, class Team, class A, Arrays kArrays = Arrays::either>
 class BuildWorker {
     using AllocatorRef = typename A::Ref;
 
 public:
     /// `context.warp` numbers the warps of the build from 0. `scratch` is shared by the lanes of
     /// this warp alone. Refers to its arguments, but not to the context.
-    HEAPWOOD_FN BuildWorker(const W& warp, const Problem& problem, const AllocatorRef& allocator,
-                            const allocators::Context& context, Scratch<W>& scratch)
+    HEAPWOOD_FN BuildWorker(const W& warp, const Team& team, const Problem& problem,
+                            const AllocatorRef& allocator, const allocators::Context& context,
+                            Scratch<W>& scratch)
         : warp_(warp),
+          team_(team),
           problem_(problem),
-          warp_number_(context.warp),
           scratch_(scratch),
           output_(warp, problem),
           clock_(warp, problem.profiles, context.warp),
           arrays_(warp, problem, allocator, context),
-          tasks_(warp, problem, context.warp),
-          jobs_(warp, problem, scratch) {}
+          tasks_(warp, problem, context.warp) {}
 
-    /// Works until the build is done. Collective; returns when no work is left anywhere.
+    /// Works until the build is done. Collective, of all warps; returns when no work is left
+    /// anywhere.
     HEAPWOOD_FN void run() {
-        // All begin with the job that fills the root's array.
-        Task task{start(), Piece{}};
-        if (task.job == nullptr) return;
-        // Whatever the ways of dividing a node have in common stands here, once: a multiprocessor's
-        // cache for instructions is smaller than the kernel.
-        for (bool more = true; more;) {
-            Division division;
-            if (task.job == nullptr) {
-                prepare_piece(task, division);
-                if (task.job != nullptr) continue;  // it has become a job
-            } else {
-                clock_.enter(Phase::chunks);
-                if (!jobs_.take_chunk(*task.job, task.piece, division, tasks_)) {
-                    more = next(task);
-                    continue;
-                }
-            }
-            clock_.enter(task.job != nullptr                       ? Phase::divide_large
-                         : task.piece.count > problem_.exact_limit ? Phase::divide_medium
-                                                                   : Phase::divide_small);
-            if (division.begin < division.end) {
-                clock_.count_divided(division.end - division.begin);
-                divide_piece(warp_, problem_, task.piece, division, scratch_, output_);
-            }
-            clock_.enter(Phase::other);
-            warp_.sync();  // what the lanes have written: references, bins
-            if (task.job != nullptr) {
-                clock_.enter(Phase::chunks);
-                if (!jobs_.finish_chunk(*task.job, task.piece, division, tasks_)) continue;
-            }
-            clock_.enter(Phase::free);
-            arrays_.release(task.piece, division);
-            clock_.enter(Phase::other);
-            schedule_children(task.piece, division);
-            tasks_.share([&](Piece& piece) { return arrays_.move_out(piece); });
-            more = next(task);
-        }
+        LargeStage(warp_, team_, problem_, scratch_, output_, arrays_, clock_).run();
+        if (tasks_.open_list(team_.rank(), team_.all_warps())) work();
         clock_.enter(Phase::other);
         if (leader()) arrays_.flush();
     }
@@ -102,62 +68,54 @@ public:
 private:
     HEAPWOOD_INLINE bool leader() const { return warp_.lane() == 0; }
 
-    /// Warp 0 takes the root's array and publishes the job that fills it. nullptr: there was no
-    /// memory for it, and there is nothing to do.
-    HEAPWOOD_FN Job* start() {
-        Job& job = problem_.jobs[0];
-        auto root_ready = problem_.state->root_ready.ref();
-        if (warp_number_ == 0) {
-            clock_.start_all();
-            publish_root(job);
+    /// The second stage.
+    HEAPWOOD_FN void work() {
+        Piece piece;
+        bool has_one = false;
+        // Whatever the ways of dividing a node have in common stands here, once: a multiprocessor's
+        // cache for instructions is smaller than the kernel.
+        while (has_one || next(piece)) {
+            Division division;
+            prepare_piece(piece, division);
+            if (division.end > 0) {
+                clock_.enter(piece.count > problem_.exact_limit ? Phase::divide_medium
+                                                                : Phase::divide_small);
+                clock_.count_divided(division.end);
+                divide_piece<Loops::short_code>(warp_, problem_, piece, division, scratch_,
+                                                output_);
+                clock_.enter(Phase::other);
+            }
+            warp_.sync();  // what the lanes have written: references, bins
+            clock_.enter(Phase::free);
+            arrays_.release(piece, division);
+            clock_.enter(Phase::other);
+            has_one = schedule_children(piece, division);
+            tasks_.share(has_one ? 0 : 1, [&](Piece& given) { return arrays_.move_out(given); });
         }
-        if (leader()) {
-            for (unsigned n = 0; root_ready.load_acquire() == 0; ++n) W::back_off(n);
-        }
-        warp_.sync();
-        clock_.start();
-        return job.piece.references == nullptr ? nullptr : &job;
     }
 
-    HEAPWOOD_FN void publish_root(Job& job) {
-        Reference* array = leader() ? arrays_.allocate_root() : nullptr;
-        jobs_.make_root_job(job, array, tasks_);
-        if (leader() && array == nullptr) {
-            output_.record_failure(Status::pool_exhausted, arrays_.bytes_of(problem_.count));
-        }
-        warp_.sync();
-        // Release: the job, to every warp that acquires root_ready.
-        if (leader()) problem_.state->root_ready.ref().store_release(1);
-    }
-
-    /// The next task: this warp's newest, else whatever another warp gives. False when the build
-    /// is done.
-    HEAPWOOD_FN bool next(Task& task) {
-        if (tasks_.pop(task)) {
-            arrays_.go_back_to(task.piece);
+    /// The next piece: this warp's newest, else the list's next, else whatever another warp gives.
+    /// False when the build is done.
+    HEAPWOOD_FN bool next(Piece& piece) {
+        if (tasks_.pop(piece)) {
+            arrays_.go_back_to(piece);
             return true;
         }
         arrays_.clear_arena();
+        if (tasks_.take_listed(piece)) return true;
         clock_.enter(Phase::wait);
-        if (!tasks_.wait_for(task)) return false;
+        if (!tasks_.wait_for(piece)) return false;
         clock_.enter(Phase::other);
         return true;
     }
 
-    /// Makes a leaf of a piece, or makes ready to divide it, or makes it a job. It may cut off
-    /// empty space first.
-    HEAPWOOD_FN void prepare_piece(Task& task, Division& division) {
-        Piece& piece = task.piece;
+    /// Makes a leaf of a piece, or makes ready to divide it. It may cut off empty space first.
+    HEAPWOOD_FN void prepare_piece(Piece& piece, Division& division) {
+        // A build that has failed may leave a piece without a decision, but then this warp knows.
         if (tasks_.failed()) return;
         warp_.sync();  // the scratch memory's previous use is over in all lanes
         if (piece.count > problem_.exact_limit) {
             tasks_.share_soon();
-            // Only a build that has failed leaves such a piece without a decision: it has no split
-            // to divide it by.
-            if (piece.split.axis == Split::kUndecided) {
-                tasks_.fail();
-                return;
-            }
         } else {
             clock_.enter(Phase::search);
             decide_small(piece);
@@ -185,7 +143,6 @@ private:
         for (unsigned side = 0; side < 2; ++side) prepare_child(piece, side, division);
         warp_.sync();
         division.to_do = 3U & ~division.leaves;
-        if (piece.count > problem_.large_limit) task.job = jobs_.make(piece, division, tasks_);
     }
 
     /// Clears a child's bins if it will be decided on by them, or writes its node if it is a leaf.
@@ -193,7 +150,7 @@ private:
         const Split& split = piece.split;
         const std::uint32_t count = side == 0 ? split.left : split.right;
         if (piece.count > problem_.exact_limit) {
-            clear_bins(warp_, scratch_.bins[side]);
+            clear_bins(warp_, scratch_.division.bins[side]);
             if (leader()) {
                 scratch_.frames[side] =
                     BinFrame::of(part_of(piece.tight, split, side), problem_.grid);
@@ -212,51 +169,34 @@ private:
     }
 
     /// Schedules the children of a node that has been divided, whose bins, if they are above the
-    /// exact limit, are in the scratch memory. This warp goes on with one of them.
-    HEAPWOOD_FN void schedule_children(const Piece& piece, const Division& division) {
+    /// exact limit, are in the scratch memory. This warp goes on with one of them: `piece` becomes
+    /// that child. False: there is none to go on with.
+    HEAPWOOD_FN bool schedule_children(Piece& piece, const Division& division) {
         const unsigned first = goes_first(piece.split);
-        std::uint32_t above = division.to_do == 3 ? 1 : 0;
+        bool goes_on = false;
         HEAPWOOD_UNROLL(1)
         for (unsigned i = 0; i < 2; ++i) {
-            const unsigned side = i ^ first;
+            const unsigned side = i == 0 ? 1 - first : first;
             if ((division.to_do >> side & 1U) == 0) continue;
-            Piece child = piece;
-            if (!division.whole) {
-                child =
-                    child_of(piece, piece.split, side,
-                             side == 0 ? division.arrays[0] : division.arrays[1], division.node);
-            }
+            Piece child =
+                child_of(piece, piece.split, side,
+                         side == 0 ? division.arrays[0] : division.arrays[1], division.node);
             if (child.count > problem_.exact_limit && !tasks_.failed()) {
                 clock_.enter(Phase::decide);
-                decide_binned(child, scratch_.bins[side], scratch_.frames[side]);
+                decide_binned<Loops::short_code>(warp_, problem_, child,
+                                                 scratch_.division.bins[side],
+                                                 scratch_.frames[side], output_);
                 clock_.enter(Phase::other);
             }
-            if (leader()) tasks_.put(above, {nullptr, child});
-            --above;
+            if (i == 1) {
+                piece = child;
+                goes_on = true;
+            } else {
+                tasks_.push(child);
+            }
         }
-        tasks_.grow(platform::popcount(division.to_do));
         warp_.sync();
-    }
-
-    HEAPWOOD_INLINE static Piece child_of(const Piece& parent, const Split& split, unsigned side,
-                                          Reference* references, std::uint32_t node) {
-        Piece child;
-        child.references = references;
-        child.count = side == 0 ? split.left : split.right;
-        child.node = node + side;
-        child.cell = part_of(parent.cell, split, side);
-        child.depth = static_cast<std::uint16_t>(parent.depth + 1);
-        child.bad_splits = parent.bad_splits;
-        child.split = Split{};
-        return child;
-    }
-
-    /// Decides on a piece above the exact limit by its bins.
-    HEAPWOOD_FN void decide_binned(Piece& piece, const Bins& bins, const BinFrame& frame) {
-        decide(
-            problem_, piece,
-            [&] { return best_binned(warp_, problem_, bins, frame, piece.references, piece); },
-            [&](const Split& split) { output_.cut_empty(piece, split); });
+        return goes_on;
     }
 
     /// Decides on a small piece by all planes.
@@ -274,14 +214,13 @@ private:
     }
 
     const W warp_;
+    const Team team_;
     const Problem& problem_;
-    const std::uint32_t warp_number_;
     Scratch<W>& scratch_;
     BuildOutput<W> output_;
     PhaseClock<W> clock_;
     NodeArrays<W, A, kArrays> arrays_;
     WarpTasks<W> tasks_;
-    const Jobs<W> jobs_;
 };
 
 }  // namespace heapwood::kdtree

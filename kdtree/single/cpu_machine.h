@@ -32,14 +32,15 @@ public:
 
     template <class A>
     EndedBuild launch(const Problem& problem, const typename A::Ref& allocator) const {
-        return EndedBuild(platform::run_threads(threads_, [&](std::uint32_t thread, std::uint32_t) {
-            Scratch<platform::SerialWarp> scratch;
-            allocators::CallerCache cache{};
-            BuildWorker<platform::SerialWarp, A> worker(
-                {}, problem, allocator, {.multiprocessor = thread, .warp = thread, .cache = &cache},
-                scratch);
-            worker.run();
-        }));
+        return EndedBuild(
+            platform::run_threads(threads_, [&](std::uint32_t thread, std::uint32_t threads) {
+                Scratch<platform::SerialWarp> scratch;
+                allocators::CallerCache cache{};
+                BuildWorker<platform::SerialWarp, SoloTeam, A> worker(
+                    {}, {thread, threads}, problem, allocator,
+                    {.multiprocessor = thread, .warp = thread, .cache = &cache}, scratch);
+                worker.run();
+            }));
     }
     template <class A>
     void enqueue(const Problem& problem, const typename A::Ref& allocator) const {

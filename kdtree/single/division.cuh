@@ -6,6 +6,7 @@
 
 #include "kdtree/single/build_output.cuh"
 #include "kdtree/single/build_state.cuh"
+#include "kdtree/split/decide.cuh"
 #include "kdtree/split/divide.cuh"
 
 namespace heapwood::kdtree {
@@ -20,7 +21,6 @@ struct Division {
     std::uint32_t node = 0;                     ///< the left child; the right one follows
     std::uint32_t leaves = 0;  ///< bit i: child i is such a leaf; its array is not kept
     std::uint32_t to_do = 0;   ///< bit i: child i is still to be made
-    bool whole = false;        ///< nothing is divided: child 0 is the piece itself
 };
 
 /// Collective: results[i] = f(i) for i = 0 and 1, in every lane. On a GPU two lanes call f at the
@@ -44,9 +44,11 @@ struct ChildPlaces {
     const BuildOutput<W>& output;
 
     HEAPWOOD_INLINE void put(unsigned side, std::uint32_t i, const Reference& reference) const {
-        store_wide(division.arrays[side] + i, reference);
+        store_wide((side == 0 ? division.arrays[0] : division.arrays[1]) + i, reference);
         if ((division.leaves >> side & 1U) != 0) {
-            output.write_reference(division.leaf_references[side] + i, reference.primitive);
+            output.write_reference(
+                (side == 0 ? division.leaf_references[0] : division.leaf_references[1]) + i,
+                reference.primitive);
         }
     }
     Reference* from(unsigned side, std::uint32_t i) const { return division.arrays[side] + i; }
@@ -60,18 +62,45 @@ struct ChildPlaces {
     }
 };
 
+/// A child of a piece.
+HEAPWOOD_INLINE Piece child_of(const Piece& parent, const Split& split, unsigned side,
+                               Reference* references, std::uint32_t node) {
+    Piece child;
+    child.references = references;
+    child.count = side == 0 ? split.left : split.right;
+    child.node = node + side;
+    child.cell = part_of(parent.cell, split, side);
+    child.depth = static_cast<std::uint16_t>(parent.depth + 1);
+    child.bad_splits = parent.bad_splits;
+    child.split = Split{};
+    return child;
+}
+
+/// Collective: decides on a piece above the exact limit by its bins.
+HEAPWOOD_MAY_CALL_HOST
+template <Loops kLoops, class W>
+HEAPWOOD_INLINE void decide_binned(const W& warp, const Problem& problem, Piece& piece,
+                                   const Bins& bins, const BinFrame& frame,
+                                   BuildOutput<W>& output) {
+    decide(
+        problem, piece,
+        [&] { return best_binned<kLoops>(warp, problem, bins, frame, piece.references, piece); },
+        [&](const Split& split) { output.cut_empty(piece, split); });
+}
+
 /// Collective: divides references among the children's arrays; counts those of children above the
 /// exact limit in the scratch memory's bins, and writes out those of leaves.
 HEAPWOOD_MAY_CALL_HOST
-template <class W>
+template <Loops kLoops, class W>
 HEAPWOOD_INLINE void divide_piece(const W& warp, const Problem& problem, const Piece& piece,
                                   const Division& division, Scratch<W>& scratch,
                                   const BuildOutput<W>& output) {
     const bool bin[2] = {piece.split.left > problem.exact_limit,
                          piece.split.right > problem.exact_limit};
-    divide(warp, problem.triangles, problem.clip,
-           {piece.references, division.begin, division.end, piece.split}, division.used, bin,
-           scratch.bins, scratch.frames, ChildPlaces<W>{division, output});
+    divide<kLoops>(warp, problem.triangles, problem.clip,
+                   {piece.references, division.begin, division.end, piece.split}, division.used,
+                   bin, scratch.division.bins, scratch.frames, scratch.division.crossing,
+                   ChildPlaces<W>{division, output});
 }
 
 }  // namespace heapwood::kdtree

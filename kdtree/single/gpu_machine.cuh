@@ -22,6 +22,39 @@ namespace heapwood::kdtree {
 inline constexpr unsigned kWarpsPerBlock = 4;
 inline constexpr unsigned kBlocksPerMultiprocessor = 5;
 
+/// A block's warps as a team, as SoloTeam is one.
+struct BlockTeam {
+    HEAPWOOD_INLINE static std::uint32_t teams() {
+#if defined(__CUDA_ARCH__)
+        return gridDim.x;
+#else
+        return 1;
+#endif
+    }
+    HEAPWOOD_INLINE static std::uint32_t all_warps() {
+        return teams() * kWarpsPerBlock;
+    }
+    HEAPWOOD_INLINE static std::uint32_t rank() {
+#if defined(__CUDA_ARCH__)
+        return threadIdx.x / 32 * gridDim.x + blockIdx.x;
+#else
+        return 0;
+#endif
+    }
+    HEAPWOOD_INLINE static bool leads() {
+#if defined(__CUDA_ARCH__)
+        return threadIdx.x < 32;
+#else
+        return true;
+#endif
+    }
+    HEAPWOOD_INLINE static void sync() {
+#if defined(__CUDA_ARCH__)
+        __syncthreads();
+#endif
+    }
+};
+
 /// The whole build. Launched with no more blocks than are resident, for its warps wait for one
 /// another.
 template <class A, Arrays kArrays>
@@ -36,8 +69,8 @@ __global__ void __launch_bounds__(kWarpsPerBlock * 32, kBlocksPerMultiprocessor)
     const allocators::Context context{.multiprocessor = platform::multiprocessor(multiprocessors),
                                       .warp = blockIdx.x * kWarpsPerBlock + in_block,
                                       .cache = &caches[in_block]};
-    BuildWorker<platform::DeviceWarp, A, kArrays> worker({}, problem, allocator, context,
-                                                         scratch[in_block]);
+    BuildWorker<platform::DeviceWarp, BlockTeam, A, kArrays> worker({}, {}, problem, allocator,
+                                                                    context, scratch[in_block]);
     worker.run();
 }
 

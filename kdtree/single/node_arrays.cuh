@@ -124,7 +124,7 @@ public:
     HEAPWOOD_FN void release(const Piece& piece, const Division& division) const {
         if constexpr (kFrees) {
             for (unsigned i = warp_.lane(); i < 3; i += W::width) {
-                Reference* p = division.whole ? nullptr : piece.references;
+                Reference* p = piece.references;
                 std::uint32_t count = piece.count;
                 if (i < 2) {
                     p = (division.leaves >> i & 1U) == 0 ? nullptr

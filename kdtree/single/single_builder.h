@@ -160,7 +160,7 @@ public:
                 return false;
             }
             if (depth_->limited()) result.depth_limit = depth_->depth();
-            if (memory_->enlarge_jobs(state)) result.enlarged = true;
+            if (memory_->enlarge_large_arrays(state)) result.enlarged = true;
             return true;
         }
         const bool estimated =

@@ -2,12 +2,12 @@
 /// Hands tasks from warps that have too many to warps that have none.
 ///
 /// Two counters number the tickets: an idle warp takes the next ticket of `head` and waits at its
-/// slot; a warp with work to give sees that warps wait (head - tail), takes as many tickets of
-/// `tail`, and fills their slots. Nobody scans, and each waiting warp polls an address of its own.
-/// Tasks that wait for a warp are those that several givers, which looked at the same time, meant
-/// for the same idle warps. A giver gives at most kMostGiven tasks before it looks again, and a
-/// giver that looks while tasks wait sees no idle warp: so at most kMostGiven tasks wait for each
-/// warp, and with kMostGiven + 1 slots for each the queue cannot overflow.
+/// slot; a warp with work to give sees that warps wait (head - tail), takes a ticket of `tail`, and
+/// fills its slot. Nobody scans, and each waiting warp polls an address of its own. Tasks that wait
+/// for a warp are those that several givers, which looked at the same time, meant for the same idle
+/// warps. A giver gives at most kMostGiven tasks before it looks again, and a giver that looks
+/// while tasks wait sees no idle warp: so at most kMostGiven tasks wait for each warp, and with
+/// kMostGiven + 1 slots for each the queue cannot overflow.
 ///
 /// Memory order: whatever a giver wrote before `give` happens before what the taker does after
 /// `poll` returned true; the slot's sequence number is released by the one and acquired by the
@@ -44,7 +44,7 @@ struct alignas(128) TaskSlot {
 template <class Task>
 class TaskQueue {
 public:
-    /// Most tasks given at once.
+    /// Most tasks that a warp may give before it looks again whether others wait.
     static constexpr std::uint32_t kMostGiven = 32;
 
     HEAPWOOD_FN TaskQueue(TaskSlot<Task>* slots, std::uint32_t slot_bits, Counter* head,
@@ -60,38 +60,24 @@ public:
         return difference > 0 ? static_cast<std::uint32_t>(difference) : 0;
     }
 
-    /// Collective: gives `task` to `seen` warps (both the same in every lane) that the caller has
-    /// seen waiting, but to at most kMostGiven, which is also the most that it may give in all
-    /// before it looks again.
-    /// @return to how many. `account(k)` is called by one lane, before any of the k can start on
-    /// the task.
+    /// Collective: gives `task`, the same in every lane, to a warp that the caller has seen
+    /// waiting. `account()` is called by one lane, before any warp can start on the task.
     template <class W, class Account>
-    HEAPWOOD_FN std::uint32_t give(const W& warp, const Task& task, std::uint32_t seen,
-                                   Account account) const {
-        const std::uint32_t taken = seen < kMostGiven ? seen : kMostGiven;
-        if (taken == 0) return 0;
-        std::uint32_t first = 0;
-        if (warp.lane() == 0) {
-            account(taken);
-            // An addition rather than a compare-and-swap, of which only one of thousands of givers
-            // would succeed at a time. Several givers may thus see the same waiting warps; what
-            // they give too much waits in its slot for the next idle warp.
-            first = tail_->ref().add_relaxed(taken);
-        }
-        // Orders all lanes' writes of what the task refers to before the releases below.
+    HEAPWOOD_FN void give(const W& warp, const Task& task, Account account) const {
+        // Orders all lanes' writes of what the task refers to before the release below.
         warp.sync();
-        first = warp.shuffle(first, 0);
-        for (std::uint32_t i = warp.lane(); i < taken; i += W::width) {
-            TaskSlot<Task>& slot = slot_of(first + i);
-            const platform::AtomicRef sequence(slot.sequence);
-            // The slot's previous taker is a running warp that is about to finish its copy.
-            for (unsigned n = 0; sequence.load_acquire() != free_for(first + i); ++n) {
-                W::back_off(n);
-            }
-            slot.task = task;
-            sequence.store_release(free_for(first + i) + 1);
-        }
-        return taken;
+        if (warp.lane() != 0) return;
+        account();
+        // An addition rather than a compare-and-swap, of which only one of thousands of givers
+        // would succeed at a time. Several givers may thus see the same waiting warps; what they
+        // give too much waits in its slot for the next idle warp.
+        const std::uint32_t ticket = tail_->ref().add_relaxed(1);
+        TaskSlot<Task>& slot = slot_of(ticket);
+        const platform::AtomicRef sequence(slot.sequence);
+        // The slot's previous taker is a running warp that is about to finish its copy.
+        for (unsigned n = 0; sequence.load_acquire() != free_for(ticket); ++n) W::back_off(n);
+        slot.task = task;
+        sequence.store_release(free_for(ticket) + 1);
     }
 
     /// A ticket to wait with. One lane calls it for the warp.

@@ -7,6 +7,7 @@
 
 #include "kdtree/model/node_rules.cuh"
 #include "kdtree/model/reference.cuh"
+#include "kdtree/split/divide.cuh"
 #include "kdtree/split/split_binned.cuh"
 #include "kdtree/split/split_binned_serial.h"
 
@@ -15,7 +16,7 @@ namespace heapwood::kdtree {
 /// Collective: moves the plane of a choice to the nearest upper end of a reference below it, or
 /// the nearest lower end above it, if that costs less: a reference that ends just beyond a plane is
 /// cut by it, but not by one through its end. For a cell with `count` references, at most 65535.
-template <class W>
+template <Loops kLoops = Loops::short_code, class W>
 HEAPWOOD_FN void snap(const W& warp, const CostModel& model, const Box& cell,
                       const Reference* references, std::uint32_t count, Choice& choice) {
     const unsigned axis = choice.split.axis;
@@ -24,29 +25,24 @@ HEAPWOOD_FN void snap(const W& warp, const CostModel& model, const Box& cell,
     const float cell_hi = component(cell.hi, axis);
     std::uint32_t below = platform::float_ordered_bits(cell_lo);
     std::uint32_t above = platform::float_ordered_bits(cell_hi);
-    HEAPWOOD_UNROLL(1)
-    for (std::uint32_t i = warp.lane(); i < count; i += W::width) {
-        const float lo = component(references[i].lo, axis);
-        const float hi = component(references[i].hi, axis);
-        const std::uint32_t lo_bits = platform::float_ordered_bits(lo);
-        const std::uint32_t hi_bits = platform::float_ordered_bits(hi);
-        if (hi <= position && hi_bits > below) below = hi_bits;
-        if (lo >= position && lo_bits < above) above = lo_bits;
-    }
+    for_each_extent<kLoops>(warp, references, 0, count, axis, [&](const Extent& extent) {
+        const std::uint32_t lo_bits = platform::float_ordered_bits(extent.lo);
+        const std::uint32_t hi_bits = platform::float_ordered_bits(extent.hi);
+        if (extent.hi <= position && hi_bits > below) below = hi_bits;
+        if (extent.lo >= position && lo_bits < above) above = lo_bits;
+    });
     const float at_end = platform::ordered_bits_float(warp.max(below));
     const float at_begin = platform::ordered_bits_float(warp.min(above));
     // On the left in the lower half of the word, on the right in the upper one.
     std::uint32_t by_end = 0;
     std::uint32_t by_begin = 0;
-    HEAPWOOD_UNROLL(1)
-    for (std::uint32_t i = warp.lane(); i < count; i += W::width) {
-        const float lo = component(references[i].lo, axis);
-        const float hi = component(references[i].hi, axis);
+    for_each_extent<kLoops>(warp, references, 0, count, axis, [&](const Extent& extent) {
+        const auto [lo, hi] = extent;
         by_end += goes_left(lo, hi, at_end, Side::left) ? 1U : 0U;
         by_end += goes_right(lo, hi, at_end, Side::left) ? 1U << 16 : 0U;
         by_begin += goes_left(lo, hi, at_begin, Side::right) ? 1U : 0U;
         by_begin += goes_right(lo, hi, at_begin, Side::right) ? 1U << 16 : 0U;
-    }
+    });
     by_end = warp.sum(by_end);
     by_begin = warp.sum(by_begin);
     const CellMeasure measure(cell, model);
@@ -69,7 +65,7 @@ HEAPWOOD_FN void snap(const W& warp, const CostModel& model, const Box& cell,
 /// Collective: the best split of a node (with `cell`, `tight` and `count`) above the exact limit,
 /// by its bins. Sets `tight`, the box around its references that the bins of its children divide.
 HEAPWOOD_MAY_CALL_HOST
-template <class W, class N>
+template <Loops kLoops = Loops::short_code, class W, class N>
 HEAPWOOD_FN Choice best_binned(const W& warp, const TreeRules& rules, const Bins& bins,
                                const BinFrame& frame, const Reference* references, N& node) {
     node.tight = rules.tight_cuts ? bins.tight() : node.cell;
@@ -82,7 +78,7 @@ HEAPWOOD_FN Choice best_binned(const W& warp, const TreeRules& rules, const Bins
                               rules.model);
     }
     if (choice.split.left > 0 && choice.split.right > 0 && node.count <= rules.snap_limit) {
-        snap(warp, rules.model, node.cell, references, node.count, choice);
+        snap<kLoops>(warp, rules.model, node.cell, references, node.count, choice);
     }
     return choice;
 }

@@ -20,6 +20,32 @@
 
 namespace heapwood::kdtree {
 
+/// How a GPU's loops over references are compiled: with few instructions, for code that must stay
+/// in a multiprocessor's cache, or with several loads on their way at a time.
+enum class Loops { short_code, many_loads };
+
+/// Collective: calls f(extent) for references begin to end, each by one lane, with their extent
+/// along an axis.
+template <Loops kLoops, class W, class F>
+HEAPWOOD_INLINE void for_each_extent(const W& warp, const Reference* references,
+                                     std::uint32_t begin, std::uint32_t end, unsigned axis, F f) {
+    constexpr unsigned kAtOnce = kLoops == Loops::short_code || W::width == 1 ? 1 : 8;
+    HEAPWOOD_UNROLL(1)
+    for (std::uint32_t base = begin + warp.lane(); base < end; base += kAtOnce * W::width) {
+        Extent extents[kAtOnce];
+        HEAPWOOD_UNROLL_ALL
+        for (unsigned k = 0; k < kAtOnce; ++k) {
+            const std::uint32_t i = base + k * W::width;
+            // No branch, so that all loads are on their way before the first one is waited for.
+            extents[k] = load_extent(references + (i < end ? i : base), axis);
+        }
+        HEAPWOOD_UNROLL_ALL
+        for (unsigned k = 0; k < kAtOnce; ++k) {
+            if (base + k * W::width < end) f(extents[k]);
+        }
+    }
+}
+
 /// References begin to end of a node, and its split.
 struct Stretch {
     const Reference* references;
@@ -29,19 +55,17 @@ struct Stretch {
 };
 
 /// Collective: how many references of a stretch go to either side.
-template <class W>
+template <Loops kLoops = Loops::short_code, class W>
 HEAPWOOD_INLINE void count_sides(const W& warp, const Stretch& stretch,
                                  std::uint32_t (&counts)[2]) {
     const Split split = stretch.split;
     counts[0] = counts[1] = 0;
-    HEAPWOOD_UNROLL(1)
-    for (std::uint32_t i = stretch.begin + warp.lane(); i < stretch.end; i += W::width) {
-        const Reference& r = stretch.references[i];
-        const float lo = component(r.lo, split.axis);
-        const float hi = component(r.hi, split.axis);
-        counts[0] += goes_left(lo, hi, split.position, split.side);
-        counts[1] += goes_right(lo, hi, split.position, split.side);
-    }
+    for_each_extent<kLoops>(
+        warp, stretch.references, stretch.begin, stretch.end, split.axis,
+        [&](const Extent& extent) {
+            counts[0] += goes_left(extent.lo, extent.hi, split.position, split.side);
+            counts[1] += goes_right(extent.lo, extent.hi, split.position, split.side);
+        });
     counts[0] = warp.sum(counts[0]);
     counts[1] = warp.sum(counts[1]);
 }
@@ -75,14 +99,22 @@ void divide_serially(const W& warp, const Triangle* triangles, bool clip, const 
     }
 }
 
+/// Most numbers that divide() keeps of references that cross the plane: twice a GPU's warp.
+inline constexpr unsigned kCrossing = 64;
+
 /// Collective: puts a stretch's references in their places, cut where they cross the plane; either
 /// side's go on from used[side]. Counts those of the sides that `bin` names in their bins, which
-/// have been cleared.
+/// have been cleared. `crossing` is memory for kCrossing numbers that the lanes share;
+/// a warp of width 1 needs none.
+///
+/// Few references cross a plane. A warp of many lanes keeps their numbers, and cuts them when there
+/// is one for each lane, or no other is left.
 HEAPWOOD_MAY_CALL_HOST
-template <class W, class Places>
+template <Loops kLoops = Loops::short_code, class W, class Places>
 HEAPWOOD_FN void divide(const W& warp, const Triangle* triangles, bool clip, const Stretch& stretch,
                         const std::uint32_t (&used)[2], const bool (&bin)[2], Bins (&bins)[2],
-                        const BinFrame (&frames)[2], const Places& places) {
+                        const BinFrame (&frames)[2], std::uint32_t* crossing,
+                        const Places& places) {
     if constexpr (W::width == 1) {
         divide_serially(warp, triangles, clip, stretch, used, bin, bins, frames, places);
         return;
@@ -91,39 +123,80 @@ HEAPWOOD_FN void divide(const W& warp, const Triangle* triangles, bool clip, con
     const std::uint32_t lower_lanes = (1U << warp.lane()) - 1U;
     std::uint32_t next[2] = {used[0], used[1]};
     GrowingBox around[2];
+    std::uint32_t base = stretch.begin;
+    static_assert(2 * W::width <= kCrossing);
+    std::uint32_t kept = 0;       // numbers in `crossing`
+    std::uint32_t cut_lanes = 0;  // lanes that have cut a reference, and not put the upper part yet
+    Reference above{};
+    Reference following{};
+    if constexpr (kLoops == Loops::many_loads) {
+        if (base + warp.lane() < stretch.end) {
+            following = load_wide(stretch.references + base + warp.lane());
+        }
+    }
     HEAPWOOD_UNROLL(1)
-    for (std::uint32_t base = stretch.begin; base < stretch.end; base += W::width) {
-        const std::uint32_t i = base + warp.lane();
-        const bool here = i < stretch.end;
-        Reference below{};
-        bool to[2] = {false, false};
-        if (here) {
-            below = load_wide(stretch.references + i);
-            const float lo = component(below.lo, split.axis);
-            const float hi = component(below.hi, split.axis);
-            to[0] = goes_left(lo, hi, split.position, split.side);
-            to[1] = goes_right(lo, hi, split.position, split.side);
-        }
-        Reference above = below;
-        if (to[0] && to[1]) cut(triangles, clip, split.axis, split.position, below, above);
-        HEAPWOOD_UNROLL_ALL
-        for (unsigned side = 0; side < 2; ++side) {
-            const Reference& part = side == 0 ? below : above;
-            const std::uint32_t lanes = warp.ballot(to[side]);
-            if (to[side]) {
-                places.put(side, next[side] + platform::popcount(lanes & lower_lanes), part);
-                if (bin[side]) around[side].add(part.lo, part.hi);
+    for (;;) {
+        // Each lane has at most one part to put at a time.
+        Reference part{};
+        bool here = false;
+        bool right = false;
+        if (cut_lanes > 0) {
+            here = warp.lane() < cut_lanes;
+            right = true;
+            part = above;
+            cut_lanes = 0;
+        } else if (kept >= W::width || (base >= stretch.end && kept > 0)) {
+            cut_lanes = kept < W::width ? kept : W::width;
+            kept -= cut_lanes;
+            here = warp.lane() < cut_lanes;
+            warp.sync();  // the other lanes' numbers
+            if (here) {
+                part = load_wide(stretch.references + crossing[kept + warp.lane()]);
+                above = part;
+                cut(triangles, clip, split.axis, split.position, part, above);
             }
-            next[side] += platform::popcount(lanes);
+            warp.sync();
+        } else if (base < stretch.end) {
+            const std::uint32_t i = base + warp.lane();
+            base += W::width;
+            const bool some = i < stretch.end;
+            if constexpr (kLoops == Loops::many_loads) {
+                part = following;
+                if (i + W::width < stretch.end) {
+                    following = load_wide(stretch.references + i + W::width);
+                }
+            } else {
+                if (some) part = load_wide(stretch.references + i);
+            }
+            const float lo = component(part.lo, split.axis);
+            const float hi = component(part.hi, split.axis);
+            const bool left = goes_left(lo, hi, split.position, split.side);
+            right = goes_right(lo, hi, split.position, split.side);
+            const bool crosses = some && left && right;
+            here = some && !crosses;
+            const std::uint32_t lanes = warp.ballot(crosses);
+            if (crosses) crossing[kept + platform::popcount(lanes & lower_lanes)] = i;
+            kept += platform::popcount(lanes);
+        } else {
+            break;
         }
-        // Lanes count for one child each, then those that cut a reference for the other.
-        HEAPWOOD_UNROLL(1)
-        for (unsigned round = 0; round < 2 && (bin[0] || bin[1]); ++round) {
-            const unsigned side = round == 0 && to[0] ? 0 : 1;
-            if (!(side == 0 ? bin[0] : bin[1]) || !(round == 0 ? here : to[0] && to[1])) continue;
-            const Reference& part = round == 0 ? below : above;
-            count_in_bins(bins[side], frames[side], {part.lo, part.hi});
+        const std::uint32_t lanes[2] = {warp.ballot(here && !right), warp.ballot(here && right)};
+        if (here) {
+            const unsigned side = right ? 1 : 0;
+            const std::uint32_t before =
+                platform::popcount((right ? lanes[1] : lanes[0]) & lower_lanes);
+            places.put(side, (right ? next[1] : next[0]) + before, part);
+            if (right ? bin[1] : bin[0]) {
+                if (right) {
+                    around[1].add(part.lo, part.hi);
+                } else {
+                    around[0].add(part.lo, part.hi);
+                }
+                count_in_bins(bins[side], frames[side], {part.lo, part.hi});
+            }
         }
+        next[0] += platform::popcount(lanes[0]);
+        next[1] += platform::popcount(lanes[1]);
     }
     if (bin[0]) store_box(warp, bins[0], around[0]);
     if (bin[1]) store_box(warp, bins[1], around[1]);

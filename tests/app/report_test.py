@@ -91,7 +91,7 @@ class Schema(unittest.TestCase):
             self.assertGreaterEqual(memory["nodes_bytes"], 8 * result["tree"]["nodes"])
             self.assertGreaterEqual(memory["references_bytes"], 4 * result["tree"]["references"])
             if result["build"]["method"] == "levels":
-                self.assertEqual(memory["pool_bytes"] + memory["jobs_bytes"], 0)
+                self.assertEqual(memory["pool_bytes"] + memory["large_nodes_bytes"], 0)
                 self.assertGreater(memory["levels_bytes"], 32 * self.report["scene"]["triangles"])
             else:
                 self.assertEqual(memory["pool_bytes"], result["build"]["pool_bytes"])

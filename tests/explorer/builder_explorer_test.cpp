@@ -1,11 +1,13 @@
 /// @file
-/// How the builder's warps hand tasks to one another, step by step: the queue, and on it warps with
-/// stacks and credits that divide the nodes of a tree, while the build fails or does not.
+/// How the builder's warps wait for one another and hand pieces to one another, step by step: the
+/// barrier of the first stage; the queue; and on it warps with stacks and credits that divide the
+/// nodes of a tree, while the build fails or does not.
 ///
 /// Warps are of width 1. What stands in for a node's references is a word that the divider of the
 /// node's parent writes, and that whoever divides or frees the node must own.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <iostream>
@@ -13,6 +15,7 @@
 #include <vector>
 
 #include "allocators/platform/warp.cuh"
+#include "kdtree/single/grid_barrier.cuh"
 #include "kdtree/single/warp_tasks.cuh"
 #include "tests/explorer/explorer.h"
 #include "tests/explorer/faults.h"
@@ -24,12 +27,63 @@ namespace {
 using kdtree::BuildState;
 using kdtree::Piece;
 using kdtree::Split;
-using kdtree::Task;
 
 /// A warp whose pauses let others get on.
 struct Warp : platform::SerialWarp {
     static void back_off(unsigned turn) { platform::back_off(turn); }
 };
+
+// ---------------------------------------------------------------- the barrier
+
+constexpr std::uint32_t kAtBarrier = 2;
+
+struct BarrierMemory {
+    kdtree::BarrierState state;
+    std::uint32_t words[kAtBarrier];
+    std::uint32_t passed;  ///< turns that a last warp has ended
+};
+BarrierMemory at_barrier;
+
+/// A few turns: in each a warp has the word that another had in the turn before, and then waits.
+void meet(std::uint32_t warp) {
+    begin_operation("meet", warp);
+    kdtree::GridBarrier<Warp, kdtree::SoloTeam> barrier(Warp{}, {warp, kAtBarrier},
+                                                        at_barrier.state);
+    for (std::uint32_t turn = 0; turn < 3; ++turn) {
+        std::uint32_t& word = at_barrier.words[(warp + turn) % kAtBarrier];
+        access(&word, sizeof(word));
+        if (word != turn) fail("a warp went on too early");
+        poke(word, turn + 1);
+        barrier.wait([&] { poke(at_barrier.passed, at_barrier.passed + 1); });
+    }
+    end_operation(0);
+}
+
+Result run_barrier(const Bounds& bounds, const Mutation& mutation = {}) {
+    Program program;
+    for (std::uint32_t warp = 0; warp < kAtBarrier; ++warp) {
+        program.threads.emplace_back([=] { meet(warp); });
+    }
+    program.begin = [] {
+        at_barrier.passed = 0;
+        for (std::uint32_t& word : at_barrier.words) word = 0;
+    };
+    program.finish = [] {
+        if (at_barrier.passed != 3) fail("a turn has no last warp, or two");
+    };
+    program.shared = [] {
+        return at_barrier.words[0] | at_barrier.words[1] << 8 | at_barrier.passed << 16;
+    };
+    at_barrier = {};
+    return explore(program, bounds, mutation);
+}
+
+TEST(BuilderExplorer, BarrierIsSound) {
+    const Result r = run_barrier({.preemptions = 4, .stale_reads = 2});
+    std::cout << "  " << r.executions << " executions, " << r.states << " states\n";
+    EXPECT_EQ(r.finding, "") << r.schedule;
+    EXPECT_TRUE(r.complete);
+}
 
 // ---------------------------------------------------------------- the queue
 
@@ -81,7 +135,7 @@ Result run_queue(const QueueScenario& s, const Bounds& bounds, const Mutation& m
                 begin_operation("give", giver * 16 + k);
                 Message message;
                 for (std::uint32_t& word : message.words) word = giver * 16 + k;
-                memory.queue().give(Warp{}, message, 1, [](std::uint32_t) {});
+                memory.queue().give(Warp{}, message, [] {});
                 end_operation(0);
             }
         });
@@ -125,8 +179,9 @@ constexpr std::uint32_t kSlotBits = 7;
 /// What the warps share.
 struct BuildMemory {
     BuildState state;
-    kdtree::TaskSlot<Task> slots[1U << kSlotBits];
-    Task stacks[kWarps * kdtree::kStackSize];
+    kdtree::TaskSlot<Piece> slots[1U << kSlotBits];
+    Piece stacks[kWarps * kdtree::kStackSize];
+    Piece list[kNodes];
     std::uint32_t arrays[kNodes];  ///< the nodes' references
     std::uint32_t ends[kNodes];    ///< how often a node has been divided or freed
 
@@ -136,6 +191,7 @@ struct BuildMemory {
         p.slots = slots;
         p.slot_bits = kSlotBits;
         p.stacks = stacks;
+        p.pieces = list;
         p.warps = kWarps;
         return p;
     }
@@ -155,9 +211,7 @@ Piece piece_of(std::uint32_t node, bool decided) {
     return piece;
 }
 
-/// Divides or frees the piece of a task; its children, if there are any, are on the stack then. As
-/// in the builder, the news of a failure may come between the division and the decision on the
-/// children.
+/// Divides or frees a piece; its children, if there are any, are on the stack then.
 void work_on(const Piece& piece, kdtree::WarpTasks<Warp>& tasks) {
     access(piece.references, sizeof(std::uint32_t));
     if (++memory.ends[piece.node] > 1) fail("a node is divided twice");
@@ -168,30 +222,21 @@ void work_on(const Piece& piece, kdtree::WarpTasks<Warp>& tasks) {
     poke(memory.arrays[child], child);
     poke(memory.arrays[child + 1], child + 1);
     tasks.share_soon();
-    tasks.look_around();
     for (std::uint32_t side = 0; side < 2; ++side) {
-        tasks.put(side, {nullptr, piece_of(child + side, !tasks.failed())});
+        tasks.push(piece_of(child + side, true));
     }
-    tasks.grow(2);
 }
 
-/// A warp's way through the build; warp 0 begins with the root.
+/// A warp's way through the build, which begins with the root in the list.
 void work(std::uint32_t warp) {
     begin_operation("work", warp);
     const kdtree::Problem problem = memory.problem();
     kdtree::WarpTasks<Warp> tasks(Warp{}, problem, warp);
-    Task task{};
-    bool more = true;
-    if (warp == 0) {
-        tasks.take_credit();
-        task = {nullptr, piece_of(0, true)};
-    } else {
-        more = tasks.wait_for(task);
-    }
-    while (more) {
-        work_on(task.piece, tasks);
-        tasks.share([](Piece&) { return true; });
-        more = tasks.pop(task) || tasks.wait_for(task);
+    if (!tasks.open_list(warp, kWarps)) fail("the list is empty");
+    Piece piece{};
+    while (tasks.pop(piece) || tasks.take_listed(piece) || tasks.wait_for(piece)) {
+        work_on(piece, tasks);
+        tasks.share(1, [](Piece&) { return true; });
     }
     end_operation(0);
 }
@@ -204,23 +249,40 @@ void run_out() {
     end_operation(0);
 }
 
-Result run_build(bool fails, const Bounds& bounds, const Mutation& mutation = {}) {
+/// When the pool runs out. If that is before the list is whole, its pieces have no decision.
+enum class Failure { none, meanwhile, before };
+
+/// The build begins with these nodes in the list.
+struct BuildScenario {
+    Failure failure;
+    std::vector<std::uint32_t> list;
+};
+std::vector<BuildScenario> build_scenarios() {
+    return {{Failure::none, {0}},
+            {Failure::none, {3, 4, 5, 6}},
+            {Failure::meanwhile, {0}},
+            {Failure::before, {0}}};
+}
+
+Result run_build(const BuildScenario& s, const Bounds& bounds, const Mutation& mutation = {}) {
     Program program;
     for (std::uint32_t warp = 0; warp < kWarps; ++warp) {
         program.threads.emplace_back([warp] { work(warp); });
     }
-    if (fails) program.threads.emplace_back(run_out);
+    if (s.failure == Failure::meanwhile) program.threads.emplace_back(run_out);
     program.begin = [] {
         for (std::uint32_t node = 0; node < kNodes; ++node) {
             memory.ends[node] = memory.arrays[node] = 0;
         }
     };
-    program.finish = [fails] {
+    program.finish = [&s] {
         if (memory.state.outstanding.ref().load_relaxed() != 0) fail("credits are left");
         for (std::uint32_t node = 0; node < kNodes; ++node) {
-            const bool made = node == 0 || memory.arrays[node] == node;
-            if (!fails && memory.ends[node] != 1) fail("a node is lost");
-            if (node == 0 && memory.ends[node] != 1) fail("the root is lost");
+            const bool listed = std::find(s.list.begin(), s.list.end(), node) != s.list.end();
+            const bool made = listed || (node > 0 && memory.arrays[node] == node);
+            if (made && memory.ends[node] != 1 && (listed || s.failure == Failure::none)) {
+                fail("a node is lost");
+            }
             if (!made && memory.ends[node] != 0) fail("a node comes from nowhere");
         }
     };
@@ -229,52 +291,64 @@ Result run_build(bool fails, const Bounds& bounds, const Mutation& mutation = {}
         const auto add = [&](std::uint64_t value) { hash = (hash ^ value) * 1099511628211U; };
         for (const std::uint32_t ends : memory.ends) add(ends);
         for (unsigned i = 0; i < 8; ++i) {
-            add(memory.slots[i].task.piece.node);
-            add(memory.slots[i].task.piece.split.axis);
+            add(memory.slots[i].task.node);
+            add(memory.slots[i].task.split.axis);
         }
         return hash;
     };
     memory = {};
-    memory.state.outstanding.value = 1;
+    const auto listed = static_cast<std::uint32_t>(s.list.size());
+    memory.state.outstanding.value = memory.state.pieces.value = listed;
+    for (std::uint32_t i = 0; i < listed; ++i) {
+        memory.list[i] = piece_of(s.list[i], s.failure != Failure::before);
+    }
+    if (s.failure == Failure::before) {
+        memory.state.status.value = static_cast<std::uint32_t>(kdtree::Status::pool_exhausted);
+    }
     return explore(program, bounds, mutation);
 }
 
 TEST(BuilderExplorer, EveryNodeIsDividedOnceAndTheBuildEnds) {
-    for (const bool fails : {false, true}) {
-        const Result r = run_build(fails, {.preemptions = 2, .stale_reads = 1, .steps = 2000});
-        std::cout << (fails ? "  failing: " : "  done: ") << r.executions << " executions, "
-                  << r.states << " states\n";
+    for (const BuildScenario& s : build_scenarios()) {
+        const Result r = run_build(s, {.preemptions = 2, .stale_reads = 1, .steps = 2000});
+        std::cout << "  failure " << static_cast<int>(s.failure) << ", " << s.list.size()
+                  << " in the list: " << r.executions << " executions, " << r.states << " states\n";
         EXPECT_EQ(r.finding, "") << r.schedule;
         EXPECT_TRUE(r.complete);
     }
 }
 
-/// Breaks every source line of the queue and of the warps' tasks in every way that applies to it,
-/// one at a time. The order of what the last warp does with the credits and the word that says
-/// "done" matters to nobody: who reads it only ends. (Without `if (failed_) return` in share() the
-/// failing build finds that a node without a decision is divided.)
+/// Breaks every source line of the barrier, the queue and the warps' tasks in every way that
+/// applies to it, one at a time. The order of what the last warp does with the credits and the word
+/// that says "done" matters to nobody: who reads it only ends. (Without `if (failed_) return` in
+/// share() the failing build finds that a node without a decision is divided.)
 TEST(BuilderExplorer, FindsFaults) {
     Places places;
     const Bounds few{.preemptions = 1, .stale_reads = 0, .steps = 2000};
     for (const QueueScenario& s : queue_scenarios()) {
         add_places(places, run_queue(s, few), {"task_queue.cuh"});
     }
-    add_places(places, run_build(false, few), {"task_queue.cuh", "warp_tasks.cuh"});
+    for (const BuildScenario& s : build_scenarios()) {
+        add_places(places, run_build(s, few), {"task_queue.cuh", "warp_tasks.cuh"});
+    }
+    add_places(places, run_barrier(few), {"grid_barrier.cuh"});
     auto found = break_each(places, [](const Mutation& m) {
         const Bounds bounds{.preemptions = 2, .stale_reads = 1, .steps = 2000};
         for (const QueueScenario& s : queue_scenarios()) {
             const Result r = run_queue(s, bounds, m);
             if (r.found()) return "the queue: " + r.finding;
         }
-        for (const bool fails : {false, true}) {
-            const Result r = run_build(fails, bounds, m);
+        for (const BuildScenario& s : build_scenarios()) {
+            const Result r = run_build(s, bounds, m);
             if (r.found()) return "a build: " + r.finding;
         }
+        const Result r = run_barrier(bounds, m);
+        if (r.found()) return "the barrier: " + r.finding;
         return std::string();
     });
-    EXPECT_EQ(found[Fault::no_acquire], 2U);
-    EXPECT_EQ(found[Fault::no_release], 2U);
-    EXPECT_EQ(found[Fault::torn], 2U);
+    EXPECT_EQ(found[Fault::no_acquire], 4U);
+    EXPECT_EQ(found[Fault::no_release], 4U);
+    EXPECT_EQ(found[Fault::torn], 4U);
 }
 
 }  // namespace

@@ -53,8 +53,8 @@ struct LockstepWarps {
             using heapwood::tests::LockstepWarp;
             std::vector<Scratch<LockstepWarp>> scratch(N);
             heapwood::tests::run_lockstep(N, [&](const LockstepWarp& warp, unsigned w) {
-                BuildWorker<LockstepWarp, A> worker(warp, problem, allocator,
-                                                    {.multiprocessor = w, .warp = w}, scratch[w]);
+                BuildWorker<LockstepWarp, SoloTeam, A> worker(
+                    warp, {w, N}, problem, allocator, {.multiprocessor = w, .warp = w}, scratch[w]);
                 worker.run();
             });
             return EndedBuild(0);

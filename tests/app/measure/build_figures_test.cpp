@@ -29,7 +29,7 @@ Result full_result() {
                 .triangles = 3,
                 .nodes = 4,
                 .references = 5,
-                .jobs = 6,
+                .large_nodes = 6,
                 .stacks = 7,
                 .queue = 8,
                 .levels = 9,

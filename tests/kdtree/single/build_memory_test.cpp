@@ -33,6 +33,12 @@ BuildConfig crowded() {
     return config;
 }
 
+/// What a problem's arrays of large nodes take.
+std::uint64_t large_bytes(const Problem& problem) {
+    return problem.large_capacity * sizeof(LargeNode) + 2 * problem.chunk_capacity * sizeof(Chunk) +
+           (problem.large_capacity + 1) * sizeof(Piece);
+}
+
 TEST(BuildMemory, PartsAddUpToWhatIsLive) {
     ArrayPool pool(Place::host);
     const BuildMemory memory(pool, crowd(), crowded(), 2);
@@ -40,15 +46,15 @@ TEST(BuildMemory, PartsAddUpToWhatIsLive) {
     EXPECT_EQ(use.triangles, 1000 * sizeof(Triangle));
     EXPECT_EQ(use.nodes, sizeof(Node) << 20);
     EXPECT_EQ(use.references, sizeof(std::uint32_t) << 22);
-    EXPECT_EQ(use.jobs, memory.problem().job_capacity * sizeof(Job));
-    EXPECT_EQ(use.stacks, 2 * kStackSize * sizeof(Task));
+    EXPECT_EQ(use.large_nodes, large_bytes(memory.problem()));
+    EXPECT_EQ(use.stacks, 2 * kStackSize * sizeof(Piece));
     EXPECT_EQ(use.queue,
-              (sizeof(TaskSlot<Task>) << memory.problem().slot_bits) + sizeof(BuildState));
+              (sizeof(TaskSlot<Piece>) << memory.problem().slot_bits) + sizeof(BuildState));
     EXPECT_EQ(use.pool + use.side_tables + use.levels, 0U);
     EXPECT_EQ(use.total(), pool.statistics().slab_bytes);
     EXPECT_LT(use.total() - use.spare, pool.statistics().live_bytes);
-    EXPECT_GT(use.total() - use.spare + 7 * ArrayPool::kChunk, pool.statistics().live_bytes);
-    EXPECT_LE(use.spare, 14 * ArrayPool::kChunk) << "one slab, made to measure";
+    EXPECT_GT(use.total() - use.spare + 9 * ArrayPool::kChunk, pool.statistics().live_bytes);
+    EXPECT_LE(use.spare, 18 * ArrayPool::kChunk) << "one slab, made to measure";
 }
 
 TEST(BuildMemory, TheNextBuildIsServedByTheSameSlab) {
@@ -66,44 +72,52 @@ TEST(BuildMemory, WithoutAPoolNothingIsKept) {
     ArrayPool pool(Place::host, ArrayPool::Keep::nothing);
     {
         const BuildMemory memory(pool, crowd(), crowded(), 2);
-        EXPECT_EQ(pool.statistics().requests, 7U);
+        EXPECT_EQ(pool.statistics().requests, 9U);
         EXPECT_EQ(pool.statistics().slab_bytes, pool.statistics().live_bytes);
     }
     EXPECT_EQ(pool.statistics().slab_bytes, 0U);
 }
 
-TEST(BuildMemory, TooFewJobsAreMoreTheNextTime) {
-    const scenes::Scene scene = crowd();
-    const BuildConfig config = crowded();
-    const CpuMachine machine(4);
-    ArrayPool pool(Place::host);
-    BuildMemory memory(pool, scene, config, machine.warps());
-    AtomicMalloc allocator({.place = Place::host,
-                            .bytes = std::uint64_t{1} << 30,
-                            .multiprocessors = machine.multiprocessors()});
-    const auto build = [&] {
+/// Builds a scene that has more large nodes than there is room for.
+class CrowdedBuild : public ::testing::Test {
+protected:
+    BuildState build(BuildMemory& memory) {
         memory.reset();
-        allocator.reset();
-        machine.launch<AtomicMalloc>(memory.problem(), allocator.ref());
+        allocator_.reset();
+        machine_.launch<AtomicMalloc>(memory.problem(), allocator_.ref());
         const BuildState state = memory.state();
         EXPECT_EQ(state.status.value, 0U);
         return state;
-    };
-    const std::uint32_t capacity = memory.problem().job_capacity;
-    const BuildState first = build();
-    ASSERT_GT(first.jobs.value, capacity) << "the scene is too easy";
+    }
+    static std::uint32_t large_nodes(const BuildState& state) {
+        return static_cast<std::uint32_t>(state.next_level >> 32);
+    }
+
+    const scenes::Scene scene_ = crowd();
+    const CpuMachine machine_{4};
+    ArrayPool pool_{Place::host};
+    AtomicMalloc allocator_{{.place = Place::host,
+                             .bytes = std::uint64_t{1} << 30,
+                             .multiprocessors = machine_.multiprocessors()}};
+};
+
+TEST_F(CrowdedBuild, TooFewLargeNodesAreMoreTheNextTime) {
+    BuildMemory memory(pool_, scene_, crowded(), machine_.warps());
+    const std::uint32_t capacity = memory.problem().large_capacity;
+    const BuildState first = build(memory);
+    ASSERT_GT(large_nodes(first), capacity) << "the scene is too easy";
     const std::uint64_t wanted = digest(memory.tree());
-    memory.enlarge_jobs(first);
-    EXPECT_GE(memory.problem().job_capacity, first.jobs.value);
-    EXPECT_EQ(memory.use().jobs, memory.problem().job_capacity * sizeof(Job));
-    const BuildState second = build();
-    EXPECT_LE(second.jobs.value, memory.problem().job_capacity);
-    EXPECT_EQ(digest(memory.tree()), wanted);
-    const std::uint32_t enough = memory.problem().job_capacity;
-    BuildState few{};
-    few.jobs.value = 1;
-    memory.enlarge_jobs(few);
-    EXPECT_EQ(memory.problem().job_capacity, enough);
+    // Those that were left to one warp had no large children, so once may not be enough.
+    BuildState last = first;
+    for (int i = 0; i < 20 && memory.enlarge_large_arrays(last); ++i) {
+        EXPECT_GE(memory.problem().large_capacity, large_nodes(last));
+        EXPECT_GE(memory.problem().chunk_capacity, last.most_chunks);
+        EXPECT_EQ(memory.use().large_nodes, large_bytes(memory.problem()));
+        last = build(memory);
+        EXPECT_EQ(digest(memory.tree()), wanted);
+    }
+    EXPECT_LE(large_nodes(last), memory.problem().large_capacity);
+    EXPECT_FALSE(memory.enlarge_large_arrays(last));
 }
 
 TEST(BuildMemory, AnAllocatorsPoolThatCannotBeHadIsNamed) {

@@ -1,10 +1,11 @@
 /// @file
 /// What a build does after its pool has run out: no node without a decision is divided, by
-/// whichever warp, and all arrays are freed.
+/// whichever warp, all arrays are freed, and it ends soon.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cstdlib>
+#include <optional>
 #include <thread>
 
 #include "scenes/generators.h"
@@ -14,7 +15,7 @@
 namespace heapwood::kdtree::tests {
 namespace {
 
-using Queue = TaskQueue<Task>;
+using Queue = TaskQueue<Piece>;
 
 /// The host's malloc. At one of the requests another warp is made up, which has just waited for
 /// work and then seen the pool run out.
@@ -60,25 +61,30 @@ class FailedBuild : public ::testing::Test {
 protected:
     static constexpr std::uint32_t kTriangles = 1000;
 
-    /// A job has one chunk, so that nobody is invited to help.
-    static BuildConfig config() {
+    /// Nodes above this many references are divided in the first stage.
+    static BuildConfig config(std::uint32_t large_limit) {
         BuildConfig c;
         c.small_arrays = false;
         c.exact_limit = 32;
-        c.large_limit = 600;
+        c.large_limit = large_limit;
         return c;
     }
 
-    void SetUp() override { memory_.reset(); }
     void TearDown() override { EXPECT_EQ(live_, 0) << "arrays that were not freed"; }
 
-    const Problem& problem() { return memory_.problem(); }
+    /// Makes ready for a build; the memory is that of two warps.
+    void prepare(std::uint32_t large_limit) {
+        memory_.emplace(pool_, scene_, config(large_limit), 2);
+        memory_->reset();
+    }
+    const Problem& problem() { return memory_->problem(); }
     BuildState& state() { return *problem().state; }
     Interrupted::Ref allocator(unsigned fails_at) { return {state(), fails_at, requests_, live_}; }
-    void work(std::uint32_t warp, const Interrupted::Ref& allocator) {
+    /// The build by one warp, which does not wait for a second one.
+    void work(const Interrupted::Ref& allocator) {
         Scratch<platform::SerialWarp> scratch{};
-        BuildWorker<platform::SerialWarp, Interrupted>({}, problem(), allocator,
-                                                       {.multiprocessor = 0, .warp = warp}, scratch)
+        BuildWorker<platform::SerialWarp, SoloTeam, Interrupted>(
+            {}, {0, 1}, problem(), allocator, {.multiprocessor = 0, .warp = 0}, scratch)
             .run();
     }
     Queue queue() {
@@ -87,23 +93,23 @@ protected:
 
     const scenes::Scene scene_ = scenes::generate({"sphere", kTriangles, 1});
     allocators::ArrayPool pool_{allocators::Place::host};
-    BuildMemory memory_{pool_, scene_, config(), 2};
+    std::optional<BuildMemory> memory_;
     unsigned requests_ = 0;
     int live_ = 0;
 };
 
 TEST_F(FailedBuild, GivesNoNodeAway) {
-    // The failure comes between the division of the root and the decision on its children.
+    // The failure comes between the decision on the root and that on its children.
+    prepare(2 * kTriangles);
     const auto failing = allocator(3);
-    std::thread builder([&] { work(0, failing); });
+    std::thread builder([&] { work(failing); });
     unsigned given = 0;
     while (state().done.ref().load_acquire() == 0) {
         if (!queue().poll(0)) continue;
-        const Task task = queue().task_of(0);
+        const Piece piece = queue().task_of(0);
         queue().release(0);
         ++given;
-        EXPECT_NE(task.piece.split.axis, Split::kUndecided);
-        failing.deallocate({}, task.piece.references, 0);
+        failing.deallocate({}, piece.references, 0);
         if (state().outstanding.ref().sub_acq_rel(1) == 1) state().done.ref().store_release(1);
     }
     builder.join();
@@ -111,30 +117,23 @@ TEST_F(FailedBuild, GivesNoNodeAway) {
     EXPECT_EQ(given, 0U);
 }
 
-TEST_F(FailedBuild, FreesANodeWithoutADecision) {
-    // A warp that has not heard of the failure takes such a node from the queue.
-    constexpr std::uint32_t kCount = 600;
-    const auto plain = allocator(~0U);
-    Piece piece{};
-    piece.references = static_cast<Reference*>(plain.allocate({}, kCount * sizeof(Reference)));
-    std::fill_n(piece.references, kCount, Reference{});
-    piece.count = kCount;
-    piece.cell = piece.tight = problem().bounds;
-    Reference* const arena = problem().arenas + kArenaSize;
-    Reference untouched{};
-    untouched.primitive = 7;
-    std::fill_n(arena, kArenaSize, untouched);
-    state().nodes = 1;
-    state().outstanding.value = 1;
-    problem().jobs[0] = {};  // the root's, of which no chunk is left
-    problem().jobs[0].piece.references = piece.references;
-    state().root_ready.value = 1;
-    queue().give(platform::SerialWarp{}, Task{nullptr, piece}, 1, [](std::uint32_t) {});
-    work(1, plain);
-    EXPECT_EQ(requests_, 1U) << "arrays for children";
-    EXPECT_EQ(state().nodes, 1U) << "nodes of children";
-    EXPECT_TRUE(std::all_of(arena, arena + kArenaSize,
-                            [](const Reference& r) { return r.primitive == 7; }));
+TEST_F(FailedBuild, EndsSoonWhereverItFails) {
+    // The root's array, then two for each node that is divided: first all large ones.
+    prepare(64);
+    work(allocator(~0U));
+    const unsigned all = requests_;
+    const auto large = static_cast<unsigned>(state().next_level >> 32);
+    ASSERT_GT(large, 20U);
+    for (unsigned fails_at = 1; fails_at < all; ++fails_at) {
+        prepare(64);
+        requests_ = 0;
+        work(allocator(fails_at));
+        EXPECT_EQ(live_, 0) << "failed at request " << fails_at;
+        // In the first stage every decision looks first, but for the second of two requests.
+        if (fails_at < 2 * large) {
+            EXPECT_LE(requests_, fails_at + 1);
+        }
+    }
 }
 
 TEST(FailedBuilds, EndOnManyThreads) {

@@ -22,14 +22,19 @@ import pathlib
 import re
 import sys
 
-from figures import program, tables
+from figures import frontier, program, tables
 from figures.files import ResultError, read_document, stem_of
 from figures.published_builds import published
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-DOCUMENTS = ("README.md", "allocators/README.md", "kdtree/README.md", "scripts/results/README.md")
+DOCUMENTS = ("README.md", "allocators/README.md", "kdtree/README.md", "scripts/results/README.md",
+             "scripts/results/frontier.md")
 BLOCK = re.compile(r"<!-- table: (?P<words>[^\n]*?) -->\n(?P<text>.*?)<!-- end -->\n", re.DOTALL)
-TABLES = {**tables.TABLES, "published": published}
+TABLES = {
+    **tables.TABLES,
+    **{table.__name__: table
+       for table in (published, frontier.frontier, frontier.frontier_summary)},
+}
 
 
 class DocumentError(Exception):

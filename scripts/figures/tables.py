@@ -37,7 +37,8 @@ def _digits(value):
     return f"{value:.{max(0, 3 - len(f'{value:.0f}'))}f}" if value >= 1 else f"{value:.3f}"
 
 
-def _outcome(word):
+def outcome_text(word):
+    """As people say it: "pool_exhausted" is out of pool."""
     return OUTCOMES.get(word, word.replace("_", " "))
 
 
@@ -114,7 +115,7 @@ def _build_text(entry, cell, cells, scene):
     if cell is None:
         return NONE
     if cell["outcome"] != "done":
-        return _outcome(cell["outcome"])
+        return outcome_text(cell["outcome"])
     median = _median(cell["build"]["ms"]["samples"])
     # Where atomicmalloc ran out of this pool, the result has its time with another one.
     if entry["name"] == "atomicmalloc" or cell["build"]["slowdown"] is None:
@@ -150,43 +151,45 @@ def _fragmentation_text(cell):
     return "{} / {}, {} / {}".format(*percent)
 
 
-def _points(document, series, metric, phase):
-    """{(allocator, x): text} of a series."""
-    texts = {}
+def points(document, series, metric, phase):
+    """{(allocator, x): median, or the outcome of a cell without one} of a series."""
+    values = {}
     for cell in document["cells"]:
         if cell["series"] != series:
             continue
         spread = cell["metrics"].get(metric, {}).get(phase)
         key = cell["allocator"], cell["x"]
         if spread:
-            texts[key] = _median(spread["samples"])
+            values[key] = _median(spread["samples"])
         elif cell["outcome"] != "done":
-            texts[key] = _outcome(cell["outcome"])
-    return texts
+            values[key] = outcome_text(cell["outcome"])
+    return values
 
 
 def series(document, name, metric="ms", phase="warm"):
     """A table of medians: a row an allocator, a column a point."""
-    points = _points(document, name, metric, phase)
-    if not points:
+    values = points(document, name, metric, phase)
+    if not values:
         raise TableError(f"has no {metric} of {name}")
-    axis = sorted({x for _, x in points if x is not None})
+    axis = sorted({x for _, x in values if x is not None})
     rows = [
-        [_title(entry), *(_text(points.get((entry["name"], x))) for x in axis)]
+        [_title(entry), *(figure_text(values.get((entry["name"], x))) for x in axis)]
         for entry in _listed(document, ())
-        if any((entry["name"], x) in points for x in axis)
+        if any((entry["name"], x) in values for x in axis)
     ]
-    return markdown([name, *(_place(x) for x in axis)], rows)
+    return markdown([name, *(place_text(x) for x in axis)], rows)
 
 
-def _place(x):
+def place_text(x):
+    """A point of an axis: 2 Ki for 2048."""
     for power, unit in ((3, "Gi"), (2, "Mi"), (1, "Ki")):
         if x >= 1024**power and x % 1024**power == 0:
             return f"{x / 1024**power:.0f} {unit}"
     return f"{x:,.0f}"
 
 
-def _text(value):
+def figure_text(value):
+    """A median with three digits; text, as of an outcome, stays."""
     if value is None:
         return NONE
     return value if isinstance(value, str) else _digits(value)
@@ -210,12 +213,12 @@ def synthetic(document):
     """The survey in one table: medians of warm iterations in microseconds, pool use, registers."""
     columns = [
         [title, {name: value for (name, x), value in
-                 _points(document, of, metric, "warm").items() if x == place}]
+                 points(document, of, metric, "warm").items() if x == place}]
         for title, of, place, metric in _SYNTHETIC
     ]
-    used = _points(document, "oom", "utilisation", "value")
-    alone = _points(document, "registers", "uncoalesced", "value")
-    together = _points(document, "registers", "coalesced", "value")
+    used = points(document, "oom", "utilisation", "value")
+    alone = points(document, "registers", "uncoalesced", "value")
+    together = points(document, "registers", "coalesced", "value")
     rows = []
     for entry in _listed(document, ()):
         name = entry["name"]
@@ -224,10 +227,10 @@ def synthetic(document):
         row = [_title(entry)]
         for _, values in columns:
             value = values.get(name)
-            row.append(_text(value * 1000 if isinstance(value, float) else value))
+            row.append(figure_text(value * 1000 if isinstance(value, float) else value))
         for size in (64, 4096):
             value = used.get((name, size))
-            row.append(f"{value:.2f}" if isinstance(value, float) else _text(value))
+            row.append(f"{value:.2f}" if isinstance(value, float) else figure_text(value))
         pair = alone.get((name, None)), together.get((name, None))
         row.append(" / ".join(f"{v:.0f}" if isinstance(v, float) else NONE for v in pair))
         rows.append(row)
@@ -266,7 +269,7 @@ def replay(document):
         peak = entry["peak_external"]
         rows.append([
             entry["allocator"] + ("" if entry["full"] else NOT_FULL),
-            f"{_median(ms['samples']):.3f}" if ms else _outcome(entry["outcome"]),
+            f"{_median(ms['samples']):.3f}" if ms else outcome_text(entry["outcome"]),
             f"{entry['slowdown']:.2f}x" if entry["slowdown"] else NONE,
             NONE if peak is None else f"{100 * peak:.0f} %",
         ])

@@ -10,7 +10,10 @@ import sys
 import tempfile
 import unittest
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+from support import ROOT
+
+import make_results
+
 EXECUTABLE = os.environ.get("HEAPWOOD_TEST_EXECUTABLE")
 MOST_LINES = 150
 VERBS = ("build", "compare", "bench", "replay", "list")
@@ -82,6 +85,13 @@ class DocumentsTest(unittest.TestCase):
         self.assertEqual((result.returncode, result.stdout), (0, ""),
                          f"run scripts/make_results.py\n{result.stdout}{result.stderr}")
 
+    def test_no_document_has_tables_that_the_script_does_not_make(self):
+        made = [ROOT / name for name in make_results.DOCUMENTS]
+        with_tables = [path for path in documents()
+                       if "<!-- table:" in without_code(path.read_text(encoding="utf-8"))]
+        self.assertGreater(len(with_tables), 3)
+        self.assertEqual([path for path in with_tables if path not in made], [])
+
     @unittest.skipUnless(EXECUTABLE, "needs HEAPWOOD_TEST_EXECUTABLE")
     def test_options_in_commands_exist(self):
         help_of = {}
@@ -139,6 +149,19 @@ class MakeResultsTest(unittest.TestCase):
         (self.root / "README.md").write_text(new.replace("**1.", "**2.", 1), encoding="utf-8")
         self.assertEqual(self.run_script("--check").returncode, 1)
 
+    def test_a_changed_figure_of_the_frontier_is_found(self):
+        for table in ("frontier", "frontier_summary"):
+            with self.subTest(table=table):
+                text = f"<!-- table: {table} h200-compare -->\n<!-- end -->\n"
+                self.assertEqual(self.run_script(text=text).returncode, 0)
+                self.assertEqual(self.run_script("--check").returncode, 0)
+                new = (self.root / "README.md").read_text(encoding="utf-8")
+                digit = re.search(r"\d(?=[^\n]*\n\n<!-- end)", new).start()
+                other = f"{new[:digit]}{9 - int(new[digit])}{new[digit + 1:]}"
+                result = self.run_script("--check", text=other)
+                self.assertEqual((result.returncode, result.stdout),
+                                 (1, f"stale: README.md: {table} h200-compare\n"))
+
     def test_mistakes_name_the_line(self):
         for words, problem in (
             ("slowdown h200 20x", "README.md:2: there is no result 'h200'"),
@@ -146,6 +169,7 @@ class MakeResultsTest(unittest.TestCase):
             ("slowdown h200-compare 7x", "has no pool 7x"),
             ("slowdown h200-compare 20x nobody", "has no nobody"),
             ("series h200-compare ad.payload", "cannot be made"),
+            ("frontier h200-compare 20x", "cannot be made"),
             ("slowdown h200-compare", "cannot be made"),
         ):
             with self.subTest(words=words):

@@ -1,6 +1,7 @@
 #include "allocators/measure/trace.h"
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <limits>
 #include <map>
@@ -33,6 +34,7 @@ TraceFacts facts(const Trace& trace) {
             f.peak_events = i + 1;
         }
     }
+    if (!trace.times.empty()) f.nanoseconds = trace.times.back();
     return f;
 }
 
@@ -126,7 +128,8 @@ Trace trace_of(const std::vector<TraceRecord>& records) {
     return trace;
 }
 
-ReplayScript script_of(const Trace& trace, std::uint32_t callers, bool frees, std::size_t events) {
+ReplayScript script_of(const Trace& trace, std::uint32_t callers, bool frees, std::size_t events,
+                       double pace) {
     struct Block {
         std::uint32_t caller;  ///< that asks for it
         std::uint32_t slot;    ///< among those of its caller
@@ -160,14 +163,21 @@ ReplayScript script_of(const Trace& trace, std::uint32_t callers, bool frees, st
         slot_count += requests[caller];
     }
     script.steps.assign(step_count, ReplayStep::kEnd);
+    if (pace > 0) script.due.assign(step_count, ReplayStep::kAnyTime);
     script.sizes.resize(slot_count);
     std::vector<std::uint64_t> next = script.first;
+    constexpr double kMostDue = 0x1p62;  // so that the start of a replay can be added
     for (std::size_t i = 0, request = 0; i < events; ++i) {
         const TraceEvent& event = trace.events[i];
         const bool free = event.bytes == 0;
         if (free && !frees) continue;
         const Block& block = blocks[free ? event.block : request++];
+        const std::uint32_t caller = event.caller % callers;
         const auto slot = static_cast<std::uint32_t>(first_slot[block.caller] + block.slot);
+        if (pace > 0) {
+            const double due = std::ceil(static_cast<double>(trace.times[i]) / pace);
+            script.due[next[caller]] = static_cast<std::uint64_t>(std::min(due, kMostDue));
+        }
         if (free) {
             script.steps[next[block.freer]++] = slot | ReplayStep::kFree;
             continue;

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace heapwood::allocators {
@@ -32,6 +33,8 @@ struct TraceEvent {
 struct Trace {
     std::uint32_t callers = 0;
     std::vector<TraceEvent> events;
+    /// By event: nanoseconds since the first one, none less than that before; empty: not recorded.
+    std::vector<std::uint64_t> times{};
 };
 
 /// What a trace adds up to.
@@ -42,6 +45,8 @@ struct TraceFacts {
     std::uint32_t largest = 0;
     std::uint64_t peak_bytes = 0;  ///< most that is asked for and not yet freed
     std::size_t peak_events = 0;   ///< after so many events; the first time
+    /// From the first event to the last, if times were recorded.
+    std::optional<std::uint64_t> nanoseconds;
 };
 TraceFacts facts(const Trace& trace);
 
@@ -62,11 +67,15 @@ struct ReplayScript {
     std::vector<std::uint32_t> steps;  ///< ReplayStep, caller after caller
     std::vector<std::uint64_t> first;  ///< by caller: its first step
     std::vector<std::uint32_t> sizes;  ///< by slot: bytes of its block
+    /// By step: nanoseconds from the start of the replay before which a call does not begin, or
+    /// ReplayStep::kAnyTime. Empty: calls follow each other without pauses.
+    std::vector<std::uint64_t> due;
 };
 
 /// The script of the first `events` events of a trace for `callers` callers, at least 1; without
-/// the frees, unless `frees`. Callers beyond that number are folded: caller c's calls are made by
-/// c modulo `callers`, all that one makes in the order of the trace.
+/// the frees, unless `frees`. With a `pace` above 0 a call is due at its recorded time divided by
+/// that, at most 2^62 ns; it takes a trace with times. Callers beyond that number are folded:
+/// caller c's calls are made by c modulo `callers`, all that one makes in the order of the trace.
 ///
 /// Whoever frees a block of another waits until that has asked for it, and does so before the first
 /// call that follows the request in the trace: there the block was known to be there. So nobody
@@ -77,9 +86,11 @@ struct ReplayScript {
 /// caller's own steps are in this order. Of the steps that are not done take the first. What its
 /// caller does before it stands before it, and is done; so the caller has come to it. If it is a
 /// wait, its request stands before it, is done, and has been handed over. So this step does not
-/// wait, an allocator's call ends in bounded time, and the step gets done; by induction all do.
+/// wait but for its time, an allocator's call ends in bounded time, and the step gets done; by
+/// induction all do.
 /// The proof needs no more than that every caller keeps to the order of the trace, and so holds
 /// for folded callers, and for each beginning of it.
-ReplayScript script_of(const Trace& trace, std::uint32_t callers, bool frees, std::size_t events);
+ReplayScript script_of(const Trace& trace, std::uint32_t callers, bool frees, std::size_t events,
+                       double pace = 0);
 
 }  // namespace heapwood::allocators

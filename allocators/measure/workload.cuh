@@ -12,6 +12,7 @@
 #include "allocators/allocator.cuh"
 #include "allocators/measure/blocks.cuh"
 #include "allocators/platform/atomic.cuh"
+#include "allocators/platform/clock.cuh"
 #include "allocators/platform/macros.cuh"
 #include "allocators/platform/warp.cuh"
 
@@ -38,6 +39,8 @@ struct ReplayStep {
     static constexpr std::uint32_t kSlot = kHanded - 1;
     /// Behind a caller's last step.
     static constexpr std::uint32_t kEnd = ~0U;
+    /// Of a step that is no call: the time at which it is due.
+    static constexpr std::uint64_t kAnyTime = ~std::uint64_t{0};
 };
 
 /// A workload: what a launch is made from. Pointers point to where it runs.
@@ -58,6 +61,11 @@ struct Workload {
     std::uint32_t* refused = nullptr;           ///< fill: not 0 after a refusal
     const std::uint32_t* steps = nullptr;       ///< replay: ReplayScript::steps
     const std::uint64_t* first_step = nullptr;  ///< replay: ReplayScript::first
+    const std::uint64_t* due = nullptr;         ///< replay: ReplayScript::due; nullptr: no pauses
+    /// With `due`, by step: when it began, in nanoseconds from the start. Written for calls only.
+    std::uint64_t* begun = nullptr;
+    /// With `due`: the moment of the first call, by platform::nanoseconds(); 0 before the launch.
+    std::uint64_t* start = nullptr;
 
     /// Where the block of a caller's request is kept: neighbours' blocks side by side.
     HEAPWOOD_INLINE std::uint64_t slot(std::uint32_t caller, std::uint32_t request) const {
@@ -136,6 +144,19 @@ HEAPWOOD_FN inline void receive(void*& slot) {
     if (block == kNoBlock) slot = nullptr;
 }
 
+/// Waits until a step of a replay is due, and notes when it begins.
+HEAPWOOD_FN inline void await_due(const Workload& w, std::uint64_t step) {
+    if (w.due[step] == ReplayStep::kAnyTime) return;
+    // Relaxed will do: only the value itself is read.
+    const platform::AtomicRef first(*w.start);
+    std::uint64_t start = first.load_relaxed();
+    if (start == 0) {
+        const std::uint64_t now = platform::nanoseconds();
+        if (first.cas_relaxed(start, now)) start = now;
+    }
+    w.begun[step] = platform::wait_until(start + w.due[step]) - start;
+}
+
 /// The part of one caller in a workload. Blocks are handed from launch to launch by way of their
 /// slots; within a launch no caller touches another's, but for the handed ones of a replay.
 template <class Ref>
@@ -146,6 +167,7 @@ HEAPWOOD_FN void run_caller(const Ref& ref, const Context& context, const Worklo
     void* held = nullptr;
     for (std::uint32_t step = 0;; ++step) {
         const WorkStep next = next_step(w, caller, step);
+        if (w.due != nullptr) await_due(w, w.first_step[caller] + step);
         if (next.action == WorkStep::end) {
             // Of more blocks than the pool has room for some must be the same.
             if (w.work == Work::fill && next.slot >= w.blocks.slots) ++seen.corrupt;

@@ -153,6 +153,7 @@ struct ReplayOptions : RunParameters {
     std::string trace;  ///< file
     /// Unset: default_pool_bytes.
     std::optional<PoolSize> pool;
+    double pace = 0;  ///< how many times as fast as recorded; 0: without pauses
     unsigned repeat = 5;
     float time_limit = 60;  ///< seconds
 };

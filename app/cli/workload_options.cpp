@@ -33,6 +33,19 @@ std::optional<std::uint32_t> read_blocks(const std::string& text) {
     }
 }
 
+/// How many times as fast as recorded calls are replayed; 0: without pauses.
+double read_pace(const std::string& text) {
+    if (text == "none") return 0;
+    if (text == "recorded") return 1;
+    constexpr Real kTimes{.least = 1e-6F, .most = 1e9F};
+    try {
+        if (text.ends_with('x')) return read<double>(text.substr(0, text.size() - 1), kTimes);
+    } catch (const UsageError&) {
+        // It would not say what else a pace may be.
+    }
+    throw UsageError("'" + text + "' is none of none, recorded and a number of times, as 10x");
+}
+
 }  // namespace
 
 void add_bench(Options& options, BenchOptions& o) {
@@ -89,6 +102,10 @@ void add_replay(Options& options, ReplayOptions& o) {
              "Memory for the allocators: 20x the root node's array of the trace's scene, or bytes: "
              "512MiB; the default is at least what an allocator needs and at most a third of the "
              "machine's memory");
+    options.value("--pace", "PACE", "none",
+                  "When calls begin. none: at once; recorded: no sooner than in the program, for "
+                  "traces with times, which logs of RMM are; 10x: ten times as fast",
+                  [&o](const std::string& text) { o.pace = read_pace(text); });
     options.whole("--repeat", o.repeat, kCount,
                   "Turns of an allocator: a fresh pool, a replay that is not shown, one that is, "
                   "and one that is counted and checked in full");

@@ -70,6 +70,7 @@ struct ReplayReport {
     std::uint64_t root_bytes = 0;
     std::uint64_t pool_bytes = 0;  ///< asked for; an allocator may need more
     allocators::TraceFacts facts;
+    double pace = 0;  ///< Task::pace
     /// One series, and in it a cell for each allocator.
     BenchReport turns;
 };

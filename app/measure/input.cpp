@@ -40,6 +40,7 @@ Json trace_facts(const ReplayReport& report) {
             {"largest_bytes", f.largest},
             {"peak_bytes", f.peak_bytes},
             {"root_bytes", report.root_bytes},
+            {"recorded_ns", f.nanoseconds ? Json(*f.nanoseconds) : Json()},
             {"header", Json::parse(report.header)}};
 }
 
@@ -53,6 +54,8 @@ void read_trace_facts(const Json& facts, ReplayReport& report) {
     facts.at("largest_bytes").get_to(f.largest);
     facts.at("peak_bytes").get_to(f.peak_bytes);
     facts.at("root_bytes").get_to(report.root_bytes);
+    const Json recorded = facts.at("recorded_ns");
+    if (!recorded.is_null()) f.nanoseconds = recorded.get<std::uint64_t>();
     report.header = facts.at("header").dump();
 }
 

@@ -1,7 +1,9 @@
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include "allocators/measure/fragmentation.h"
+#include "app/measure/pace.h"
 #include "app/measure/task_run.h"
 #include "app/measure/transfer.h"
 
@@ -46,14 +48,14 @@ private:
         make_pool(facts.largest, callers_);
         add_value("callers", callers_);
 
-        prepare(trace_.events.size());
-        add("ms", run(Stamps::ends));
-        sweep(Stamps::ends);
+        prepare(trace_.events.size(), task_.pace);
+        timed();
         warm_ = true;
         for (std::uint32_t i = 0; i < task_.iterations; ++i) {
-            add("ms", run(Stamps::ends));
-            sweep(Stamps::ends);
+            timed();
+            if (pace_) add_behind(pace_->behind());
         }
+        pace_.reset();
         counting_ = true;
         run(Stamps::whole);
         counting_ = false;
@@ -77,10 +79,22 @@ private:
     }
 
     /// Makes the script of so many events.
-    void prepare(std::size_t events) {
+    void prepare(std::size_t events, double pace = 0) {
         script_.reset();  // before there is another
-        script_.emplace(subject_.machine.place(),
-                        allocators::script_of(trace_, callers_, subject_.frees, events));
+        ReplayScript script = allocators::script_of(trace_, callers_, subject_.frees, events, pace);
+        script_.emplace(subject_.machine.place(), script);
+        if (pace > 0) pace_.emplace(subject_.machine.place(), std::move(script.due));
+    }
+
+    /// A replay that is timed, at its pace if it has one, and emptied.
+    void timed() {
+        add("ms", run(Stamps::ends));
+        sweep(Stamps::ends);
+    }
+    void add_behind(const Behind& behind) {
+        add_value("behind_p50", behind.median);
+        add_value("behind_p99", behind.p99);
+        add_value("behind_worst", behind.worst);
     }
 
     Workload replay(Stamps stamps) const {
@@ -111,7 +125,9 @@ private:
         pool_->reset();
         script_->slots.zero();
         held_ = true;
-        const double ms = pool_->run(replay(stamps));
+        Workload launch = replay(stamps);
+        if (pace_) pace_->apply(launch);
+        const double ms = pool_->run(launch);
         judge();
         return ms;
     }
@@ -125,6 +141,7 @@ private:
     const allocators::Trace& trace_;
     std::uint32_t callers_;
     std::optional<Script> script_;
+    std::optional<Pace> pace_;  ///< of the timed replays
 };
 
 }  // namespace

@@ -48,12 +48,64 @@ std::optional<std::uint64_t> address_of(std::string_view text) {
     return number_of(text, 16);
 }
 
+constexpr std::uint64_t kSecond = 1'000'000'000;
+constexpr std::uint64_t kDay = 86'400 * kSecond;
+
+/// Nanoseconds since midnight of HH:MM:SS.F, with one to nine digits behind the point or without
+/// both; older logs have a colon for the point.
+std::optional<std::uint64_t> time_of_day(std::string_view text) {
+    constexpr std::array<std::uint64_t, 3> kEnds{24, 60, 61};  // a second may be inserted
+    std::uint64_t seconds = 0;
+    for (std::size_t i = 0; i < kEnds.size(); ++i) {
+        const auto part = number_of(text.substr(0, 2), 10);
+        if (text.size() < 2 || !part || *part >= kEnds[i]) return std::nullopt;
+        seconds = seconds * 60 + *part;
+        text.remove_prefix(2);
+        if (i + 1 == kEnds.size()) break;
+        if (!text.starts_with(':')) return std::nullopt;
+        text.remove_prefix(1);
+    }
+    if (text.empty()) return seconds * kSecond;
+    if (text.front() != '.' && text.front() != ':') return std::nullopt;
+    text.remove_prefix(1);
+    const auto part = number_of(text, 10);
+    if (!part || text.size() > 9) return std::nullopt;
+    std::uint64_t unit = kSecond;
+    for (std::size_t i = 0; i < text.size(); ++i) unit /= 10;
+    return seconds * kSecond + *part * unit;
+}
+
+/// Times of day, in the order of a log, as one time that never goes back.
+class LogClock {
+public:
+    /// Nanoseconds since the first line. A thread may write its line after one that is younger.
+    std::uint64_t at(std::uint64_t time_of_day) {
+        if (!latest_) latest_ = time_of_day;
+        const std::uint64_t ahead = (time_of_day + 2 * kDay - *latest_) % kDay;
+        if (ahead < kDay / 2) {
+            elapsed_ += ahead;
+            latest_ = time_of_day;
+        }
+        return elapsed_;
+    }
+
+private:
+    std::optional<std::uint64_t> latest_;
+    std::uint64_t elapsed_ = 0;
+};
+
 /// Takes the events of a log, and refuses those that contradict the others.
 class LogCollector {
 public:
     explicit LogCollector(const TraceLines& lines) : lines_(lines) {}
 
     void add(const Row& row) {
+        const auto time = time_of_day(row.time);
+        if (!time) {
+            lines_.fail("'" + std::string(row.time) +
+                        "' is no time of day, such as 15:47:02.841961");
+        }
+        now_ = clock_.at(*time);
         const auto size = number_of(row.size, 10);
         const auto address = address_of(row.pointer);
         if (!size) lines_.fail("'" + std::string(row.size) + "' is no number of bytes");
@@ -76,6 +128,8 @@ public:
     TraceFile take() {
         if (requests_ == 0) lines_.fail("the log has no request that was granted");
         TraceFile file;
+        const std::uint64_t first = trace_.times.front();
+        for (std::uint64_t& time : trace_.times) time -= first;
         trace_.callers = static_cast<std::uint32_t>(callers_.size());
         file.trace = std::move(trace_);
         const allocators::TraceFacts facts = allocators::facts(file.trace);
@@ -121,8 +175,7 @@ private:
             lines_.fail("address " + std::string(row.pointer) + " is given out, which line " +
                         std::to_string(block->second.line) + " has got and nobody has freed");
         }
-        trace_.events.push_back(
-            {caller(row), requests_, static_cast<std::uint32_t>((bytes + 3) / 4 * 4)});
+        add_call({caller(row), requests_, static_cast<std::uint32_t>((bytes + 3) / 4 * 4)});
         ++requests_;
     }
 
@@ -142,8 +195,13 @@ private:
                         std::to_string(block->second.line) + " has got " +
                         std::to_string(block->second.bytes));
         }
-        trace_.events.push_back({caller(row), block->second.number, 0});
+        add_call({caller(row), block->second.number, 0});
         live_.erase(block);
+    }
+
+    void add_call(const allocators::TraceEvent& event) {
+        trace_.events.push_back(event);
+        trace_.times.push_back(now_);
     }
 
     std::uint32_t caller(const Row& row) {
@@ -165,6 +223,8 @@ private:
 
     const TraceLines& lines_;
     allocators::Trace trace_;
+    LogClock clock_;
+    std::uint64_t now_ = 0;  ///< of the line
     std::uint32_t requests_ = 0;
     std::uint64_t failed_ = 0;
     std::uint64_t empty_ = 0;

@@ -10,7 +10,9 @@
 /// - **Sizes** are rounded up to multiples of 4, and must be below 4 GiB.
 /// - **Requests that failed** are counted, and are not in the trace: nobody freed them.
 /// - **Calls for nothing** (0 bytes, a null pointer) are counted, and are not in the trace.
-/// - **Times** are not read: calls follow each other as in the log, without pauses.
+/// - **Times** are of the day. Where a line's is earlier than one before it, by less than half a
+/// day,
+///   the trace's time stands still until it is reached again; else midnight has passed.
 /// - The **unit of pool sizes** is the peak of the log.
 ///
 /// The format is documented in RMM's user guide, "Logging and Profiling".

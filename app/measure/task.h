@@ -57,6 +57,8 @@ struct Task {
     std::uint64_t seed = 1;
     std::uint32_t iterations = 1;  ///< warm ones, after the cold one
     double budget_ms = 100;        ///< no further iteration begins after this time
+    /// Of a replay: how many times as fast as recorded its calls are due; 0: without pauses.
+    double pace = 0;
 };
 
 /// Whether there is a live set, which is as large as the pool says.
@@ -132,7 +134,9 @@ TaskResult keep_graph(const Subject& subject, const Task& task);
 /// Makes a pool and replays the trace in it: a cold time; as many warm ones as task.iterations
 /// says, each time with the pool reset before; once more, counted; and up to the trace's peak, to
 /// see what the pool looks like there. Metrics: "ms"; "callers"; and, where the pool can be walked,
-/// "peak_allocated_bytes", "peak_external" and "end_external".
+/// "peak_allocated_bytes", "peak_external" and "end_external". With a pace, which takes a trace
+/// with times, the cold and the warm replays keep to it; then there are also "behind_p50",
+/// "behind_p99" and "behind_worst" of each warm one (Behind).
 ///
 /// Callers are those of the trace, or as many as are certain to run at the same time (script_of()).
 /// The caller that gets a block stamps its ends, in untimed launches all of it. The caller that

@@ -145,12 +145,16 @@ private:
     std::vector<std::uint64_t> freed_by_;  ///< by request: the line; 0: none
 };
 
-/// 64-bit FNV-1a over the header's characters and the numbers of the events.
+/// 64-bit FNV-1a over the header's characters and the numbers and times of the events.
 std::string digest(const TraceFile& file) {
     scenes::Fnv hash;
     for (const char c : file.header) hash.add(static_cast<unsigned char>(c));
     for (const allocators::TraceEvent& event : file.trace.events) {
         for (const std::uint32_t word : {event.caller, event.block, event.bytes}) hash.add(word);
+    }
+    for (const std::uint64_t time : file.trace.times) {
+        hash.add(static_cast<std::uint32_t>(time));
+        hash.add(static_cast<std::uint32_t>(time >> 32));
     }
     return hex(hash.value());
 }

@@ -31,7 +31,7 @@ inline constexpr const char* kWorkerVerb = "worker";
 HEAPWOOD_JSON_OF(RunOptions, pool_bytes, repeat, warm_up, statistics, heap_map)
 HEAPWOOD_JSON_OF(Task, procedure, lanes, callers, requests, rounds, min_bytes, max_bytes, live,
                  family, edges, sources, held_blocks, held_bytes, pool_bytes, threshold, seed,
-                 iterations, budget_ms)
+                 iterations, budget_ms, pace)
 HEAPWOOD_JSON_OF(Samples, cold, warm, value)
 HEAPWOOD_JSON_OF(TaskResult, outcome, message, counts, metrics, pool_bytes)
 

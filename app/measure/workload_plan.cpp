@@ -61,6 +61,7 @@ Json WorkloadPlan::identity() const {
     if (trace_) {
         json["trace"] = trace_->digest;
         json["pool"] = trace_->pool;
+        if (trace_->pace > 0) json["pace"] = trace_->pace;
         return json;
     }
     json["quick"] = s.quick;

@@ -16,6 +16,7 @@ struct ReplayedTrace {
     std::string path;
     std::string digest;            ///< of TraceFile
     double seconds = 0;            ///< that reading the trace took
+    double pace = 0;               ///< Task::pace
     std::string pool;              ///< as asked for, or "default"
     std::uint64_t pool_bytes = 0;  ///< of that pool with this trace
     Json facts;                    ///< trace_facts()

@@ -22,6 +22,16 @@ std::string said(const Json& header, const char* object, const char* field) {
     return words.empty() ? kNoValue : words;
 }
 
+/// How fast calls follow each other.
+std::string pace_text(const ReplayReport& report) {
+    if (report.pace <= 0) return "none: calls follow each other without pauses";
+    const double ms = static_cast<double>(report.facts.nanoseconds.value_or(0)) * 1e-6;
+    const std::string recorded = shown(ms, Unit::ms).text + " ms";
+    if (report.pace == 1) return "as recorded: " + recorded;
+    return shortest(report.pace) + "x: " + shown(ms / report.pace, Unit::ms).text +
+           " ms; recorded were " + recorded;
+}
+
 Table trace_table(const ReplayReport& report) {
     const Json header = Json::parse(report.header);
     const allocators::TraceFacts& f = report.facts;
@@ -46,6 +56,7 @@ Table trace_table(const ReplayReport& report) {
                         {"calls", grouped(f.requests) + " requests of " + bytes_text(f.bytes) +
                                       " in all, " + grouped(f.frees) + " frees"},
                         {"peak", bytes_text(f.peak_bytes) + " requested and not yet freed"},
+                        {"pace", pace_text(report)},
                         {"device", report.turns.machine.text()},
                         {"pool", bytes_text(report.pool_bytes)}});
 }
@@ -101,6 +112,7 @@ Json provenance(const ReplayReport& report) {
     Json json = origin_json(report.turns.arguments, report.turns.machine);
     json.update({{"pool_bytes", report.pool_bytes},
                  {"forms", choices_json(run.settings.choices)},
+                 {"pace", report.pace > 0 ? Json(report.pace) : Json()},
                  {"repeat", run.repeat},
                  {"time_limit_s", run.time_limit},
                  {"date", report.turns.date}});
@@ -131,7 +143,12 @@ Document document_of(const ReplayReport& report) {
                                      "failed", "corrupt", "outcome"}),
                        figure_table(replay_figures(), "Memory of the pool", rows,
                                     {"peak_allocated_bytes", "peak_external", "end_external"})};
-    add_choice(report, document);
+    if (report.pace > 0) {
+        document.tables.push_back(figure_table(replay_figures(), "Behind the record", rows,
+                                               {"behind_p50", "behind_p99", "behind_worst"}));
+    } else {
+        add_choice(report, document);  // not by times that are pauses for the most part
+    }
     document.data = {{"schema", kReplaySchema},
                      {"kind", "replay"},
                      {"provenance", provenance(report)},

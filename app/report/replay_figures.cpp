@@ -123,7 +123,9 @@ const FigureList<ReplayOf>& replay_figures() {
          always,
          {value("peak_allocated_bytes", "peak: allocated", Unit::bytes),
           value("peak_external", "peak: external", Unit::fraction),
-          value("end_external", "external", Unit::fraction)}}};
+          value("end_external", "external", Unit::fraction),
+          value("behind_p50", "median", Unit::ms), value("behind_p99", "99 of 100", Unit::ms),
+          value("behind_worst", "worst", Unit::ms)}}};
     return all;
 }
 

@@ -106,6 +106,7 @@ void add_cells(ReplayReport& report, const ReplayOptions& options, const Machine
     task.lanes = 1;
     task.callers = report.callers;
     task.pool_bytes = report.pool_bytes;
+    task.pace = report.pace = options.pace;
     Series series;
     series.id = series.test = "replay";
     series.points.push_back({0, task});
@@ -119,6 +120,7 @@ ReplayedTrace replayed(const ReplayReport& report, const ReplayOptions& options,
     return {.path = report.path,
             .digest = digest,
             .seconds = seconds,
+            .pace = options.pace,
             .pool = options.pool ? options.pool->text() : "default",
             .pool_bytes = report.pool_bytes,
             .facts = trace_facts(report)};

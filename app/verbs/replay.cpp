@@ -3,6 +3,7 @@
 #include <chrono>
 
 #include "app/base/console.h"
+#include "app/base/text.h"
 #include "app/measure/engine.h"
 #include "app/measure/trace_file.h"
 #include "app/report/documents.h"
@@ -12,6 +13,27 @@
 #include "app/verbs/publish.h"
 
 namespace heapwood::app {
+namespace {
+
+/// @throws UsageError for a pace that a trace has no times for, or that takes longer than a turn
+/// may.
+void check_pace(const ReplayOptions& options, const allocators::TraceFacts& facts) {
+    if (options.pace <= 0) return;
+    if (!facts.nanoseconds) {
+        throw UsageError("--pace: '" + options.trace +
+                         "' has no times of calls: traces of builds have none, logs of RMM have");
+    }
+    // A turn has two replays at this pace.
+    const double seconds = 2e-9 * static_cast<double>(*facts.nanoseconds) / options.pace;
+    if (seconds >= options.time_limit) {
+        throw UsageError("--pace: two replays of '" + options.trace + "', which a turn has, take " +
+                         duration_text(seconds) + " at least, and the time limit is " +
+                         duration_text(options.time_limit) +
+                         ": use a faster pace, as --pace 10x, or a longer --time-limit");
+    }
+}
+
+}  // namespace
 
 ExitCode replay(const ReplayOptions& options, const Backends& available) {
     Publisher publisher(options.output, {{"the trace", options.trace}},
@@ -22,11 +44,13 @@ ExitCode replay(const ReplayOptions& options, const Backends& available) {
     const auto start = std::chrono::steady_clock::now();
     const TraceFile file = read_trace(options.trace);
     const std::chrono::duration<double> reading = std::chrono::steady_clock::now() - start;
+    const allocators::TraceFacts facts = allocators::facts(file.trace);
+    check_pace(options, facts);
     ReplayReport report{.path = options.trace,
                         .header = file.header,
                         .callers = file.trace.callers,
                         .root_bytes = file.root_bytes,
-                        .facts = allocators::facts(file.trace),
+                        .facts = facts,
                         .turns = {}};
     add_cells(report, options, machine, runners);
     WorkloadPlan plan(report.turns, replayed(report, options, file.digest, reading.count()));

@@ -5,11 +5,8 @@
 
 #include <cstdint>
 
+#include "allocators/platform/clock.cuh"
 #include "allocators/platform/macros.cuh"
-
-#if !defined(__CUDA_ARCH__)
-#include <chrono>
-#endif
 
 namespace heapwood::kdtree {
 
@@ -61,7 +58,7 @@ public:
     /// To be called by the first warp before the others come to `start`.
     HEAPWOOD_INLINE void start_all() {
         if constexpr (kProfiling) {
-            if (leader_) all_->start = now();
+            if (leader_) all_->start = platform::nanoseconds();
         }
     }
     /// The warp begins to keep time.
@@ -88,20 +85,8 @@ public:
     }
 
 private:
-    HEAPWOOD_INLINE static std::uint64_t now() {
-#if defined(__CUDA_ARCH__)
-        std::uint64_t t;
-        asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(t));
-        return t;
-#else
-        return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(
-                                              std::chrono::steady_clock::now().time_since_epoch())
-                                              .count());
-#endif
-    }
-
     HEAPWOOD_NOINLINE void change(Phase phase) {
-        const std::uint64_t t = now();
+        const std::uint64_t t = platform::nanoseconds();
         mine_->phases[static_cast<unsigned>(phase_)] += t - since_;
         since_ = t;
         if (phase == Phase::wait) record_busy(t);

@@ -1,4 +1,4 @@
-"""`heapwood replay` of logs of RMM: what a log means, and mistakes in it."""
+"""`heapwood replay` of logs of RMM: what a log means, its times, and mistakes in it."""
 
 import gzip
 import json
@@ -7,15 +7,15 @@ import random
 import unittest
 
 import schema_check
-from command_line import BAD_INPUT, DONE, folder, run
+from command_line import BAD_INPUT, DONE, USAGE, folder, run
 
 SCHEMA = json.loads((schema_check.SCHEMAS / "replay.schema.json").read_text())
 COLUMNS = "Thread,Time,Action,Pointer,Size,Stream"
 
 
-def event(action, pointer, size, thread=7, stream="0x2"):
+def event(action, pointer, size, thread=7, stream="0x2", time="15:47:02.841961"):
     pointer = hex(pointer) if isinstance(pointer, int) else pointer
-    return f"{thread},15:47:02.841961,{action},{pointer},{size},{stream}"
+    return f"{thread},{time},{action},{pointer},{size},{stream}"
 
 
 def write(path, *events):
@@ -27,13 +27,23 @@ def replay(*arguments):
     return run("replay", "--device", "cpu", *arguments)
 
 
-def trace_of(path, *arguments):
-    """What the report of a replay says of the trace."""
+def report_of(path, *arguments):
+    """The report of a replay."""
     result = replay(path, "-a", "cmalloc", "--repeat", 1, "--json", "-", *arguments)
     assert result.returncode == DONE, result.stderr
     report = json.loads(result.stdout)
     assert schema_check.violations(report, SCHEMA) == []
-    return report["trace"]
+    return report
+
+
+def trace_of(path, *arguments):
+    """What the report of a replay says of the trace."""
+    return report_of(path, *arguments)["trace"]
+
+
+def at(*times):
+    """A request at each of these times."""
+    return [event("allocate", 4096 * (i + 1), 64, time=time) for i, time in enumerate(times)]
 
 
 class Logs(unittest.TestCase):
@@ -96,6 +106,112 @@ class Logs(unittest.TestCase):
         self.assertRegex(result.stdout, r"callers +3\b")
 
 
+class Times(unittest.TestCase):
+    def nanoseconds(self, *events):
+        with folder() as place:
+            return trace_of(write(place / "log.csv", *events))["recorded_ns"]
+
+    def test_last_from_the_first_call_to_the_last(self):
+        self.assertEqual(self.nanoseconds(*at("15:47:02.841961", "15:47:02.841977")), 16_000)
+        self.assertEqual(self.nanoseconds(*at("00:59:59", "01:00:00:5")), 1_500_000_000)
+        self.assertEqual(self.nanoseconds(*at("12:00:00.000000001", "12:00:00.1")), 99_999_999)
+        self.assertEqual(self.nanoseconds(*at("12:00:00.5")), 0)
+        # What is not replayed has no part in it, but a clock that it moves.
+        failed = event("allocate failure", "(nil)", 64, time="11:00:00")
+        self.assertEqual(
+            self.nanoseconds(failed, *at("12:00:00", "12:00:01"),
+                             event("free", "(nil)", 0, time="23:30:00"),
+                             event("free", 4096, 64, time="00:30:00")),
+            (12 * 3600 + 1800) * 10**9)
+
+    def test_go_over_midnight_and_never_back(self):
+        second = 10**9
+        self.assertEqual(self.nanoseconds(*at("23:59:59", "00:00:02")), 3 * second)
+        hours = [f"{hour % 24:02}:00:00" for hour in range(0, 73, 6)]
+        self.assertEqual(self.nanoseconds(*at(*hours)), 72 * 3600 * second)
+        # A line that comes late, and a clock that is set back.
+        self.assertEqual(self.nanoseconds(*at("12:00:05", "12:00:03", "12:00:06")), second)
+        self.assertEqual(self.nanoseconds(*at("12:00:00", "11:00:00", "11:59:59")), 0)
+
+    def test_a_pace_is_kept(self):
+        times = [f"23:59:59.9{i}" for i in range(10)] + [f"00:00:00.0{i}" for i in range(5)]
+        with folder() as place:
+            path = write(place / "log.csv", *at(*times))
+            for words, pace in (("recorded", 1), ("4x", 4), ("0.5x", 0.5), ("none", None)):
+                report = report_of(path, "--pace", words, "--threads", 2)
+                self.assertEqual(report["trace"]["recorded_ns"], 140_000_000)
+                self.assertEqual(report["provenance"]["pace"], pace)
+                found = report["results"][0]
+                behind = [found[f"behind_{name}"] for name in ("p50", "p99", "worst")]
+                if pace is None:
+                    self.assertEqual(behind, [None] * 3)
+                    continue
+                for ms in (found["ms"], found["cold_ms"]):
+                    self.assertGreaterEqual(ms["min"], 140 / pace)
+                self.assertEqual(behind, sorted(behind))
+                self.assertGreaterEqual(behind[0], 0)
+
+    def test_tables_say_the_pace(self):
+        with folder() as place:
+            path = write(place / "log.csv", *at("12:00:00", "12:00:00.02"))
+            text = replay(path, "--pace", "10x", "-a", "cmalloc,hybrid", "--repeat", 1).stdout
+            self.assertRegex(text, r"pace +10x: 2\.000 ms; recorded were 20\.000 ms\n")
+            self.assertRegex(text, r"Behind the record\nallocator +median +99 of 100 +worst\n")
+            self.assertNotIn("Which to take", text)
+            text = replay(path, "--pace", "recorded", "-a", "cmalloc", "--repeat", 1).stdout
+            self.assertRegex(text, r"pace +as recorded: 20\.000 ms\n")
+            text = replay(path, "-a", "cmalloc,hybrid", "--repeat", 1).stdout
+            self.assertRegex(text, r"pace +none: ")
+            self.assertNotIn("Behind the record", text)
+
+    def test_a_pace_that_cannot_be_kept_is_refused(self):
+        with folder() as place:
+            log = write(place / "log.csv", *at("12:00:00", "12:10:00"))
+            trace = place / "x.trace"
+            trace.write_text('{"kind":"trace","schema":1,"callers":1,"requests":1,"frees":0,'
+                             '"root_bytes":4}\nop,caller,value\na,0,64\n')
+            for path, pace, words in (
+                (trace, "recorded", f"'{trace}' has no times of calls"),
+                (log, "recorded", "take 20 min 0 s at least, and the time limit is 1 min 0 s"),
+                (log, "19x", "use a faster pace, as --pace 10x, or a longer --time-limit"),
+                (log, "0x", "'0x' is none of none, recorded and a number of times, as 10x"),
+                (log, "10", "'10' is none of"), (log, "-1x", "'-1x' is none of"),
+                (log, "nanx", "'nanx' is none of"),
+            ):
+                with self.subTest(pace=pace, path=path.name):
+                    result = replay(path, "-a", "cmalloc", f"--pace={pace}")
+                    self.assertEqual(result.returncode, USAGE, result.stderr)
+                    self.assertIn("--pace", result.stderr)
+                    self.assertIn(words, result.stderr)
+                    self.assertEqual(result.stdout, "")
+            self.assertEqual(replay(trace, "-a", "cmalloc", "--pace", "none").returncode, DONE)
+
+    def test_shards_have_their_pace(self):
+        with folder() as place:
+            log = write(place / "log.csv", *at("12:00:00", "12:00:00.01"))
+            shards = [place / f"{i}.json" for i in (1, 2)]
+            for i, shard in enumerate(shards):
+                result = replay(log, "-a", "cmalloc,hybrid", "--repeat", 1, "--pace", "2x",
+                                "--shard", f"{i + 1}/2", "--json", shard)
+                self.assertEqual(result.returncode, DONE, result.stderr)
+            merged = run("merge", *shards, "--json", "-")
+            self.assertEqual(merged.returncode, DONE, merged.stderr)
+        report = json.loads(merged.stdout)
+        self.assertEqual(schema_check.violations(report, SCHEMA), [])
+        self.assertEqual((report["provenance"]["pace"], report["trace"]["recorded_ns"]),
+                         (2, 10_000_000))
+        for result in report["results"]:
+            self.assertGreaterEqual(result["ms"]["min"], 5)
+            self.assertIsNotNone(result["behind_worst"])
+
+    def test_runs_of_another_pace_are_not_gone_on_with(self):
+        with folder() as place:
+            log = write(place / "log.csv", *at("12:00:00", "12:00:00.01"))
+            done = [replay(log, "-a", "cmalloc", "--repeat", 1, "--resume", place / "journal",
+                           "--pace", pace).returncode for pace in ("2x", "2x", "3x")]
+            self.assertEqual(done, [DONE, DONE, USAGE])
+
+
 class Mistakes(unittest.TestCase):
     def refused(self, line, words, *events):
         with folder() as place:
@@ -124,6 +240,10 @@ class Mistakes(unittest.TestCase):
         first = event("allocate", 4096, 64)
         for broken in ("", "1,2,3", first + ",1", first[:20]):
             self.refused(3, "this is no event", first, broken)
+        for time in ("", "12", "12:00", "24:00:00", "12:60:00", "12:00:61", "1:00:00", "12-00-00",
+                     "12:00:00.", "12:00:00.1234567890", "12:00:00,5", "12:00:00.-1"):
+            self.refused(2, "this is no event" if "," in time else f"'{time}' is no time of day",
+                         event("allocate", 4096, 64, time=time))
         self.refused(2, "'grow' is no action", event("grow", 4096, 64))
         self.refused(2, "'0xfg' is no address", event("allocate", "0xfg", 64))
         for size in ("-1", "1.5", "", "99999999999999999999"):

@@ -123,6 +123,24 @@ TEST(ReplayScript, EndsInEverySchedule) {
     }
 }
 
+TEST(ReplayScript, SaysWhenCallsAreDue) {
+    // Caller 0 asks, 1 asks and frees the block of 0.
+    const Trace trace{2, {{0, 0, 64}, {1, 1, 64}, {1, 0, 0}}, {0, 1000, 2501}};
+    constexpr std::uint64_t kAnyTime = ReplayStep::kAnyTime;
+    const auto due = [&](std::uint32_t callers, bool frees, double pace) {
+        return script_of(trace, callers, frees, 3, pace).due;
+    };
+    using Times = std::vector<std::uint64_t>;
+    // Of 1: it waits for the block of 0, asks, frees, and ends.
+    EXPECT_EQ(due(2, true, 1), (Times{0, kAnyTime, kAnyTime, 1000, 2501, kAnyTime}));
+    EXPECT_EQ(due(1, true, 1), (Times{0, 1000, 2501, kAnyTime}));
+    EXPECT_EQ(due(2, false, 0.5), (Times{0, kAnyTime, 2000, kAnyTime}));
+    // Never earlier than it should be, and never so late that a start cannot be added.
+    EXPECT_EQ(due(1, true, 2), (Times{0, 500, 1251, kAnyTime}));
+    EXPECT_EQ(due(1, false, 1e-300), (Times{0, std::uint64_t{1} << 62, kAnyTime}));
+    EXPECT_TRUE(due(2, true, 0).empty());
+}
+
 TEST(ReplayScript, LeavesFreesOut) {
     std::mt19937_64 dice(test_seed());
     const Trace trace = random_trace(dice, 4, 300);

@@ -46,10 +46,8 @@ struct Malloc {
     }
 };
 
-/// A replay by threads, and a launch that frees what it leaves.
-Counts replayed(const ReplayScript& script, const Malloc& ref, Counts& swept) {
-    std::vector<void*> slots(script.sizes.size());
-    Counts counts{};
+/// The launch of a script.
+Workload launch_of(const ReplayScript& script, std::vector<void*>& slots, Counts& counts) {
     Workload w{};
     w.work = Work::replay;
     w.stamps = Stamps::whole;
@@ -59,11 +57,25 @@ Counts replayed(const ReplayScript& script, const Malloc& ref, Counts& swept) {
     w.counts = &counts;
     w.steps = script.steps.data();
     w.first_step = script.first.data();
+    return w;
+}
+
+/// Runs its callers, each by a thread.
+template <class Ref>
+void run(const Workload& w, const Ref& ref) {
     std::vector<std::thread> callers;
-    for (std::uint32_t c = 0; c < script.callers; ++c) {
+    for (std::uint32_t c = 0; c < w.callers; ++c) {
         callers.emplace_back([&, c] { run_caller(ref, {c, c}, w, c); });
     }
     for (std::thread& t : callers) t.join();
+}
+
+/// A replay by threads, and a launch that frees what it leaves.
+Counts replayed(const ReplayScript& script, const Malloc& ref, Counts& swept) {
+    std::vector<void*> slots(script.sizes.size());
+    Counts counts{};
+    Workload w = launch_of(script, slots, counts);
+    run(w, ref);
     w.work = Work::deallocate;
     w.counts = &swept;
     w.requests = 1;
@@ -104,6 +116,60 @@ TEST(Replay, PassesOverTheFreesOfRefusedRequests) {
     EXPECT_EQ(seen, (Counts{facts(trace).requests, frees, refused.size(), 0}));
     EXPECT_EQ(swept.failed + swept.corrupt, 0U);
     EXPECT_EQ(live, 0);
+}
+
+/// Notes when each caller calls, by a look at the clock of its own.
+struct Watching {
+    std::vector<std::uint64_t>* moments;  ///< by caller
+
+    void* allocate(const Context& context, std::size_t bytes) const {
+        moments[context.warp].push_back(platform::nanoseconds());
+        return std::malloc(bytes);
+    }
+    void deallocate(const Context& context, void* p, std::size_t) const {
+        moments[context.warp].push_back(platform::nanoseconds());
+        std::free(p);
+    }
+};
+
+TEST(Replay, BeginsNoCallBeforeItsTime) {
+    std::mt19937_64 dice(test_seed());
+    for (const double pace : {1.0, 4.0}) {
+        Trace trace = random_trace(dice, 6, 200);
+        std::uint64_t now = 0;
+        for (std::size_t i = 0; i < trace.events.size(); ++i) {
+            trace.times.push_back(now);
+            now += dice() % 400'000;  // ns, to the next
+        }
+        for (const std::uint32_t callers : {1U, 2U, 6U}) {
+            const ReplayScript script = script_of(trace, callers, true, trace.events.size(), pace);
+            std::vector<void*> slots(script.sizes.size());
+            Counts counts{};
+            std::vector<std::uint64_t> begun(script.due.size());
+            std::uint64_t start = 0;
+            Workload w = launch_of(script, slots, counts);
+            w.due = script.due.data();
+            w.begun = begun.data();
+            w.start = &start;
+            std::vector<std::vector<std::uint64_t>> moments(callers);
+            const std::uint64_t before = platform::nanoseconds();
+            run(w, Watching{moments.data()});
+            EXPECT_GE(start, before);
+            std::vector<std::size_t> next(callers);
+            for (std::size_t i = 0; i < trace.events.size(); ++i) {
+                const std::uint32_t caller = trace.events[i].caller % callers;
+                const std::uint64_t moment = moments[caller].at(next[caller]++);
+                ASSERT_GE(moment, start);
+                ASSERT_GE(static_cast<double>(moment - start) * pace,
+                          static_cast<double>(trace.times[i]));
+            }
+            for (std::size_t step = 0; step < begun.size(); ++step) {
+                const bool call = script.due[step] != ReplayStep::kAnyTime;
+                ASSERT_TRUE(call ? begun[step] >= script.due[step] : begun[step] == 0);
+            }
+            for (void* block : slots) std::free(block);
+        }
+    }
 }
 
 TEST(Replay, BlocksThatOverlapAreNoticed) {

@@ -10,6 +10,7 @@
 
 #include "allocators/circular.cuh"
 #include "app/backends/workload_cpu.h"
+#include "app/measure/pace.h"
 #include "app/measure/task.h"
 #include "app/measure/trace_file.h"
 #include "tests/app/revolving.h"
@@ -37,8 +38,9 @@ Trace ring(std::uint32_t callers, std::uint32_t requests, std::uint32_t bytes) {
 }
 
 TaskResult replayed(MakePool make_pool, const Trace& trace, unsigned threads, std::uint64_t pool,
-                    bool frees = true) {
+                    bool frees = true, double pace = 0) {
     Task task;
+    task.pace = pace;
     task.procedure = Procedure::replay;
     task.pool_bytes = pool;
     task.iterations = 3;
@@ -101,6 +103,45 @@ TEST(Replay, MeasuresWhatIsToBeMeasured) {
     EXPECT_GE(peak, 16000);
     EXPECT_LE(peak, 32000);
     EXPECT_EQ(result.pool_bytes, std::uint64_t{1} << 20);
+}
+
+TEST(Replay, TakesAtLeastItsRecordedTimeAtAPace) {
+    Trace trace = ring(2, 5, 160);
+    for (std::size_t i = 0; i < trace.events.size(); ++i) trace.times.push_back(i * 1'000'000);
+    for (const double pace : {0.0, 1.0, 4.0}) {
+        const TaskResult result = replayed(&make_pool<CpuWorkloadPool<allocators::CMalloc>>, trace,
+                                           2, 1 << 20, true, pace);
+        ASSERT_EQ(result.outcome, Outcome::done) << result.message;
+        EXPECT_EQ(result.counts, (Counts{10, 10, 0, 0}));
+        if (pace == 0) {
+            EXPECT_FALSE(result.metrics.contains("behind_p50"));
+            continue;
+        }
+        for (const double ms : result.metrics.at("ms").cold) EXPECT_GE(ms, 19 / pace);
+        for (const double ms : result.metrics.at("ms").warm) EXPECT_GE(ms, 19 / pace);
+        for (const char* metric : {"behind_p50", "behind_p99", "behind_worst"}) {
+            const std::vector<double> values = result.metrics.at(metric).value;
+            EXPECT_EQ(values.size(), 3U);
+            for (const double value : values) EXPECT_GE(value, 0);
+        }
+    }
+}
+
+TEST(Pace, SaysHowFarCallsWereBehind) {
+    constexpr std::uint64_t kAnyTime = allocators::ReplayStep::kAnyTime;
+    std::vector<std::uint64_t> due{kAnyTime}, begun{0};
+    for (std::uint64_t i = 1; i <= 200; ++i) {
+        due.push_back(1000 * i);
+        begun.push_back(1000 * i + (201 - i) * 1'000'000);  // 200 ms to 1 ms
+    }
+    due.push_back(kAnyTime);
+    begun.push_back(0);
+    const Behind all = behind(due, begun);
+    EXPECT_DOUBLE_EQ(all.median, 100);
+    EXPECT_DOUBLE_EQ(all.p99, 198);
+    EXPECT_DOUBLE_EQ(all.worst, 200);
+    const Behind one = behind({5, kAnyTime}, {5, 0});
+    EXPECT_EQ(one.median + one.p99 + one.worst, 0);
 }
 
 TEST(Replay, FindsBlocksThatAreGivenTwice) {

@@ -288,6 +288,24 @@ TEST_P(BackendTest, ReplaysABuild) {
     }
 }
 
+TEST_P(BackendTest, ReplaysABuildNoFasterThanItsPace) {
+    allocators::Trace trace = sample_trace();
+    const bool frees = traits().frees_individually;
+    double last = 0;  // call that is replayed
+    for (std::size_t i = 0; i < trace.events.size(); ++i) {
+        trace.times.push_back(1000 * i);
+        if (frees || trace.events[i].bytes != 0) last = 1000.0 * static_cast<double>(i);
+    }
+    Task task{.procedure = Procedure::replay, .pool_bytes = kPool, .pace = 2};
+    const auto machine = kGpu ? gpu_workloads() : cpu_workloads(2);
+    const TaskResult result = replay_trace(
+        {.machine = *machine, .make = GetParam()->make_pool, .frees = frees, .threads = 2}, task,
+        trace);
+    ASSERT_EQ(result.outcome, Outcome::done) << result.message;
+    // A GPU has two clocks, one for the pauses and one for the launch.
+    EXPECT_GE(result.metrics.at("ms").warm.at(0), last * 1e-6 / task.pace * (kGpu ? 0.99 : 1));
+}
+
 TEST_P(BackendTest, PoolsOfAllSizesEndInATreeOrAMessage) {
     if (kGpu && !traits().walkable) {
         GTEST_SKIP() << "the size of CUDA's own pool cannot be changed within a process";

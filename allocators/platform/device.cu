@@ -30,6 +30,16 @@ int device_count() {
     return cuda_failure(cudaGetDeviceCount(&devices)).empty() ? devices : 0;
 }
 
+DeviceScope::DeviceScope(std::uint32_t number) {
+    check_cuda(cudaGetDevice(&before_), "asking for the current device");
+    check_cuda(cudaSetDevice(static_cast<int>(number)), "changing to another device");
+}
+
+// A destructor cannot report: what follows on a device that has failed says so.
+DeviceScope::~DeviceScope() {
+    (void)cudaSetDevice(before_);
+}
+
 DeviceInfo device_info() {
     cudaDeviceProp properties{};
     int driver = 0;

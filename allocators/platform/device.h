@@ -26,6 +26,20 @@ std::string device_absence();
 /// How many there are, counted from 0; 0 if none can be used.
 int device_count();
 
+/// Makes a device the current one of the calling thread, as long as this object lives; then the one
+/// before is again.
+class DeviceScope {
+public:
+    /// @throws std::runtime_error if there is no device of that number.
+    explicit DeviceScope(std::uint32_t number);
+    ~DeviceScope();
+    DeviceScope(const DeviceScope&) = delete;
+    DeviceScope& operator=(const DeviceScope&) = delete;
+
+private:
+    int before_ = 0;
+};
+
 /// Properties of device 0. @throws std::runtime_error if there is none.
 DeviceInfo device_info();
 

@@ -18,6 +18,12 @@ int device_count() {
     return 0;
 }
 
+DeviceScope::DeviceScope(std::uint32_t) {
+    throw std::runtime_error(device_absence());
+}
+
+DeviceScope::~DeviceScope() = default;
+
 DeviceInfo device_info() {
     throw std::runtime_error(device_absence());
 }

@@ -139,8 +139,9 @@ void add_scene(Options& options, SceneParameters& o) {
         "at least what the allocator needs and at most a third of the machine's memory");
 }
 
-/// To be called when --device and --parts are known.
-void take_devices(const std::vector<std::string>& numbers, BuildOptions& o) {
+/// To be called when --device is known.
+template <class O>
+void take_devices(const std::vector<std::string>& numbers, O& o) {
     o.devices.clear();
     for (const std::string& number : numbers) {
         o.devices.push_back(static_cast<std::uint32_t>(read(number, Whole{0, 1023})));
@@ -149,7 +150,6 @@ void take_devices(const std::vector<std::string>& numbers, BuildOptions& o) {
         throw UsageError("names GPUs, but --device is cpu: leave out one of them");
     }
     o.device = DeviceChoice::gpu;
-    if (o.parts == 0) o.parts = static_cast<std::uint32_t>(o.devices.size());
 }
 
 }  // namespace
@@ -187,7 +187,10 @@ void add_build(Options& options, BuildOptions& o) {
                  "GPUs of the processes of --parts, by CUDA's numbers from 0, separated by commas: "
                  "each process has the next of them, and after the last the first again. Without "
                  "--parts there is a process for each",
-                 [&o](const std::vector<std::string>& numbers) { take_devices(numbers, o); });
+                 [&o](const std::vector<std::string>& numbers) {
+                     take_devices(numbers, o);
+                     if (o.parts == 0) o.parts = static_cast<std::uint32_t>(o.devices.size());
+                 });
     options.real("--time-limit", o.time_limit, {.open = true, .most = 1e6F},
                  "Seconds after which a process of --parts is taken to hang, beside 0.1 ms for "
                  "each triangle of its work; the one in its place has twice the time",
@@ -232,6 +235,11 @@ void add_trace(Options& options, TraceOptions& o) {
                      o.beside = presets;
                  });
     add_building(options, o);
+    options.list(
+        "--devices", "N", "",
+        "GPUs that share the rays, by CUDA's numbers from 0, separated by commas: each has "
+        "the whole tree and a range of the rays",
+        [&o](const std::vector<std::string>& numbers) { take_devices(numbers, o); });
     add_repetitions(options, o);
     add_config(options, o);
 }

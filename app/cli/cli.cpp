@@ -72,6 +72,7 @@ constexpr const char* kTraceHelp = R"(Examples:
   heapwood trace bunny.obj --device cpu --threads 1 --rays 100000
   heapwood trace bunny.obj --beside paper,pbrt --json rays.json
   heapwood trace bunny.obj --allocator halloc,cmalloc --method single,levels
+  heapwood trace sponza.obj.xz --devices 0,1 --rays 16777216
 
 Rays: random ones; primary ones of a camera; bounce, shadow and ambient-occlusion rays from where
 these end. The trees of all allocators and methods are the same, and are traced once.)";

@@ -95,6 +95,8 @@ struct TraceOptions : SceneParameters {
     std::uint64_t rays = 1 << 20;     ///< of each kind, at least
     std::uint32_t seed = 1;
     bool fast = false;  ///< with FastTriangleTest
+    /// GPUs that share the rays, by CUDA's numbers; none: they are not shared.
+    std::vector<std::uint32_t> devices;
 };
 
 /// Those of verbs that look at one tree, which is read from a file or built once.

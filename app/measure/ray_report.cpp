@@ -7,6 +7,10 @@ const char* name(Asked asked) {
     return kNames[static_cast<std::size_t>(asked)];
 }
 
+double DeviceTimes::rays_per_second() const {
+    return 1000 * static_cast<double>(rays) / spread(samples).median;
+}
+
 double RayTimes::rays_per_second() const {
     return 1000 * static_cast<double>(rays) / spread(samples).median;
 }

@@ -23,6 +23,15 @@ enum class Asked {
 /// "closest", "any", "all".
 const char* name(Asked asked);
 
+/// The share of one GPU of several.
+struct DeviceTimes {
+    std::uint32_t device = 0;  ///< by CUDA's number
+    std::uint64_t rays = 0;
+    std::vector<double> samples;  ///< milliseconds
+
+    double rays_per_second() const;
+};
+
 /// The rays of one kind through one tree.
 struct RayTimes {
     std::string kind;
@@ -30,6 +39,9 @@ struct RayTimes {
     std::uint64_t rays = 0;
     std::uint64_t hits = 0;       ///< rays that meet anything; of all hits, how many there are
     std::vector<double> samples;  ///< milliseconds for all the rays
+    /// Of all answers in the rays' order, whoever gave them; none: unknown.
+    std::optional<std::uint64_t> digest = {};
+    std::vector<DeviceTimes> devices = {};  ///< of several GPUs that share the rays
 
     double rays_per_second() const;
 };
@@ -66,6 +78,7 @@ struct RayReport {
     std::uint64_t rays = 0;
     std::uint32_t seed = 0;
     bool fast = false;
+    std::vector<std::uint32_t> devices;  ///< GPUs that share the rays; none: nothing is shared
     Camera camera{};
     std::vector<TracedTree> trees;
 };

@@ -6,12 +6,13 @@
 #include <utility>
 
 #include "app/measure/embree.h"
+#include "app/measure/ray_batch_run.h"
 #include "kdtree/tree/ray_batch.h"
+#include "scenes/digest.h"
 
 namespace heapwood::app {
 namespace {
 
-using allocators::Buffer;
 using allocators::Place;
 using kdtree::Hit;
 using kdtree::Ray;
@@ -33,17 +34,11 @@ std::vector<double> timed(const RayRun& run, const Work& work) {
     return ms;
 }
 
-Buffer copied(Place place, const std::vector<Ray>& rays) {
-    Buffer there(place, rays.size() * sizeof(Ray));
-    there.write(0, rays.data(), there.size());
-    return there;
-}
-
-template <class T>
-std::vector<T> contents(const Buffer& buffer) {
-    std::vector<T> values(buffer.size() / sizeof(T));
-    buffer.read(0, values.data(), buffer.size());
-    return values;
+/// What one or several batches found, in the rays' order.
+void note(const RayBatchRun::Found& found, RayTimes& times, scenes::Fnv& hash) {
+    times.hits += found.hits;
+    for (const std::uint32_t word : found.words) hash.add(word);
+    times.digest = hash.value();
 }
 
 }  // namespace
@@ -53,70 +48,104 @@ unsigned RayBench::width() const {
     return 32 * static_cast<unsigned>(std::ceil(side / 32));
 }
 
-void RayBench::make_sets(const kdtree::RayTree& tree) {
+void RayBench::make_sets(const kdtree::RayReplicas& replicas) {
     const Camera camera = camera_of(scene_);
     sets_.push_back(random_rays(scene_, rays(), run_.seed));
     sets_.push_back(primary_rays(camera, width()));
     const std::vector<Ray>& primary = sets_.back().rays;
-    const Buffer there = copied(tree.place(), primary);
-    const Buffer hits(tree.place(), primary.size() * sizeof(Hit));
-    closest_hits(tree, there.as<Ray>(), primary.size(), hits.as<Hit>());
-    kdtree::wait(tree);
-    for (RaySet& set : secondary_rays(scene_, camera, primary, contents<Hit>(hits), run_.seed)) {
+    std::vector<Hit> hits(primary.size());
+    replicas.closest_hits(primary.data(), primary.size(), hits.data());
+    for (RaySet& set : secondary_rays(scene_, camera, primary, hits, run_.seed)) {
         if (!set.rays.empty()) sets_.push_back(std::move(set));
     }
 }
 
+kdtree::BatchOptions RayBench::options_of(const RaySet& set) const {
+    return {.fast = run_.fast, .coherent = set.coherent, .threads = run_.threads};
+}
+
 RayTimes RayBench::time(const kdtree::RayTree& tree, const RaySet& set, Asked asked) const {
-    const std::uint64_t n = set.rays.size();
-    const kdtree::BatchOptions options{
-        .fast = run_.fast, .coherent = set.coherent, .threads = run_.threads};
-    const Buffer there = copied(tree.place(), set.rays);
-    const Ray* rays = there.as<Ray>();
-    RayTimes times{
-        .kind = std::string(set.kind), .asked = asked, .rays = n, .hits = 0, .samples = {}};
+    RayTimes times{.kind = std::string(set.kind),
+                   .asked = asked,
+                   .rays = set.rays.size(),
+                   .hits = 0,
+                   .samples = {}};
+    const kdtree::BatchOptions options = options_of(set);
+    const RayBatchRun batch(tree, set.rays, asked, options);
     // One batch after the other, as a renderer's are: on a GPU nobody waits in between.
-    const auto time_batch = [&](const auto& batch) {
-        std::vector<kdtree::BatchMoment> moments;
-        for (unsigned i = 0; i < run_.warm_up + run_.repeat; ++i) {
-            if (i >= run_.warm_up) moments.emplace_back(tree, options);
-            batch();
-        }
-        moments.emplace_back(tree, options);
-        for (std::size_t i = 1; i < moments.size(); ++i) {
-            times.samples.push_back(moments[i].ms_since(moments[i - 1]));
-        }
-    };
-    if (asked == Asked::all) {
-        const kdtree::HitLists lists = all_hits(tree, rays, n, options);
-        time_batch([&] {
-            list_hits(tree, rays, n, lists.offsets.as<std::uint64_t>(), lists.hits.as<Hit>(),
-                      options);
-        });
-        times.hits = lists.total;
-    } else if (asked == Asked::any) {
-        const Buffer found(tree.place(), n * sizeof(std::uint32_t));
-        time_batch([&] { any_hits(tree, rays, n, found.as<std::uint32_t>(), options); });
-        for (const std::uint32_t one : contents<std::uint32_t>(found)) times.hits += one;
-    } else {
-        const Buffer hits(tree.place(), n * sizeof(Hit));
-        time_batch([&] { closest_hits(tree, rays, n, hits.as<Hit>(), options); });
-        for (const Hit& hit : contents<Hit>(hits)) times.hits += hit.found() ? 1 : 0;
+    std::vector<kdtree::BatchMoment> moments;
+    for (unsigned i = 0; i < run_.warm_up + run_.repeat; ++i) {
+        if (i >= run_.warm_up) moments.emplace_back(tree, options);
+        batch.trace();
     }
+    moments.emplace_back(tree, options);
+    for (std::size_t i = 1; i < moments.size(); ++i) {
+        times.samples.push_back(moments[i].ms_since(moments[i - 1]));
+    }
+    scenes::Fnv hash;
+    note(batch.found(), times, hash);
+    return times;
+}
+
+RayTimes RayBench::time_shared(const kdtree::RayReplicas& replicas, const RaySet& set,
+                               Asked asked) const {
+    RayTimes times{.kind = std::string(set.kind),
+                   .asked = asked,
+                   .rays = set.rays.size(),
+                   .hits = 0,
+                   .samples = {}};
+    const kdtree::BatchOptions options = options_of(set);
+    const std::span all(set.rays);
+    std::vector<std::optional<RayBatchRun>> batches(replicas.devices().size());
+    std::vector<DeviceTimes> devices(batches.size());
+    replicas.divide(all.size(), [&](const kdtree::RayShare& share) {
+        const auto rays = all.subspan(share.begin, share.end - share.begin);
+        batches[share.replica].emplace(share.tree, rays, asked, options);
+        devices[share.replica] = {replicas.devices()[share.replica], rays.size(), {}};
+    });
+    // All begin a batch together, and its time is that of the last one: all wait for it.
+    for (unsigned i = 0; i < run_.warm_up + run_.repeat; ++i) {
+        const double ms = replicas.divide(all.size(), [&](const kdtree::RayShare& share) {
+            const auto start = Clock::now();
+            batches[share.replica]->trace();
+            kdtree::wait(share.tree, options);
+            if (i >= run_.warm_up) devices[share.replica].samples.push_back(ms_since(start));
+        });
+        if (i >= run_.warm_up) times.samples.push_back(ms);
+    }
+    std::vector<RayBatchRun::Found> found(batches.size());
+    replicas.divide(all.size(), [&](const kdtree::RayShare& share) {
+        found[share.replica] = batches[share.replica]->found();
+        batches[share.replica].reset();
+    });
+    scenes::Fnv hash;
+    for (const RayBatchRun::Found& some : found) note(some, times, hash);
+    std::erase_if(devices, [](const DeviceTimes& device) { return device.rays == 0; });
+    times.devices = std::move(devices);
     return times;
 }
 
 void RayBench::trace(const kdtree::Tree& tree, TracedTree& to) {
+    const bool shared = !run_.devices.empty();
     const auto start = Clock::now();
-    const kdtree::RayTree rays(tree, scene_, run_.gpu ? Place::device : Place::host);
+    const kdtree::RayReplicas replicas(tree, scene_,
+                                       shared ? run_.devices : std::vector<std::uint32_t>{0},
+                                       run_.gpu ? Place::device : Place::host);
     to.layout_ms = ms_since(start);
-    to.bytes = rays.bytes();
-    if (sets_.empty()) make_sets(rays);
+    to.bytes = replicas.bytes();
+    if (sets_.empty()) make_sets(replicas);
     std::vector<RayTimes> times;
-    for (const RaySet& set : sets_) {
-        times.push_back(time(rays, set, set.any_hit ? Asked::any : Asked::closest));
-    }
-    times.push_back(time(rays, sets_.front(), Asked::all));
+    const auto add = [&](const RaySet& set, Asked asked) {
+        if (shared) {
+            times.push_back(time_shared(replicas, set, asked));
+            return;
+        }
+        replicas.divide(set.rays.size(), [&](const kdtree::RayShare& all) {
+            times.push_back(time(all.tree, set, asked));
+        });
+    };
+    for (const RaySet& set : sets_) add(set, set.any_hit ? Asked::any : Asked::closest);
+    add(sets_.front(), Asked::all);
     to.times = std::move(times);
 }
 

@@ -8,6 +8,8 @@
 
 #include "app/measure/ray_report.h"
 #include "app/measure/rays.h"
+#include "kdtree/tree/ray_batch.h"
+#include "kdtree/tree/ray_replicas.h"
 #include "kdtree/tree/ray_tree.h"
 #include "kdtree/tree/tree.h"
 #include "scenes/scene.h"
@@ -23,6 +25,8 @@ struct RayRun {
     unsigned threads = 0;  ///< CPU only; 0: one a core
     bool fast = false;     ///< with FastTriangleTest
     bool gpu = false;      ///< rather than the CPU
+    /// GPUs that each have the tree and share the rays; none: the rays are not shared.
+    std::vector<std::uint32_t> devices = {};
 };
 
 /// Traces the same rays through one tree after another. The scene must live as long.
@@ -44,7 +48,9 @@ public:
 
 private:
     unsigned width() const;
-    void make_sets(const kdtree::RayTree& tree);
+    void make_sets(const kdtree::RayReplicas& replicas);
+    kdtree::BatchOptions options_of(const RaySet& set) const;
+    RayTimes time_shared(const kdtree::RayReplicas& replicas, const RaySet& set, Asked asked) const;
     RayTimes time(const kdtree::RayTree& tree, const RaySet& set, Asked asked) const;
 
     const scenes::Scene& scene_;

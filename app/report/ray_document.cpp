@@ -40,7 +40,10 @@ Table summary(const RayReport& report) {
         "", {{"scene", origin.scene_path + ": " + grouped(origin.triangles) + " triangles"},
              {"device", origin.machine.text()},
              {"rays", grouped(report.rays) + " of each kind, seed " + std::to_string(report.seed) +
-                          (report.fast ? ", the fast triangle test" : "")}});
+                          (report.fast ? ", the fast triangle test" : "") +
+                          (report.devices.empty()
+                               ? ""
+                               : ", shared by " + grouped(report.devices.size()) + " GPUs")}});
 }
 
 Table rates(const RayReport& report) {
@@ -56,6 +59,27 @@ Table rates(const RayReport& report) {
         const bool done = tree.build.outcome == Outcome::done;
         row.resize(table.columns.size(),
                    done ? kNoValue : failed_cell(tree.build.outcome, tree.build.message));
+    }
+    return table;
+}
+
+/// Of each GPU that shares the rays.
+Table rates_of_devices(const RayReport& report) {
+    Table table{.title = "Millions of rays a second of each GPU",
+                .columns = {{"tree"}, {"GPU", true}}};
+    const TracedTree* first = first_traced(report);
+    if (first == nullptr) return table;
+    for (const RayTimes& t : first->times) table.columns.push_back({title(t), true});
+    for (const TracedTree& tree : report.trees) {
+        if (tree.times.empty()) continue;
+        for (std::size_t i = 0; i < tree.times.front().devices.size(); ++i) {
+            auto& row = table.rows.emplace_back();
+            row.push_back(title(tree));
+            row.push_back(shown(tree.times.front().devices[i].device, Unit::count));
+            for (const RayTimes& t : tree.times) {
+                row.push_back(shown(t.devices[i].rays_per_second(), Unit::rate));
+            }
+        }
     }
     return table;
 }
@@ -91,9 +115,21 @@ Table times_to(const RayReport& report) {
 }
 
 Json times_json(const RayTimes& t) {
-    return {
-        {"kind", t.kind}, {"asked", name(t.asked)},       {"rays", t.rays},
-        {"hits", t.hits}, {"ms", spread_json(t.samples)}, {"rays_per_second", t.rays_per_second()}};
+    Json devices = Json::array();
+    for (const DeviceTimes& device : t.devices) {
+        devices.push_back({{"device", device.device},
+                           {"rays", device.rays},
+                           {"ms", spread_json(device.samples)},
+                           {"rays_per_second", device.rays_per_second()}});
+    }
+    return {{"kind", t.kind},
+            {"asked", name(t.asked)},
+            {"rays", t.rays},
+            {"hits", t.hits},
+            {"digest", t.digest ? Json(hex(*t.digest)) : Json()},
+            {"ms", spread_json(t.samples)},
+            {"rays_per_second", t.rays_per_second()},
+            {"devices", devices}};
 }
 
 Json payoff_json(const std::optional<Payoff>& payoff) {
@@ -168,6 +204,9 @@ void add_tree(const RayReport& report, const TracedTree& tree, Json& trees, Tabl
 Document document_of(const RayReport& report) {
     Document document{.title = "heapwood trace",
                       .tables = {summary(report), rates(report), times_to(report)}};
+    if (!report.devices.empty()) {
+        document.tables.insert(document.tables.begin() + 2, rates_of_devices(report));
+    }
     document.remarks = {{"closest hits; in brackets: any hit, or all hits front to back."},
                         {"N rays are as many of each kind, but for all hits. pays: for how many "
                          "rays the tree is ahead of the first one."}};
@@ -185,6 +224,7 @@ Document document_of(const RayReport& report) {
                      {"rays", report.rays},
                      {"seed", report.seed},
                      {"fast", report.fast},
+                     {"devices", report.devices},
                      {"camera",
                       {{"eye", vector_json(report.camera.eye)},
                        {"target", vector_json(report.camera.target)},

@@ -1,6 +1,5 @@
 /// @file
 /// The verb `build` in parts.
-#include "allocators/platform/device.h"
 #include "allocators/platform/threads.h"
 #include "app/base/console.h"
 #include "app/base/log.h"
@@ -37,16 +36,6 @@ void check_choices(const BuildOptions& options) {
     if (!options.whole_options.empty()) {
         log::warning("the build is in parts, by the level method, once: no effect of " +
                      joined(options.whole_options, ", "));
-    }
-}
-
-/// @throws NoDevice that names the GPU which is not there.
-void check_devices(const std::vector<std::uint32_t>& devices) {
-    const auto count = static_cast<std::uint32_t>(platform::device_count());
-    for (const std::uint32_t device : devices) {
-        if (device < count) continue;
-        throw NoDevice("--devices: no GPU " + std::to_string(device) + "; there " +
-                       (count == 1 ? "is 1" : "are " + std::to_string(count)) + ", counted from 0");
     }
 }
 

@@ -60,6 +60,15 @@ Machine choose_machine(DeviceChoice choice) {
     return cpu();
 }
 
+void check_devices(const std::vector<std::uint32_t>& devices) {
+    const auto count = static_cast<std::uint32_t>(platform::device_count());
+    for (const std::uint32_t device : devices) {
+        if (device < count) continue;
+        throw NoDevice("--devices: no GPU " + std::to_string(device) + "; there " +
+                       (count == 1 ? "is 1" : "are " + std::to_string(count)) + ", counted from 0");
+    }
+}
+
 Report new_report(const BuildParameters& parameters) {
     return new_report(parameters, choose_machine(parameters.device));
 }

@@ -17,6 +17,9 @@ namespace heapwood::app {
 /// The machine that the user's choice comes down to. @throws NoDevice.
 Machine choose_machine(DeviceChoice choice);
 
+/// @throws NoDevice that names the GPU of --devices which is not there.
+void check_devices(const std::vector<std::uint32_t>& devices);
+
 /// A report of nothing as yet: what was asked for, of which machine, and when. @throws NoDevice,
 /// and UsageError for parameters that are no configuration of the builder.
 Report new_report(const BuildParameters& parameters);

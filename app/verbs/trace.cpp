@@ -50,8 +50,12 @@ TracedTree trace_with(const Backend& backend, const TraceOptions& options,
 }  // namespace
 
 ExitCode trace(const TraceOptions& options, const Backends& available) {
-    RayReport report{
-        .origin = new_report(options), .seed = options.seed, .fast = options.fast, .trees = {}};
+    RayReport report{.origin = new_report(options),
+                     .seed = options.seed,
+                     .fast = options.fast,
+                     .devices = options.devices,
+                     .trees = {}};
+    check_devices(options.devices);
     const bool gpu = report.origin.machine.gpu;
     const std::vector<const Backend*> chosen = choose_backends(available, options, gpu);
     Publisher publisher(options.output, {{"the scene", options.scene}});
@@ -60,7 +64,7 @@ ExitCode trace(const TraceOptions& options, const Backends& available) {
     describe(report.origin, scene);
     report.camera = camera_of(scene);
     RayBench bench(scene, {options.rays, options.seed, options.repeat, options.warm_up,
-                           options.threads, options.fast, gpu});
+                           options.threads, options.fast, gpu, options.devices});
     report.rays = bench.rays();
     std::vector<Report> settings{report.origin};
     for (const std::string& preset : options.beside) {

@@ -5,7 +5,7 @@ import io
 import unittest
 
 import schema_check
-from command_line import BAD_INPUT, DONE, MODELS, OUT_OF_MEMORY, USAGE, report, run
+from command_line import BAD_INPUT, DONE, MODELS, NO_DEVICE, OUT_OF_MEMORY, USAGE, report, run
 
 SCENE = "gen:city:500"
 KINDS = ["random", "primary", "bounce", "shadow", "ambient-occlusion", "random"]
@@ -64,6 +64,26 @@ class Trace(unittest.TestCase):
                   for seed, threads in ((1, 1), (1, 3), (2, 1))]
         self.assertEqual(counts[0], counts[1])
         self.assertNotEqual(counts[0], counts[2])
+
+    def test_answers_have_a_digest(self):
+        def digests(*options):
+            return [rays["digest"] for rays in ours(traced(SCENE, *options))[0]["rays"]]
+
+        self.assertEqual(len(set(digests())), 6)
+        self.assertEqual(digests("--threads", 1), digests("--threads", 3))
+        first, second = digests("--seed", 1), digests("--seed", 2)
+        self.assertEqual([a == b for a, b in zip(first, second)],
+                         [kind in ("primary", "shadow") for kind in KINDS])
+
+    def test_gpus_that_are_not_there(self):
+        for arguments, code, words in (
+                (("--devices", "0", "--device", "cpu"), USAGE, "--device is cpu"),
+                (("--devices", "0,x"), USAGE, "'x'"),
+                (("--devices=-1",), USAGE, "'-1'"),
+                (("--devices", "0,1"), NO_DEVICE, "no GPU to build on: ")):
+            result = run("trace", SCENE, *arguments, env={"CUDA_VISIBLE_DEVICES": ""})
+            self.assertEqual(result.returncode, code, arguments)
+            self.assertIn(words, result.stderr)
 
     def test_the_fast_test_finds_almost_the_same(self):
         exact, fast = (hits(ours(traced(SCENE, *options))[0]) for options in ([], ["--fast"]))

@@ -14,6 +14,7 @@
 #include <sstream>
 
 #include "app/measure/embree.h"
+#include "app/measure/ray_run.h"
 #include "app/measure/rays.h"
 #include "kdtree/levels/level_builder.h"
 #include "kdtree/tree/ray_batch.h"
@@ -184,6 +185,41 @@ TEST(RaysOfEveryKind, MeetWhatEmbreeFinds) {
                       << " of Embree alone" << std::endl;
             EXPECT_GT(both, 0U);
             EXPECT_LE(ours_alone + theirs_alone, 1 + some.rays.size() / 1000);
+        }
+    }
+}
+
+/// The devices are all the CPU here.
+TEST(RayBench, SharedRaysHaveTheSameAnswers) {
+    const scenes::Scene scene = scenes::load("gen:city:500");
+    const kdtree::BuildResult built = kdtree::build_by_levels_on_cpu(scene, {}, {});
+    const auto trace = [&](std::vector<std::uint32_t> devices) {
+        TracedTree traced;
+        RayBench bench(scene, {.rays = 2000, .repeat = 2, .devices = std::move(devices)});
+        bench.trace(built.tree, traced);
+        return traced;
+    };
+    const TracedTree alone = trace({});
+    for (const auto& devices : {std::vector{4U}, std::vector{4U, 2U, 9U}}) {
+        const TracedTree shared = trace(devices);
+        EXPECT_EQ(shared.bytes, devices.size() * alone.bytes);
+        ASSERT_EQ(shared.times.size(), 6U);
+        for (std::size_t i = 0; i < shared.times.size(); ++i) {
+            const RayTimes& times = shared.times[i];
+            EXPECT_EQ(times.rays, alone.times[i].rays);
+            EXPECT_EQ(times.hits, alone.times[i].hits);
+            EXPECT_EQ(times.digest, alone.times[i].digest) << times.kind;
+            EXPECT_TRUE(times.digest);
+            EXPECT_EQ(times.samples.size(), 2U);
+            EXPECT_TRUE(alone.times[i].devices.empty());
+            ASSERT_EQ(times.devices.size(), devices.size());
+            std::uint64_t rays = 0;
+            for (std::size_t k = 0; k < devices.size(); ++k) {
+                EXPECT_EQ(times.devices[k].device, devices[k]);
+                EXPECT_EQ(times.devices[k].samples.size(), 2U);
+                rays += times.devices[k].rays;
+            }
+            EXPECT_EQ(rays, times.rays);
         }
     }
 }

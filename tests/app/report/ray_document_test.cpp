@@ -79,6 +79,29 @@ TEST(RayDocument, TablesHaveRatesAndTheTreesThatPay) {
     EXPECT_EQ(times.rows[1][3].text, "31.0");
 }
 
+TEST(RayDocument, GpusThatShareRaysHaveATable) {
+    EXPECT_EQ(document_of(sample()).tables.size(), 3U);
+    RayReport report = sample();
+    report.devices = {0, 3};
+    for (TracedTree& tree : report.trees) {
+        for (RayTimes& times : tree.times) {
+            times.digest = 0xAB;
+            times.devices = {{0, 500000, {5}}, {3, 500000, {10}}};
+        }
+    }
+    const Document document = document_of(report);
+    const Table& rates = document.tables.at(2);
+    ASSERT_EQ(rates.rows.size(), 4U) << "two trees on two GPUs; none that failed";
+    EXPECT_EQ(rates.rows[1][1].text, "3");
+    EXPECT_EQ(rates.rows[0][2].text, "100.00");
+    EXPECT_EQ(rates.rows[1][2].text, "50.00");
+    EXPECT_EQ(document.data["devices"], Json({0, 3}));
+    const Json& rays = document.data["results"][0]["rays"][0];
+    EXPECT_EQ(rays["digest"], "00000000000000ab");
+    EXPECT_EQ(rays["devices"][1]["device"], 3);
+    EXPECT_EQ(rays["devices"][1]["rays"], 500000);
+}
+
 TEST(RayDocument, DataAndRecordsHaveAllTrees) {
     const Document document = document_of(sample());
     const Json& results = document.data["results"];

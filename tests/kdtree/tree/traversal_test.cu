@@ -2,6 +2,7 @@
 /// Rays through trees on a GPU.
 #include <cuda_runtime.h>
 
+#include "kdtree/tree/ray_replicas.h"
 #include "tests/kdtree/tree/traversal_tests.h"
 
 namespace heapwood::kdtree::tests {
@@ -78,6 +79,30 @@ struct DeviceBatch {
 
 using Machines = ::testing::Types<DeviceThread, DeviceBatch<true>, DeviceBatch<false>>;
 INSTANTIATE_TYPED_TEST_SUITE_P(Gpu, TraversalTest, Machines);
+
+TEST(RayReplicas, OnGpusHaveTheHitsOfOne) {
+    int count = 0;
+    if (cudaGetDeviceCount(&count) != cudaSuccess || count == 0) GTEST_SKIP() << "no GPU";
+    // The last twice, so that there are several replicas on a machine with one GPU, too.
+    std::vector<std::uint32_t> devices;
+    for (int i = 0; i < count; ++i) devices.push_back(static_cast<std::uint32_t>(i));
+    devices.push_back(devices.back());
+    Dice dice;
+    const auto scene = random_scene("soup", 200, dice());
+    const Tree tree = oracle_tree(scene, {});
+    std::vector<Ray> rays;
+    for (unsigned i = 0; i < 10007; ++i) rays.push_back(random_ray("any", scene, tree, dice));
+    std::vector<Hit> hits(rays.size());
+    RayReplicas(tree, scene, devices).closest_hits(rays.data(), rays.size(), hits.data());
+    const Answers wanted = HostThread::ask(RayTree(tree, scene), rays);
+    for (std::size_t i = 0; i < rays.size(); ++i) {
+        ASSERT_EQ(hits[i].triangle, wanted.closest[i].triangle) << i;
+        if (hits[i].found()) ASSERT_EQ(hits[i].t, wanted.closest[i].t) << i;
+    }
+    int current = -1;
+    require(cudaGetDevice(&current));
+    EXPECT_EQ(current, 0) << "the caller's device stays";
+}
 
 }  // namespace
 }  // namespace heapwood::kdtree::tests

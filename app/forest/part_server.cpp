@@ -111,7 +111,7 @@ Json PartServer::answer(const Json& request) {
 }
 
 /// The part after so many levels, whose last bins are written.
-kdtree::Part& PartServer::bring(const Json& request, const ForestFiles& files) {
+kdtree::Parts& PartServer::bring(const Json& request, const ForestFiles& files) {
     const unsigned number = request.at("part");
     const unsigned round = request.at("round");
     const unsigned levels = request.at("levels");
@@ -130,22 +130,25 @@ kdtree::Part& PartServer::bring(const Json& request, const ForestFiles& files) {
             .begin = 0,
             .end = static_cast<std::uint32_t>(scene_.triangles.size()),
             .offset = request.at("first")};
-        progress_ = {kdtree::Part(share, normalisation, config_.clip), round, 0};
-        write(progress_->part.start(start), 0);
+        progress_ = {
+            kdtree::Parts(share, normalisation, config_.clip,
+                          kdtree::part_count(share.end, machine_.threads), machine_.threads),
+            round, 0};
+        write(progress_->parts.start(start), 0);
     }
     for (unsigned& level = progress_->levels; level < levels; ++level) {
         const auto decisions = PayloadReader(files.decisions(level)).take<kdtree::Decision>();
-        write(progress_->part.divide(decisions), level + 1);
+        write(progress_->parts.divide(decisions), level + 1);
     }
-    return progress_->part;
+    return progress_->parts;
 }
 
 void PartServer::write_cells(const Json& request, const ForestFiles& files) {
     const unsigned number = request.at("part");
     const unsigned cells = request.at("cells");
-    kdtree::Part& part = bring(request, files);
+    kdtree::Parts& parts = bring(request, files);
     for (unsigned cell = 0; cell < cells; ++cell) {
-        const kdtree::CellReferences taken = part.take(cell);
+        const kdtree::CellReferences taken = parts.take(cell);
         PayloadWriter file;
         file.add(taken.references);
         file.add(taken.triangles);

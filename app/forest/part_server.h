@@ -26,7 +26,7 @@
 #include "app/base/json.h"
 #include "kdtree/config.h"
 #include "kdtree/forest/local_workers.h"
-#include "kdtree/forest/part.h"
+#include "kdtree/forest/parts.h"
 #include "scenes/scene.h"
 
 namespace heapwood::app {
@@ -80,13 +80,13 @@ public:
 private:
     /// The part, and how far it is.
     struct Progress {
-        kdtree::Part part;
+        kdtree::Parts parts;
         unsigned round;
         unsigned levels;
     };
 
     void load(const Json& request, const ForestFiles& files);
-    kdtree::Part& bring(const Json& request, const ForestFiles& files);
+    kdtree::Parts& bring(const Json& request, const ForestFiles& files);
     void write_cells(const Json& request, const ForestFiles& files);
     void build(const Json& request, const ForestFiles& files);
 

@@ -34,6 +34,14 @@ std::vector<double> timed(const RayRun& run, const Work& work) {
     return ms;
 }
 
+RayTimes untimed(const RaySet& set, Asked asked) {
+    return {.kind = std::string(set.kind),
+            .asked = asked,
+            .rays = set.rays.size(),
+            .hits = 0,
+            .samples = {}};
+}
+
 /// What one or several batches found, in the rays' order.
 void note(const RayBatchRun::Found& found, RayTimes& times, scenes::Fnv& hash) {
     times.hits += found.hits;
@@ -65,11 +73,7 @@ kdtree::BatchOptions RayBench::options_of(const RaySet& set) const {
 }
 
 RayTimes RayBench::time(const kdtree::RayTree& tree, const RaySet& set, Asked asked) const {
-    RayTimes times{.kind = std::string(set.kind),
-                   .asked = asked,
-                   .rays = set.rays.size(),
-                   .hits = 0,
-                   .samples = {}};
+    RayTimes times = untimed(set, asked);
     const kdtree::BatchOptions options = options_of(set);
     const RayBatchRun batch(tree, set.rays, asked, options);
     // One batch after the other, as a renderer's are: on a GPU nobody waits in between.
@@ -89,11 +93,7 @@ RayTimes RayBench::time(const kdtree::RayTree& tree, const RaySet& set, Asked as
 
 RayTimes RayBench::time_shared(const kdtree::RayReplicas& replicas, const RaySet& set,
                                Asked asked) const {
-    RayTimes times{.kind = std::string(set.kind),
-                   .asked = asked,
-                   .rays = set.rays.size(),
-                   .hits = 0,
-                   .samples = {}};
+    RayTimes times = untimed(set, asked);
     const kdtree::BatchOptions options = options_of(set);
     const std::span all(set.rays);
     std::vector<std::optional<RayBatchRun>> batches(replicas.devices().size());
@@ -156,11 +156,7 @@ std::optional<TracedTree> RayBench::trace_with_embree() const {
     const Embree embree(scene_, run_.threads);
     to.build.samples = {ms_since(start)};
     for (const RaySet& set : sets_) {
-        RayTimes times{.kind = std::string(set.kind),
-                       .asked = set.any_hit ? Asked::any : Asked::closest,
-                       .rays = set.rays.size(),
-                       .hits = 0,
-                       .samples = {}};
+        RayTimes times = untimed(set, set.any_hit ? Asked::any : Asked::closest);
         times.samples =
             timed(run_, [&] { times.hits = embree.trace(set.rays, set.any_hit, run_.threads); });
         to.times.push_back(std::move(times));

@@ -5,10 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "allocators/platform/atomic.cuh"
-#include "allocators/platform/threads.h"
 #include "kdtree/levels/level_builder.h"
-#include "scenes/piece.h"
 
 namespace heapwood::kdtree {
 
@@ -46,40 +43,10 @@ LocalWorkers::LocalWorkers(const scenes::Scene& scene, float normalisation, std:
     : normalisation_(normalisation),
       config_(config),
       machine_(machine),
-      pool_(machine.gpu ? allocators::Place::device : allocators::Place::host) {
-    const std::uint64_t n = scene.triangles.size();
-    for (std::uint32_t i = 0; i < parts; ++i) {
-        parts_.emplace_back(TriangleRange{.scene = &scene,
-                                          .begin = scenes::range_begin(n, i, parts),
-                                          .end = scenes::range_begin(n, i + 1, parts)},
-                            normalisation, config.clip);
-    }
-}
-
-/// What work(part) returns, added up over all parts, which threads share.
-template <class Work>
-std::vector<Bins> LocalWorkers::of_all(const Work& work) {
-    std::vector<std::vector<Bins>> bins(parts_.size());
-    std::uint64_t next = 0;
-    platform::run_threads(
-        std::min(platform::thread_count(machine_.threads), parts()),
-        [&](std::uint32_t, std::uint32_t) {
-            for (std::uint64_t i; (i = platform::AtomicRef(next).add_relaxed(1)) < parts_.size();) {
-                bins[i] = work(parts_[i]);
-            }
-        });
-    std::vector<Bins> sum;
-    for (const std::vector<Bins>& part : bins) add_bins(sum, part);
-    return sum;
-}
-
-std::vector<Bins> LocalWorkers::start(const TopStart& start) {
-    return of_all([&](Part& part) { return part.start(start); });
-}
-
-std::vector<Bins> LocalWorkers::divide(std::span<const Decision> decisions) {
-    return of_all([&](Part& part) { return part.divide(decisions); });
-}
+      pool_(machine.gpu ? allocators::Place::device : allocators::Place::host),
+      parts_(
+          {.scene = &scene, .begin = 0, .end = static_cast<std::uint32_t>(scene.triangles.size())},
+          normalisation, config.clip, parts, machine.threads) {}
 
 void LocalWorkers::order(const TreeRules& rules, std::vector<CellOrder> cells) {
     rules_ = rules;
@@ -89,9 +56,8 @@ void LocalWorkers::order(const TreeRules& rules, std::vector<CellOrder> cells) {
 
 CellTree LocalWorkers::next() {
     const CellOrder& cell = cells_.at(next_++);
-    CellReferences references;
-    for (Part& part : parts_) references.append(part.take(cell.number));
-    return build_cell(references, cell, rules_, normalisation_, config_, machine_, pool_);
+    return build_cell(parts_.take(cell.number), cell, rules_, normalisation_, config_, machine_,
+                      pool_);
 }
 
 }  // namespace heapwood::kdtree

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "allocators/memory/array_pool.h"
-#include "kdtree/forest/part.h"
+#include "kdtree/forest/parts.h"
 #include "kdtree/forest/workers.h"
 #include "scenes/scene.h"
 
@@ -34,21 +34,20 @@ public:
     LocalWorkers(const scenes::Scene& scene, float normalisation, std::uint32_t parts,
                  const BuildConfig& config, const LocalMachine& machine);
 
-    std::uint32_t parts() const override { return static_cast<std::uint32_t>(parts_.size()); }
-    std::vector<Bins> start(const TopStart& start) override;
-    std::vector<Bins> divide(std::span<const Decision> decisions) override;
+    std::uint32_t parts() const override { return parts_.count(); }
+    std::vector<Bins> start(const TopStart& start) override { return parts_.start(start); }
+    std::vector<Bins> divide(std::span<const Decision> decisions) override {
+        return parts_.divide(decisions);
+    }
     void order(const TreeRules& rules, std::vector<CellOrder> cells) override;
     CellTree next() override;
 
 private:
-    template <class Work>
-    std::vector<Bins> of_all(const Work& work);
-
     float normalisation_;
     BuildConfig config_;
     LocalMachine machine_;
     allocators::ArrayPool pool_;
-    std::vector<Part> parts_;
+    Parts parts_;
     TreeRules rules_{};
     std::vector<CellOrder> cells_;
     std::size_t next_ = 0;

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "allocators/memory/buffer.h"
+#include "kdtree/forest/parts.h"
 #include "kdtree/model/reference.cuh"
 
 namespace heapwood::kdtree {
@@ -14,8 +15,6 @@ constexpr std::uint64_t kProgram = std::uint64_t{64} << 20;
 /// A cell's references with their triangles, two levels of its tree, the tree in two forms, and
 /// what waits to be written: measured, and rounded up (kdtree/README.md).
 constexpr std::uint64_t kCellBytes = 1024;
-/// A part has about as many triangles; of fewer its bins would be more than its references.
-constexpr std::uint64_t kPartTriangles = std::uint64_t{1} << 17;
 /// Cells below this size save no memory that matters.
 constexpr std::uint64_t kSmallestCell = std::uint64_t{1} << 16;
 /// Cells above it save no time.
@@ -48,8 +47,7 @@ MemoryPlan plan_memory(std::uint64_t limit, bool gpu, std::uint64_t triangles,
     MemoryPlan plan{
         .limit = limit, .gpu = gpu, .scene = 0, .dividing = 0, .parts = 0, .cell_limit = 0};
     plan.scene = kProgram + triangles * sizeof(glm::uvec3) + positions * sizeof(glm::vec3);
-    plan.parts =
-        static_cast<std::uint32_t>(std::max<std::uint64_t>(triangles / kPartTriangles, threads));
+    plan.parts = part_count(triangles, threads);
     plan.dividing =
         threads * (triangles / plan.parts + 1) * (sizeof(Triangle) + 2 * sizeof(Reference));
     // The top cuts some triangles in two.

@@ -11,9 +11,9 @@
 #include <filesystem>
 #include <vector>
 
+#include "allocators/platform/threads.h"
 #include "kdtree/tree/tree_file.h"
 #include "kdtree/tree/tree_format.h"
-#include "scenes/digest.h"
 
 namespace heapwood::kdtree {
 namespace {
@@ -146,14 +146,29 @@ std::uint64_t TreeWriter::finish(const scenes::Scene& scene, const BuildConfig& 
     return finish(read, scenes::facts_of(scene), config).tree_digest;
 }
 
-TreeWriter::Finished TreeWriter::finish(const ReadPieces& read_pieces,
-                                        const scenes::SceneFacts& facts,
-                                        const BuildConfig& config) {
-    Header header{.nodes = nodes_,
-                  .references = references_,
-                  .triangles = facts.triangles,
-                  .bounds = {facts.bounds.lo, facts.bounds.hi},
-                  .config = packed(config)};
+/// Adds the words of a stretch of a file to a digest.
+void TreeWriter::add_words(scenes::Fnv& hash, int file, std::uint64_t offset,
+                           std::uint64_t bytes) const {
+    read_words(file, offset, bytes, [&](const char* some, std::uint64_t size, std::uint64_t) {
+        std::uint32_t word;
+        for (std::uint64_t i = 0; i < size; i += sizeof(word)) {
+            std::memcpy(&word, some + i, sizeof(word));
+            hash.add(word);
+        }
+    });
+}
+
+std::uint64_t TreeWriter::digest_tree() const {
+    scenes::Fnv tree;
+    tree.add(static_cast<std::uint32_t>(nodes_));
+    add_words(tree, file_, sizeof(Header), nodes_ * sizeof(Node));
+    add_words(tree, references_file_, 0, references_ * sizeof(std::uint32_t));
+    return tree.value();
+}
+
+/// Writes all that stands behind the nodes. @param header to which the scene's numbers are added
+void TreeWriter::write_scene(const ReadPieces& read_pieces, const scenes::SceneFacts& facts,
+                             Header& header) const {
     scenes::SceneFacts found;
     read_pieces([&](const scenes::Scene& piece, std::uint64_t first_position) {
         const Layout at(header);  // but for its end
@@ -176,28 +191,30 @@ TreeWriter::Finished TreeWriter::finish(const ReadPieces& read_pieces,
                [&](const char* bytes, std::uint64_t size, std::uint64_t done) {
                    write(file_, at.references + done, bytes, size);
                });
-    scenes::Fnv tree, scene;
-    tree.add(static_cast<std::uint32_t>(nodes_));
-    const auto add = [&](scenes::Fnv& hash, std::uint64_t offset, std::uint64_t bytes_in_all) {
-        read_words(file_, offset, bytes_in_all,
-                   [&](const char* bytes, std::uint64_t size, std::uint64_t) {
-                       std::uint32_t word;
-                       for (std::uint64_t i = 0; i < size; i += sizeof(word)) {
-                           std::memcpy(&word, bytes + i, sizeof(word));
-                           hash.add(word);
-                       }
-                   });
-    };
-    add(tree, at.nodes, nodes_ * sizeof(Node));
-    add(tree, at.references, references_ * sizeof(std::uint32_t));
-    add(scene, at.positions, header.positions * sizeof(glm::vec3));
-    add(scene, at.triangles, header.triangles * sizeof(glm::uvec3));
-    header.tree_digest = tree.value();
+    scenes::Fnv scene;
+    add_words(scene, file_, at.positions, header.positions * sizeof(glm::vec3));
+    add_words(scene, file_, at.triangles, header.triangles * sizeof(glm::uvec3));
     header.scene_digest = scene.value();
+}
 
+TreeWriter::Finished TreeWriter::finish(const ReadPieces& read_pieces,
+                                        const scenes::SceneFacts& facts,
+                                        const BuildConfig& config) {
+    Header header{.nodes = nodes_,
+                  .references = references_,
+                  .triangles = facts.triangles,
+                  .bounds = {facts.bounds.lo, facts.bounds.hi},
+                  .config = packed(config)};
+    // The tree's digest takes about as long as the scene, and needs nothing of it.
+    std::uint64_t tree_digest = 0;
+    platform::run_threads(2, [&](std::uint32_t thread, std::uint32_t threads) {
+        if (thread == 0) write_scene(read_pieces, facts, header);
+        if (thread + 1 == threads) tree_digest = digest_tree();
+    });
+    header.tree_digest = tree_digest;
     write(file_, 0, &header, sizeof(header));
     Checksum checksum;
-    read_words(file_, 0, at.end, [&](const char* bytes, std::uint64_t size, std::uint64_t) {
+    read_words(file_, 0, header.bytes, [&](const char* bytes, std::uint64_t size, std::uint64_t) {
         checksum.add(bytes, size);
     });
     header.checksum = checksum.value();

@@ -10,10 +10,15 @@
 #include "kdtree/config.h"
 #include "kdtree/tree/tree.h"
 #include "kdtree/tree/tree_sink.h"
+#include "scenes/digest.h"
 #include "scenes/piece.h"
 #include "scenes/scene.h"
 
 namespace heapwood::kdtree {
+
+namespace tree_format {
+struct Header;
+}
 
 /// A tree file in the making: FILE.new, or FILE.2.new, ... where there is one, which takes the
 /// place of FILE when it is whole; and a file of references beside it that has no name. What is not
@@ -53,6 +58,10 @@ private:
     void read(int file, std::uint64_t offset, void* to, std::uint64_t bytes) const;
     void write_triangles(std::uint64_t offset, const scenes::Scene& piece,
                          std::uint64_t first_position) const;
+    void write_scene(const ReadPieces& read_pieces, const scenes::SceneFacts& facts,
+                     tree_format::Header& header) const;
+    std::uint64_t digest_tree() const;
+    void add_words(scenes::Fnv& hash, int file, std::uint64_t offset, std::uint64_t bytes) const;
     template <class Use>
     void read_words(int file, std::uint64_t offset, std::uint64_t bytes, const Use& use) const;
 

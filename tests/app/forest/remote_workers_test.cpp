@@ -42,7 +42,7 @@ struct Fault {
 class FaultyPeer final : public Peer {
 public:
     FaultyPeer(const kdtree::BuildConfig& config, Fault& fault)
-        : server_(config, {.threads = 1}), fault_(fault) {}
+        : server_(config, {.threads = 2}), fault_(fault) {}
 
     void send(const Json& request) override { requests_.push_back(request); }
     Json receive(double) override {

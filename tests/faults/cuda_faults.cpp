@@ -3,32 +3,84 @@
 /// puts __wrap_NAME in the place of every call of NAME (CMakeLists.txt has the names).
 ///
 /// HEAPWOOD_FAULT_CALL=N: call number N of a process, from 1 on, is done and answered with
-/// cudaErrorUnknown; a launch is not done. HEAPWOOD_FAULT_REPORT=FILE: at its end every process
-/// adds a line there: "calls failed live", the number of its calls, the name of the one that failed
-/// or "-", and how much of CUDA's memory and how many of its events it has not given back.
+/// cudaErrorUnknown; a launch is not done. HEAPWOOD_FAULT_REPORT=FOLDER: every process keeps a file
+/// there, whose line is true after each call, for some processes are killed when they are done:
+/// "calls failed live end", the number of its calls, the name of the one that failed or "-", how
+/// much of CUDA's memory and how many of its events it has not given back, and whether it came to
+/// its own end.
 #include <cuda_runtime_api.h>
 #include <fcntl.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cstdlib>
+#include <mutex>
 #include <string>
 
 #include "app/verbs/commands.h"
 
 namespace {
 
-std::atomic<long> calls{0};
-std::atomic<long> live{0};
-std::atomic<const char*> failed{nullptr};
+/// What a process says of its calls.
+class Report {
+public:
+    /// Counts a call. @return whether it is the one that fails
+    bool count(const char* name) {
+        const std::lock_guard guard(mutex_);
+        const bool fails = ++calls_ == wanted_;
+        if (fails) failed_ = name;
+        write("running");
+        return fails;
+    }
+    /// Counts what has been made, or ended if that is -1.
+    void add(int made) {
+        const std::lock_guard guard(mutex_);
+        live_ += made;
+        write("running");
+    }
+    /// To be called after all destructors of static objects.
+    void end() {
+        const std::lock_guard guard(mutex_);
+        write("ended");
+    }
+
+private:
+    static long number(const char* text) { return text == nullptr ? 0 : std::atol(text); }
+    static int open_file() {
+        const char* folder = std::getenv("HEAPWOOD_FAULT_REPORT");
+        if (folder == nullptr) return -1;
+        const std::string path = std::string(folder) + "/" + std::to_string(getpid());
+        return open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+    }
+    /// One line of one length, in the place of the one before.
+    void write(const char* end) {
+        if (file_ < 0) return;
+        std::string line =
+            std::to_string(calls_) + " " + failed_ + " " + std::to_string(live_) + " " + end;
+        line.resize(120, ' ');
+        static_cast<void>(!pwrite(file_, line.data(), line.size(), 0));
+    }
+
+    std::mutex mutex_;
+    long wanted_ = number(std::getenv("HEAPWOOD_FAULT_CALL"));
+    int file_ = open_file();
+    long calls_ = 0;
+    long live_ = 0;
+    const char* failed_ = "-";
+};
+
+/// Never destroyed.
+Report& report() {
+    static auto* const one = new Report;
+    return *one;
+}
+
 /// What cudaGetLastError is to say.
 std::atomic<cudaError_t> last{cudaSuccess};
 
 /// Counts a call. @return whether it is the one that fails
 bool fails(const char* name) {
-    static const char* const wanted = std::getenv("HEAPWOOD_FAULT_CALL");
-    if (++calls != (wanted == nullptr ? 0 : std::atol(wanted))) return false;
-    failed = name;
+    if (!report().count(name)) return false;
     last = cudaErrorUnknown;
     return true;
 }
@@ -38,15 +90,8 @@ cudaError_t answer(const char* name, cudaError_t status) {
 }
 
 /// After all destructors of static objects.
-[[gnu::destructor]] void report() {
-    const char* path = std::getenv("HEAPWOOD_FAULT_REPORT");
-    if (path == nullptr) return;
-    const char* name = failed;
-    const std::string line = std::to_string(calls) + " " + (name == nullptr ? "-" : name) + " " +
-                             std::to_string(live) + "\n";
-    const int file = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
-    static_cast<void>(!write(file, line.data(), line.size()));
-    close(file);
+[[gnu::destructor]] void end_report() {
+    report().end();
 }
 
 }  // namespace
@@ -66,18 +111,18 @@ extern "C" {
     cudaError_t __wrap_##name parameters {                  \
         if (fails(#name)) return cudaErrorUnknown;          \
         const cudaError_t status = __real_##name arguments; \
-        if (status == cudaSuccess) ++live;                  \
+        if (status == cudaSuccess) report().add(1);         \
         return status;                                      \
     }
 /// Of a call that ends something, which is gone though the call fails: CUDA's tell of earlier
 /// kernels' ends.
-#define HEAPWOOD_WRAP_ENDING(name, parameters, arguments)       \
-    cudaError_t __real_##name parameters;                       \
-    cudaError_t __wrap_##name parameters;                       \
-    cudaError_t __wrap_##name parameters {                      \
-        const cudaError_t status = __real_##name arguments;     \
-        if (status == cudaSuccess && object != nullptr) --live; \
-        return answer(#name, status);                           \
+#define HEAPWOOD_WRAP_ENDING(name, parameters, arguments)                 \
+    cudaError_t __real_##name parameters;                                 \
+    cudaError_t __wrap_##name parameters;                                 \
+    cudaError_t __wrap_##name parameters {                                \
+        const cudaError_t status = __real_##name arguments;               \
+        if (status == cudaSuccess && object != nullptr) report().add(-1); \
+        return answer(#name, status);                                     \
     }
 
 HEAPWOOD_WRAP_MAKING(cudaMalloc, (void** p, size_t bytes), (p, bytes))
@@ -105,13 +150,13 @@ HEAPWOOD_WRAP(cudaMemcpy, (void* to, const void* from, size_t n, cudaMemcpyKind 
 HEAPWOOD_WRAP(cudaMemcpyAsync,
               (void* to, const void* from, size_t n, cudaMemcpyKind kind, cudaStream_t s),
               (to, from, n, kind, s))
-HEAPWOOD_WRAP(cudaMemset, (void* to, int value, size_t n), (to, value, n))
 HEAPWOOD_WRAP(cudaMemsetAsync, (void* to, int value, size_t n, cudaStream_t s), (to, value, n, s))
 HEAPWOOD_WRAP(cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags,
               (int* n, const void* f, int threads, size_t shared, unsigned flags),
               (n, f, threads, shared, flags))
 HEAPWOOD_WRAP(cudaRuntimeGetVersion, (int* version), (version))
 HEAPWOOD_WRAP(cudaSetDevice, (int device), (device))
+HEAPWOOD_WRAP(cudaStreamIsCapturing, (cudaStream_t s, cudaStreamCaptureStatus* status), (s, status))
 HEAPWOOD_WRAP(cudaStreamSynchronize, (cudaStream_t s), (s))
 
 /// What <<<>>> calls, whose answer nobody looks at: cudaGetLastError has it.

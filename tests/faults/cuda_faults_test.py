@@ -4,9 +4,11 @@ and everything is given back. Needs a GPU; skips without one.
     HEAPWOOD_TEST_CUDA_FAULTS=heapwood_cuda_faults python3 cuda_faults_test.py
 """
 
+import concurrent.futures
 import os
 import pathlib
 import random
+import re
 import subprocess
 import sys
 import tempfile
@@ -16,64 +18,97 @@ FAULTS = os.environ.get("HEAPWOOD_TEST_CUDA_FAULTS", "")
 SEED = int(os.environ.get("HEAPWOOD_TEST_SEED") or random.SystemRandom().getrandbits(32))
 SHARE = None if "HEAPWOOD_TEST_ALL" in os.environ else 12
 DONE, INTERNAL, NO_DEVICE = 0, 1, 77
+# What cannot be an answer: the program has not ended.
+HANG = None
+LIMIT = 120  # seconds, after which a program hangs
 
 SCENE = "gen:city:600"
 GPU = ("--device", "gpu")
+# "TRACE" stands for a trace of the scene's build, "PICTURE" for a file to write.
 VERBS = {
     "build": ("build", SCENE, *GPU, "--repeat", "1"),
     "levels": ("build", SCENE, *GPU, "--repeat", "1", "--method", "levels"),
     "trace": ("trace", SCENE, *GPU, "--rays", "1000", "--repeat", "1"),
-    "render": ("render", SCENE, *GPU, "--size", "32x32", "-o"),
+    "render": ("render", SCENE, *GPU, "--size", "32x32", "-o", "PICTURE"),
     "inspect": ("inspect", SCENE, *GPU),
     "compare": ("compare", SCENE, *GPU, "--repeat", "1"),
     "bench": ("bench", "ad", *GPU, "--repeat", "1", "--quick"),
+    "replay": ("replay", "TRACE", *GPU, "--repeat", "1"),
 }
-WITH_WORKERS = ("compare", "bench")
 # What ends something cannot report, and is not needed for a result.
 ENDINGS = ("cudaFree", "cudaFreeAsync", "cudaEventDestroy")
+MESSAGE = re.compile(r"heapwood: error: .*cudaError(\w+| \d+)")
+
+
+def run_with_fault(verb, call, limit=LIMIT):
+    """The program's exit code (HANG if it has not ended within so many seconds), what it says on
+    standard error, and of each of its processes (calls, name of the one that failed, what is live,
+    whether it came to its own end)."""
+    with tempfile.TemporaryDirectory() as name:
+        place = pathlib.Path(name)
+        (place / "reports").mkdir()
+        files = {"PICTURE": str(place / "x.png"), "TRACE": str(place / "x.trace")}
+        arguments = [files.get(word, word) for word in VERBS[verb]]
+        clean = {k: v for k, v in os.environ.items() if not k.startswith("HEAPWOOD_")}
+        if "TRACE" in VERBS[verb]:
+            subprocess.run([FAULTS, "build", SCENE, "--device", "cpu", "-q", "-a", "hybrid",
+                            "--repeat", "1", "--trace", files["TRACE"]],
+                           stdout=subprocess.DEVNULL, check=True, env=clean)
+        with open(place / "errors", "wb") as errors:
+            program = subprocess.Popen(
+                [FAULTS, *arguments], stdout=subprocess.DEVNULL, stderr=errors,
+                env={**clean, "HEAPWOOD_FAULT_CALL": str(call),
+                     "HEAPWOOD_FAULT_REPORT": str(place / "reports")})
+            try:
+                code = program.wait(limit)
+            except subprocess.TimeoutExpired:
+                program.kill()  # and its processes with it, which ask the system for that
+                program.wait()
+                code = HANG
+        said = (place / "errors").read_text(encoding="utf-8", errors="replace")
+        lines = [file.read_text().split() for file in (place / "reports").iterdir()]
+        return code, said, [(int(n), failed, int(live), end == "ended")
+                            for n, failed, live, end in lines]
+
+
+def complaint(code, said, report):
+    """What is wrong with a run in which a call has failed; "" if nothing is."""
+    names = {failed for _, failed, _, _ in report} - {"-"}
+    if code is HANG:
+        return "hangs"
+    lost = [live for _, _, live, ended in report if ended and live != 0]
+    if lost:
+        return f"has not given back {sum(lost)}"
+    if code == DONE and names <= set(ENDINGS):
+        return ""
+    # CUDA's libraries make some of these calls, and have their own words for a failure.
+    if code != INTERNAL and not (code == NO_DEVICE and "cudaGetDeviceCount" in names):
+        return f"ends with exit code {code}"
+    return "" if MESSAGE.search(said) else "does not say what failed"
 
 
 class CudaFaults(unittest.TestCase):
     dice = random.Random(SEED)
 
-    def run_with_fault(self, arguments, call):
-        """The program's end, and a line of (calls, name of the one that failed, what is live) for
-        each process of it that has come to its own end."""
-        with tempfile.TemporaryDirectory() as name:
-            place = pathlib.Path(name)
-            arguments = [*arguments, place / "x.png"] if arguments[-1] == "-o" else arguments
-            clean = {k: v for k, v in os.environ.items() if not k.startswith("HEAPWOOD_")}
-            result = subprocess.run(
-                [FAULTS, *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                encoding="utf-8", errors="replace", timeout=120, check=False,
-                env={**clean, "HEAPWOOD_FAULT_CALL": str(call),
-                     "HEAPWOOD_FAULT_REPORT": str(place / "report")})
-            lines = (place / "report").read_text().splitlines()
-            report = [(int(n), failed, int(live)) for n, failed, live in map(str.split, lines)]
-            return result, report
-
     def check(self, verb):
-        whole, report = self.run_with_fault(VERBS[verb], 0)
-        self.assertEqual(whole.returncode, DONE, whole.stderr)
-        self.assertEqual([live for _, _, live in report], [0] * len(report))
-        most = max(calls for calls, _, _ in report)
-        if verb in WITH_WORKERS:  # which are killed when they are done, and report nothing
-            most += 60
+        code, said, report = run_with_fault(verb, 0)
+        self.assertEqual(code, DONE, said)
+        self.assertEqual([live for _, _, live, ended in report if ended and live != 0], [])
+        most = max(calls for calls, _, _, _ in report)
         self.assertGreater(most, 10)
         numbers = range(1, most + 1)
         if SHARE is not None and most > SHARE:
             numbers = sorted(self.dice.sample(numbers, SHARE))
-        for call in numbers:
-            result, report = self.run_with_fault(VERBS[verb], call)
-            names = {failed for _, failed, _ in report}
-            what = f"{verb}, seed {SEED}, call {call} of {most}, {names}: {result.stderr}"
-            self.assertEqual([live for _, _, live in report], [0] * len(report), what)
-            if names <= {"-", *ENDINGS} and result.returncode == DONE:
-                continue
-            # CUDA's libraries make some of these calls, and have their own words for a failure.
-            codes = (NO_DEVICE, INTERNAL) if "cudaGetDeviceCount" in names else (INTERNAL,)
-            self.assertIn(result.returncode, codes, what)
-            self.assertRegex(result.stderr, r"heapwood: error: .*cudaError(\w+| \d+)", what)
+        # As many as there are processors, for most of a run is CUDA's start.
+        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+            runs = list(pool.map(lambda call: run_with_fault(verb, call), numbers))
+        wrong = []
+        for call, (code, said, report) in zip(numbers, runs):
+            what = complaint(code, said, report)
+            if what:
+                names = {failed for _, failed, _, _ in report}
+                wrong.append(f"{verb}, seed {SEED}, call {call} of {most}, {names}: {what}: {said}")
+        self.assertEqual(wrong, [])
         print(f"{verb}: {len(numbers)} of {most} calls failed")
 
 

@@ -265,7 +265,7 @@ private:
         const std::uint32_t mask = blocks_.units() - 1;
         // The part in the first block, if that is not the whole of it.
         const std::uint32_t in_first = blocks_.units() - (static_cast<std::uint32_t>(at) & mask);
-        std::uint32_t part = static_cast<std::uint32_t>(units < in_first ? units : in_first);
+        auto part = static_cast<std::uint32_t>(units < in_first ? units : in_first);
         if (part < blocks_.units()) {
             const platform::Lanes lanes(block_of(at));
             std::uint64_t before = 0;

@@ -146,7 +146,8 @@ private:
 
     /// Writes the headers of the first chunks and of the sentinel, all that is not zero.
     void write_headers() {
-        constexpr std::uint32_t kWords = sizeof(Cell) / sizeof(std::uint32_t);
+        constexpr std::size_t kWordBytes = sizeof(std::uint32_t);
+        constexpr std::uint32_t kWords = sizeof(Cell) / kWordBytes;
         std::vector<Word> words;
         const auto write = [&](std::uint32_t at, Header h) {
             const auto cell =

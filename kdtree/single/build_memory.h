@@ -41,15 +41,15 @@ public:
 
     /// The triangles that there is room for.
     std::uint64_t capacity() const { return capacity_; }
-    /// If that is less than so many: replaces all arrays by larger ones. No build may be going on.
+    /// If that is less than n: replaces all arrays by larger ones. No build may be going on.
     /// @return whether it was less.
     /// @throws allocators::BufferError, which says for which array: then there are no arrays.
-    bool reserve(std::uint64_t triangles);
+    bool reserve(std::uint64_t n);
     /// The next builds are of this scene, of at most capacity() triangles: writes them.
     void load(const scenes::Scene& scene);
-    /// The next builds are of triangles, at most capacity(), that somebody writes to triangles()
+    /// The next builds are of n triangles, at most capacity(), that somebody writes to triangles()
     /// before each, multiplied by `scale`. They lie within `bounds`.
-    void expect(std::uint64_t triangles, const scenes::Bounds& bounds, float scale);
+    void expect(std::uint64_t n, const scenes::Bounds& bounds, float scale);
     Triangle* triangles() const { return triangles_.as<Triangle>(); }
 
     /// Counters and queue as at the start of a build.

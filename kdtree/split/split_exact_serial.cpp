@@ -132,7 +132,9 @@ Choice SerialExactSearch::best(const Box& cell, std::uint32_t n, const CostModel
         const Candidates& candidates = candidates_[axis];
         std::uint32_t places[2] = {kNowhere, kNowhere};
         for (std::uint32_t c = 0; c < m; ++c) {
-            // Ones where it does not cost as little.
+            // Ones where it does not cost as little. The analyzer does not see that of 2 m costs,
+            // all written above, m are the first half.
+            // NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult)
             const std::uint32_t not_lo = costs[axis][c] == lowest ? 0 : kNowhere;
             const std::uint32_t not_hi = costs[axis][m + c] == lowest ? 0 : kNowhere;
             const std::uint32_t at_lo =

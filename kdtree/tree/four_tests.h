@@ -13,12 +13,12 @@ namespace heapwood::kdtree {
 namespace {
 
 /// The larger of two; where an operand is NaN, `b`.
-__m128 larger(__m128 a, __m128 b) {
+inline __m128 larger(__m128 a, __m128 b) {
     return _mm_max_ps(a, b);
 }
 
 /// A component of a ray: of its origin (0 to 2), or of its direction (3 to 5).
-float number(const Ray& ray, unsigned which) {
+inline float number(const Ray& ray, unsigned which) {
     return (&ray.origin.x)[which];
 }
 

@@ -23,29 +23,29 @@ struct Planes {
 };
 
 /// The smaller of two; where an operand is NaN, `b`.
-__m128 smaller(__m128 a, __m128 b) {
+inline __m128 smaller(__m128 a, __m128 b) {
     return _mm_min_ps(a, b);
 }
 
-float largest_of_xyz(__m128 v) {
+inline float largest_of_xyz(__m128 v) {
     const __m128 y = _mm_movehdup_ps(v);
     const __m128 z = _mm_movehl_ps(v, v);
     return _mm_cvtss_f32(_mm_max_ss(_mm_max_ss(v, y), z));
 }
 
-float smallest_of_xyz(__m128 v) {
+inline float smallest_of_xyz(__m128 v) {
     const __m128 y = _mm_movehdup_ps(v);
     const __m128 z = _mm_movehl_ps(v, v);
     return _mm_cvtss_f32(_mm_min_ss(_mm_min_ss(v, y), z));
 }
 
-float sum_of_xyz(__m128 v) {
+inline float sum_of_xyz(__m128 v) {
     const __m128 y = _mm_movehdup_ps(v);
     const __m128 z = _mm_movehl_ps(v, v);
     return _mm_cvtss_f32(_mm_add_ss(_mm_add_ss(v, y), z));
 }
 
-Planes planes_of(const Box& box, const Ray& ray) {
+inline Planes planes_of(const Box& box, const Ray& ray) {
     const __m128 sign = _mm_set1_ps(-0.0F);
     const auto size = [&](__m128 v) { return _mm_andnot_ps(sign, v); };
     const __m128 origin = _mm_setr_ps(ray.origin.x, ray.origin.y, ray.origin.z, 0);
@@ -78,7 +78,7 @@ Planes planes_of(const Box& box, const Ray& ray) {
 }
 
 /// As Ray::is_valid.
-bool is_valid(const Ray& ray) {
+inline bool is_valid(const Ray& ray) {
     const __m256 numbers = _mm256_loadu_ps(&ray.origin.x);
     const __m256 zero = _mm256_mul_ps(_mm256_setzero_ps(), numbers);
     const int finite = _mm256_movemask_ps(_mm256_cmp_ps(zero, zero, _CMP_ORD_Q));
@@ -89,7 +89,7 @@ bool is_valid(const Ray& ray) {
 }
 
 /// Of two hits of one ray the first: as ClosestQuery.
-void keep_first(Hit& best, const Hit& hit) {
+inline void keep_first(Hit& best, const Hit& hit) {
     if (hit.t < best.t || (hit.t == best.t && hit.triangle < best.triangle)) best = hit;
 }
 

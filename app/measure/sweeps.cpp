@@ -35,8 +35,9 @@ namespace {
 
 /// Most bytes of a graph's arrays, on average over the graphs of its family.
 std::uint64_t graph_bytes(const Task& task) {
-    const auto name = std::find_if(kGraphFamilies.begin(), kGraphFamilies.end(),
-                                   [&](const auto& one) { return one.family == task.family; });
+    const auto* const name =
+        std::find_if(kGraphFamilies.begin(), kGraphFamilies.end(),
+                     [&](const auto& one) { return one.family == task.family; });
     // Twice what the edges take, which is rounded up.
     const std::uint64_t edges = std::uint64_t{task.callers} * name->mean_degree + task.edges;
     return std::uint64_t{task.callers} * allocators::kSmallestAdjacency +

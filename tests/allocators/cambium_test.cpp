@@ -10,6 +10,7 @@
 
 #include "allocators/cambium.cuh"
 #include "tests/allocators/bodies.h"
+#include "tests/allocators/cached.h"
 #include "tests/allocators/fixture.h"
 #include "tests/allocators/herd.h"
 #include "tests/allocators/interleaving.h"
@@ -46,7 +47,9 @@ struct CrowdedCambiumPolicy : CambiumPolicy {
 
 [[maybe_unused]] const bool cambium_variants_are_enlisted =
     enlist<StallingCambium, SerialMachine>("stalling_cambium") &&
-    enlist<BasicCambium<CrowdedCambiumPolicy>, SerialMachine>("crowded_cambium");
+    enlist<BasicCambium<CrowdedCambiumPolicy>, SerialMachine>("crowded_cambium") &&
+    enlist<Cached<Cambium>, SerialMachine>("cached_cambium") &&
+    enlist<Cached<Cambium>, LockstepMachine>("cached_cambium");
 
 using WatchedCambiumPolicy = Watched<CambiumPolicy>;
 

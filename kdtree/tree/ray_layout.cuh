@@ -20,6 +20,9 @@ struct alignas(8) RayNode {
                             ///< high child are empty; high 28: pair of children, or count
 
     static constexpr std::uint32_t kLeaf = 3;
+    /// The sides of an inner node: the bits that mark their children as empty.
+    static constexpr std::uint32_t kLow = 4;
+    static constexpr std::uint32_t kHigh = 8;
     /// Exclusive bound of pairs and of a leaf's count.
     static constexpr std::uint32_t kLimit = 1U << 28;
 
@@ -28,19 +31,19 @@ struct alignas(8) RayNode {
     }
     HEAPWOOD_INLINE static RayNode inner(unsigned axis, std::uint32_t plane, std::uint32_t pair,
                                          bool low_is_empty, bool high_is_empty) {
-        return {plane, pair << 4 | (high_is_empty ? 8U : 0U) | (low_is_empty ? 4U : 0U) | axis};
+        return {plane,
+                pair << 4 | (high_is_empty ? kHigh : 0U) | (low_is_empty ? kLow : 0U) | axis};
     }
 
     HEAPWOOD_INLINE bool is_leaf() const { return (tagged & 3U) == kLeaf; }
     HEAPWOOD_INLINE unsigned axis() const { return tagged & 3U; }
     HEAPWOOD_INLINE float plane() const { return platform::bits_float(payload); }
-    /// Of the low child (side 0) or the high one (side 1).
-    HEAPWOOD_INLINE bool is_empty(std::uint32_t side) const {
-        return (tagged >> (2 + side) & 1U) != 0;
-    }
-    /// The number of the child on that side.
+    /// Whether the child on that side (kLow or kHigh) is empty.
+    HEAPWOOD_INLINE bool is_empty(std::uint32_t side) const { return (tagged & side) != 0; }
+    /// The place of the child on that side, in bytes from the first node on: a pair has 16, which
+    /// is what `tagged` counts pairs in, and the high child is 8 behind the low one.
     HEAPWOOD_INLINE std::uint32_t child(std::uint32_t side) const {
-        return (tagged >> 4) * 2 + side;
+        return (tagged & ~15U) | (side & kHigh);
     }
     HEAPWOOD_INLINE std::uint32_t first() const { return payload; }
     HEAPWOOD_INLINE std::uint32_t count() const { return tagged >> 4; }
@@ -58,13 +61,14 @@ struct RayTreeView {
     HEAPWOOD_INLINE const CornerRow* triangle(std::uint32_t reference) const {
         return rows + std::uint64_t{3} * reference;
     }
-    /// A node but the root.
-    HEAPWOOD_INLINE RayNode node(std::uint32_t number) const {
+    /// A node but the root, at a place that RayNode::child tells.
+    HEAPWOOD_INLINE RayNode node(std::uint32_t place) const {
+        const char* at = reinterpret_cast<const char*>(nodes) + place;
 #if defined(__CUDA_ARCH__)
-        const uint2 words = __ldg(reinterpret_cast<const uint2*>(nodes + number));
+        const uint2 words = __ldg(reinterpret_cast<const uint2*>(at));
         return {words.x, words.y};
 #else
-        return nodes[number];
+        return *reinterpret_cast<const RayNode*>(at);
 #endif
     }
 };

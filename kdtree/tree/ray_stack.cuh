@@ -1,7 +1,7 @@
 /// @file
 /// Where a walk keeps the nodes that it comes back to.
 ///
-/// A stack begins with an entry of number kNoNode that is never left out, so that a walk need not
+/// A stack begins with an entry of place kNoNode that is never left out, so that a walk need not
 /// ask whether the stack is empty. It has room for one entry a level of the tree.
 #pragma once
 
@@ -15,12 +15,12 @@ namespace heapwood::kdtree {
 
 /// A node, and the part of the ray in its cell.
 struct PendingNode {
-    std::uint32_t number;
+    std::uint32_t place;  ///< as RayNode::child tells it
     float from;
     float to;
 };
 
-/// The number that ends a walk.
+/// The place that ends a walk.
 inline constexpr std::uint32_t kNoNode = 0xFFFFFFFFU;
 
 /// A stack in a thread's own memory.
@@ -63,40 +63,47 @@ public:
     };
 
     __device__ __forceinline__ SharedStack(Block& block, Storage& storage)
-        : mine_(&block.words[0][0][threadIdx.x]), spilled_(storage.entries) {
+        : end_(static_cast<std::uint32_t>(__cvta_generic_to_shared(&block + 1))),
+          spilled_(storage.entries) {
         clear();
     }
 
     __device__ __forceinline__ void clear() {
-        top_ = 0;
+        top_ =
+            end_ - static_cast<std::uint32_t>(sizeof(Block) - sizeof(std::uint32_t) * threadIdx.x);
         push({kNoNode, -platform::bits_float(0x7F800000U), 0});
     }
     __device__ __forceinline__ void push(const PendingNode& node) {
-        if (top_ < kWords) {
-            mine_[top_] = node.number;
-            mine_[top_ + kThreads] = __float_as_uint(node.from);
-            mine_[top_ + 2 * kThreads] = __float_as_uint(node.to);
+        if (top_ < end_) {
+            word(0) = node.place;
+            word(1) = __float_as_uint(node.from);
+            word(2) = __float_as_uint(node.to);
         } else {
-            spilled_[(top_ - kWords) / kEntry] = node;
+            spilled_[(top_ - end_) / kEntry] = node;
         }
         top_ += kEntry;
     }
     __device__ __forceinline__ PendingNode pop() {
         top_ -= kEntry;
-        if (top_ < kWords) {
-            return {mine_[top_], __uint_as_float(mine_[top_ + kThreads]),
-                    __uint_as_float(mine_[top_ + 2 * kThreads])};
+        if (top_ < end_) {
+            return {word(0), __uint_as_float(word(1)), __uint_as_float(word(2))};
         }
-        return spilled_[(top_ - kWords) / kEntry];
+        return spilled_[(top_ - end_) / kEntry];
     }
 
 private:
-    static constexpr std::uint32_t kEntry = 3 * kThreads;  ///< words from an entry to the next
-    static constexpr std::uint32_t kWords = kShared * kEntry;
+    /// Bytes from a thread's entry to its next.
+    static constexpr std::uint32_t kEntry = sizeof(Block) / kShared;
 
-    std::uint32_t* mine_;
-    PendingNode* spilled_;
+    /// The i-th word of the thread's entry at top_.
+    __device__ __forceinline__ std::uint32_t& word(std::uint32_t i) const {
+        return *static_cast<std::uint32_t*>(__cvta_shared_to_generic(top_ + i * (kEntry / 3)));
+    }
+
+    // Addresses in shared memory, in one register each.
     std::uint32_t top_;
+    std::uint32_t end_;  ///< of the block: from there on entries are spilled
+    PendingNode* spilled_;
 };
 
 #endif

@@ -92,14 +92,14 @@ public:
     struct Crossing {
         float near_to;
         float far_from;
-        std::uint32_t near_side;  ///< 1 if the high child is the near one
+        std::uint32_t near_side;  ///< RayNode::kLow or kHigh
     };
     HEAPWOOD_INLINE Crossing at(const RayNode& node) const {
         const unsigned axis = node.axis();
         const float inverse = component(inverse_, axis);
         return {multiply_add(node.plane(), inverse, component(later_, axis)),
                 multiply_add(node.plane(), inverse, component(earlier_, axis)),
-                inverse < 0 ? 1U : 0U};
+                inverse < 0 ? RayNode::kHigh : RayNode::kLow};
     }
 
     /// No cell that is visited after one that ends at t begins before t - slack(). NaN: any may.
@@ -166,33 +166,21 @@ public:
 
     /// Goes on to a leaf, unless it is at one. False if there is none: the walk has ended.
     HEAPWOOD_INLINE bool descend(const RayTreeView& tree, float limit) {
-        return descend(tree, limit, 0) && !has_ended();
+        while (!node_.is_leaf()) step(tree, limit);
+        return !has_ended();
     }
     /// The same, but after a step on a GPU pauses when fewer than `least` lanes of the warp are on
-    /// their way to a leaf, so that the others need not wait for those few. False if it paused. (A
+    /// their way to a leaf, so that the others need not wait for those few. False then, too. (A
     /// hint: which lanes count as together changes no result.)
     HEAPWOOD_INLINE bool descend(const RayTreeView& tree, float limit,
                                  [[maybe_unused]] unsigned least) {
         while (!node_.is_leaf()) {
-            const typename Planes::Crossing c = planes_.at(node_);
-            watch_.step();
-            const std::uint32_t far_side = c.near_side ^ 1U;
-            const bool near = !(from_ > c.near_to) && !node_.is_empty(c.near_side);
-            const bool far = !(c.far_from > to_) && !node_.is_empty(far_side);
-            if (near || far) {
-                const float later = greater_number(from_, c.far_from);
-                if (near && far) stack_.push({node_.child(far_side), later, to_});
-                from_ = near ? from_ : later;
-                to_ = near ? lesser_number(to_, c.near_to) : to_;
-                node_ = tree.node(node_.child(near ? c.near_side : far_side));
-            } else {
-                resume(tree, limit);
-            }
+            step(tree, limit);
 #if defined(__CUDA_ARCH__)
-            if (least != 0 && platform::popcount(__activemask()) < least) return node_.is_leaf();
+            if (platform::popcount(__activemask()) < least) break;
 #endif
         }
-        return true;
+        return node_.is_leaf() && !has_ended();
     }
     HEAPWOOD_INLINE void stop() {
         node_.tagged = kEnded;
@@ -225,19 +213,38 @@ private:
         node_ = tree.root;
         if (from_ > to_ || (node_.is_leaf() && node_.count() == 0)) stop();
     }
+    /// From an inner node to a child, or to what waits on the stack.
+    HEAPWOOD_INLINE void step(const RayTreeView& tree, float limit) {
+        const typename Planes::Crossing c = planes_.at(node_);
+        watch_.step();
+        const std::uint32_t far_side = c.near_side ^ (RayNode::kLow | RayNode::kHigh);
+        const bool near = !(from_ > c.near_to) && !node_.is_empty(c.near_side);
+        const bool far = !(c.far_from > to_) && !node_.is_empty(far_side);
+        if (near || far) {
+            const std::uint32_t near_child = node_.child(c.near_side);
+            const std::uint32_t far_child = near_child ^ RayNode::kHigh;
+            const float later = greater_number(from_, c.far_from);
+            if (near && far) stack_.push({far_child, later, to_});
+            from_ = near ? from_ : later;
+            to_ = near ? lesser_number(to_, c.near_to) : to_;
+            node_ = tree.node(near ? near_child : far_child);
+        } else {
+            resume(tree, limit);
+        }
+    }
     /// Takes the next node from the stack.
     HEAPWOOD_INLINE void resume(const RayTreeView& tree, float limit) {
         PendingNode next;
         do {
             next = stack_.pop();
         } while (next.from > limit);
-        if (next.number == kNoNode) {
+        if (next.place == kNoNode) {
             stop();
             return;
         }
         from_ = next.from;
         to_ = lesser_number(next.to, limit);
-        node_ = tree.node(next.number);
+        node_ = tree.node(next.place);
     }
 
     Stack stack_;

@@ -4,10 +4,39 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
+#include <mutex>
 
 #include "allocators/platform/cuda_runtime.h"
 
 namespace heapwood::kdtree {
+
+/// The pool of the current device that StreamArray takes from, made at its first use and kept until
+/// the process ends. CUDA's own pool gives all its memory back to the system whenever the host
+/// waits for a stream, and the next batch would have to wait for the system.
+/// @throws std::runtime_error with CUDA's answer.
+inline cudaMemPool_t stream_pool() {
+    static std::mutex mutex;
+    static std::map<int, cudaMemPool_t> pools;
+    int device = 0;
+    platform::check_cuda(cudaGetDevice(&device), "finding the device");
+    const std::lock_guard lock(mutex);
+    const auto known = pools.find(device);
+    if (known != pools.end()) return known->second;
+
+    cudaMemPoolProps properties{};
+    properties.allocType = cudaMemAllocationTypePinned;
+    properties.location.type = cudaMemLocationTypeDevice;
+    properties.location.id = device;
+    cudaMemPool_t pool = nullptr;
+    platform::check_cuda(cudaMemPoolCreate(&pool, &properties), "making a pool for rays");
+    std::uint64_t kept_bytes = 64ULL << 20;
+    platform::check_cuda(
+        cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &kept_bytes),
+        "setting what a pool for rays keeps");
+    pools.emplace(device, pool);
+    return pool;
+}
 
 /// An array that is made and freed in the order of a stream, so that neither waits for the device.
 template <class T>
@@ -17,7 +46,8 @@ public:
     StreamArray(std::uint64_t count, cudaStream_t stream) : stream_(stream) {
         void* data = nullptr;
         platform::check_cuda(
-            cudaMallocAsync(&data, std::max<std::uint64_t>(count, 1) * sizeof(T), stream),
+            cudaMallocFromPoolAsync(&data, std::max<std::uint64_t>(count, 1) * sizeof(T),
+                                    stream_pool(), stream),
             "making room for a batch of rays");
         data_ = static_cast<T*>(data);
     }

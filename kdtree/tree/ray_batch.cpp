@@ -54,7 +54,7 @@ void with_test(const BatchOptions& options, const Run& run) {
 void closest_hits(const RayTree& tree, const Ray* rays, std::uint64_t count, Hit* hits,
                   const BatchOptions& options) {
     if (tree.place() == Place::device) {
-        return detail::device_closest_hits(tree.view(), rays, count, hits, options);
+        return detail::device_closest_hits(tree, rays, count, hits, options);
     }
     if (tree.wide()) {
         return options.coherent
@@ -72,7 +72,7 @@ void closest_hits(const RayTree& tree, const Ray* rays, std::uint64_t count, Hit
 void any_hits(const RayTree& tree, const Ray* rays, std::uint64_t count, std::uint32_t* found,
               const BatchOptions& options) {
     if (tree.place() == Place::device) {
-        return detail::device_any_hits(tree.view(), rays, count, found, options);
+        return detail::device_any_hits(tree, rays, count, found, options);
     }
     if (tree.wide()) {
         return options.coherent

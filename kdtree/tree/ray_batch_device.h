@@ -12,9 +12,9 @@
 
 namespace heapwood::kdtree::detail {
 
-void device_closest_hits(const RayTreeView& tree, const Ray* rays, std::uint64_t count, Hit* hits,
+void device_closest_hits(const RayTree& tree, const Ray* rays, std::uint64_t count, Hit* hits,
                          const BatchOptions& options);
-void device_any_hits(const RayTreeView& tree, const Ray* rays, std::uint64_t count,
+void device_any_hits(const RayTree& tree, const Ray* rays, std::uint64_t count,
                      std::uint32_t* found, const BatchOptions& options);
 void device_count_hits(const RayTreeView& tree, const Ray* rays, std::uint64_t count,
                        std::uint32_t* counts, const BatchOptions& options);

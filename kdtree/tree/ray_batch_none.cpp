@@ -16,10 +16,10 @@ namespace {
 
 }  // namespace
 
-void device_closest_hits(const RayTreeView&, const Ray*, std::uint64_t, Hit*, const BatchOptions&) {
+void device_closest_hits(const RayTree&, const Ray*, std::uint64_t, Hit*, const BatchOptions&) {
     refuse();
 }
-void device_any_hits(const RayTreeView&, const Ray*, std::uint64_t, std::uint32_t*,
+void device_any_hits(const RayTree&, const Ray*, std::uint64_t, std::uint32_t*,
                      const BatchOptions&) {
     refuse();
 }

@@ -42,7 +42,7 @@ HEAPWOOD_FN inline Hit closest_hit(const RayTreeView& tree, const Ray& ray, RayE
         for (; walk.descend(tree, query.limit()); walk.leave(tree, query.limit())) {
             ++effort.leaves;
             effort.tests += walk.leaf().count();
-            query.visit(tree, walk.leaf());
+            visit(tree, walk.leaf(), query);
         }
     }
     effort.reference = query.reference();

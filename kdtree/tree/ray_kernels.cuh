@@ -7,12 +7,13 @@
 #include "allocators/platform/atomic.cuh"
 #include "kdtree/tree/ordered_hits.cuh"
 #include "kdtree/tree/ray_query.cuh"
+#include "kdtree/tree/ray_together.cuh"
 
 namespace heapwood::kdtree {
 
 /// How a kernel uses a multiprocessor.
 template <unsigned kThreadsOfABlock, unsigned kBlocks, unsigned kSharedEntries, unsigned kIdleLanes,
-          unsigned kLeastLanes>
+          unsigned kLeastLanes, bool kHelpingLanes = false>
 struct KernelShape {
     static constexpr unsigned kThreads = kThreadsOfABlock;
     /// Blocks that are to be resident: bounds the registers of a thread.
@@ -23,6 +24,8 @@ struct KernelShape {
     static constexpr unsigned kIdle = kIdleLanes;
     /// And visits leaves when fewer of its lanes are on their way to one.
     static constexpr unsigned kLeast = kLeastLanes;
+    /// Whether lanes test a large leaf's triangles together: see ray_together.cuh.
+    static constexpr bool kTogether = kHelpingLanes;
 
     using Stack = SharedStack<kThreads, kShared>;
 };
@@ -51,9 +54,15 @@ __global__ void __launch_bounds__(Shape::kThreads, Shape::kResident)
     using Stack = typename Shape::Stack;
     __shared__ typename Stack::Block block;
     const std::uint32_t i = blockIdx.x * Shape::kThreads + threadIdx.x;
-    if (i >= count) return;
     typename Stack::Storage storage;
-    store_result(results + i, answer<Query>(tree, load_ray(rays + i), Stack(block, storage)));
+    if constexpr (Shape::kTogether) {
+        const Ray ray = i < count ? load_ray(rays + i) : Ray{};
+        const auto result =
+            answer_together<Query>(platform::DeviceWarp{}, tree, ray, Stack(block, storage));
+        if (i < count) store_result(results + i, result);
+    } else if (i < count) {
+        store_result(results + i, answer<Query>(tree, load_ray(rays + i), Stack(block, storage)));
+    }
 }
 
 /// Warps that stay: lanes whose rays are done take new ones from the counter, which counts the rays
@@ -100,13 +109,13 @@ __global__ void __launch_bounds__(Shape::kThreads, Shape::kResident)
         }
         // At the end, when there is nothing else to do for the others, all go on.
         const unsigned least = more ? Shape::kLeast : 0;
-        if (walk.descend(tree, query.limit(), least) && !walk.has_ended()) {
-            if (query.visit(tree, walk.leaf())) {
-                walk.leave(tree, query.limit());
-            } else {
-                walk.stop();
-            }
+        const bool at = walk.descend(tree, query.limit(), least);
+        if constexpr (Shape::kTogether) {
+            visit_together(platform::DeviceWarp{}, tree, walk.leaf(), at, query);
+        } else if (at) {
+            visit(tree, walk.leaf(), query);
         }
+        if (at) go_on(tree, query, walk);
     }
 }
 

@@ -58,6 +58,15 @@ void check(const Tree& tree, const scenes::Scene& scene) {
     }
 }
 
+bool large_leaves(const Tree& tree) {
+    constexpr std::uint32_t kLarge = 16;
+    std::uint64_t in_large_ones = 0;
+    for (const Node node : tree.nodes) {
+        if (node.is_leaf() && node.count() > kLarge) in_large_ones += node.count();
+    }
+    return in_large_ones * 64 > tree.references.size();
+}
+
 /// A buffer at `place` with what `fill` writes to host memory.
 template <class T, class Fill>
 Buffer filled(Place place, std::uint64_t count, const Fill& fill) {
@@ -82,6 +91,7 @@ RayNode ray_node(const Tree& tree, const Node& node) {
 
 RayTree::RayTree(const Tree& tree, const scenes::Scene& scene, Place place) : view_{} {
     check(tree, scene);
+    has_large_leaves_ = large_leaves(tree);
     const std::uint64_t below_root = tree.nodes.empty() ? 0 : tree.nodes.size() - 1;
     nodes_ = filled<RayNode>(place, below_root, [&](RayNode* to) {
         for_chunks(below_root, kChunk, 0, [&](std::uint64_t begin, std::uint64_t end) {

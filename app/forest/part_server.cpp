@@ -57,26 +57,26 @@ RequestFiles files_of(const Json& request) {
 }
 
 void write_cell(const std::filesystem::path& path, const kdtree::CellTree& cell) {
-    PayloadWriter file;
-    file.add(std::vector{cell.status});
-    file.add(std::vector<char>(cell.message.begin(), cell.message.end()));
-    file.add(std::vector{cell.tree.bounds});
+    PayloadWriter file(path);
+    file.add_one(cell.status);
+    file.add(std::span<const char>(cell.message));
+    file.add_one(cell.tree.bounds);
     file.add(cell.tree.nodes);
     file.add(cell.tree.references);
     file.add(cell.numbers);
-    file.write(path);
+    file.finish();
 }
 
 kdtree::CellTree read_cell(const std::filesystem::path& path) {
     PayloadReader file(path);
     kdtree::CellTree cell;
     cell.status = file.take_one<kdtree::Status>();
-    const std::vector<char> message = file.take<char>();
+    const std::span<const char> message = file.take<char>();
     cell.message.assign(message.begin(), message.end());
     cell.tree.bounds = file.take_one<kdtree::Box>();
-    cell.tree.nodes = file.take<kdtree::Node>();
-    cell.tree.references = file.take<std::uint32_t>();
-    cell.numbers = file.take<std::uint32_t>();
+    cell.tree.nodes = file.take_copy<kdtree::Node>();
+    cell.tree.references = file.take_copy<std::uint32_t>();
+    cell.numbers = file.take_copy<std::uint32_t>();
     return cell;
 }
 
@@ -91,9 +91,9 @@ void PartServer::load(const Json& request, const ForestFiles& files) {
     scene_ = {};  // never two at once
     scenes::Share share = scenes::load_share(request.at("load"), number, request.at("of"));
     scene_ = std::move(share.scene);
-    PayloadWriter file;
-    file.add(std::vector{share.facts});
-    file.write(files.facts(number));
+    PayloadWriter file(files.facts(number));
+    file.add_one(share.facts);
+    file.finish();
 }
 
 Json PartServer::answer(const Json& request) {
@@ -117,9 +117,9 @@ kdtree::Parts& PartServer::bring(const Json& request, const ForestFiles& files) 
     const unsigned levels = request.at("levels");
     const auto write = [&](const std::vector<kdtree::Bins>& bins, unsigned after) {
         if (after != levels) return;
-        PayloadWriter file;
+        PayloadWriter file(files.bins(levels, number));
         file.add(bins);
-        file.write(files.bins(levels, number));
+        file.finish();
     };
     if (!progress_ || progress_->round != round || progress_->levels > levels) {
         PayloadReader file(files.start());
@@ -137,8 +137,8 @@ kdtree::Parts& PartServer::bring(const Json& request, const ForestFiles& files) 
         write(progress_->parts.start(start), 0);
     }
     for (unsigned& level = progress_->levels; level < levels; ++level) {
-        const auto decisions = PayloadReader(files.decisions(level)).take<kdtree::Decision>();
-        write(progress_->parts.divide(decisions), level + 1);
+        PayloadReader decisions(files.decisions(level));
+        write(progress_->parts.divide(decisions.take<kdtree::Decision>()), level + 1);
     }
     return progress_->parts;
 }
@@ -149,11 +149,11 @@ void PartServer::write_cells(const Json& request, const ForestFiles& files) {
     kdtree::Parts& parts = bring(request, files);
     for (unsigned cell = 0; cell < cells; ++cell) {
         const kdtree::CellReferences taken = parts.take(cell);
-        PayloadWriter file;
+        PayloadWriter file(files.references(cell, number));
         file.add(taken.references);
         file.add(taken.triangles);
         file.add(taken.numbers);
-        file.write(files.references(cell, number));
+        file.finish();
     }
     progress_.reset();
 }
@@ -163,18 +163,17 @@ void PartServer::build(const Json& request, const ForestFiles& files) {
     const unsigned of = request.at("of");
     PayloadReader orders(files.orders());
     const auto rules = orders.take_one<kdtree::TreeRules>();
-    const auto cells = orders.take<kdtree::CellOrder>();
+    const std::span<const kdtree::CellOrder> cells = orders.take<kdtree::CellOrder>();
     const auto normalisation = orders.take_one<float>();
     const auto cell = std::ranges::find(cells, number, &kdtree::CellOrder::number);
     if (cell == cells.end()) throw std::runtime_error("no cell " + std::to_string(number));
     kdtree::CellReferences all;
+    all.reserve(cell->node.count);
     for (unsigned part = 0; part < of; ++part) {
         PayloadReader file(files.references(number, part));
-        kdtree::CellReferences some;
-        some.references = file.take<kdtree::Reference>();
-        some.triangles = file.take<kdtree::Triangle>();
-        some.numbers = file.take<std::uint32_t>();
-        all.append(some);
+        const auto references = file.take<kdtree::Reference>();
+        const auto triangles = file.take<kdtree::Triangle>();
+        all.append(references, triangles, file.take<std::uint32_t>());
     }
     write_cell(files.tree(number),
                kdtree::build_cell(all, *cell, rules, normalisation, config_, machine_, pool_));

@@ -1,62 +1,92 @@
 #include "app/forest/payload.h"
 
-#include <algorithm>
-#include <fstream>
+#include <bit>
+#include <stdexcept>
+#include <string>
+#include <utility>
 
-#include "scenes/digest.h"
+#include "allocators/platform/bits.cuh"
 
 namespace heapwood::app {
 namespace {
 
-/// Of bytes whose number is a multiple of four.
-std::uint64_t checksum(const std::string& bytes) {
-    scenes::Fnv hash;
-    std::uint32_t word;
-    for (std::uint64_t i = 0; i + sizeof(word) <= bytes.size(); i += sizeof(word)) {
-        std::memcpy(&word, bytes.data() + i, sizeof(word));
-        hash.add(word);
-    }
-    hash.add(static_cast<std::uint32_t>(bytes.size()));
-    return hash.value();
-}
+constexpr std::size_t kBlock = PayloadChecksum::kBlock;
 
-std::uint64_t rounded(std::uint64_t bytes) {
-    return (bytes + 3) / 4 * 4;
+using Block = std::array<std::uint64_t, kBlock / sizeof(std::uint64_t)>;
+
+/// One step of FNV-1a, with a rotation: a product alone moves no bit down.
+std::uint64_t mixed(std::uint64_t hash, std::uint64_t word) {
+    return std::rotl((hash ^ word) * 0x100000001B3ULL, 29);
 }
 
 }  // namespace
 
-void PayloadWriter::add_bytes(const void* items, std::uint64_t count, std::uint64_t size) {
-    for (const std::uint64_t number : {count, size}) {
-        bytes_.append(reinterpret_cast<const char*>(&number), sizeof(number));
+void PayloadChecksum::add(const void* blocks, std::size_t count) {
+    const auto* at = static_cast<const char*>(blocks);
+    std::array<std::uint64_t, 4> lanes = lanes_;  // in registers
+    for (std::size_t i = 0; i < count; ++i, at += kBlock) {
+        Block block;
+        std::memcpy(block.data(), at, kBlock);
+        for (std::size_t lane = 0; lane < lanes.size(); ++lane) {
+            lanes[lane] = mixed(lanes[lane], block[lane]);
+        }
     }
-    if (count > 0) bytes_.append(static_cast<const char*>(items), count * size);
-    bytes_.append(rounded(count * size) - count * size, '\0');
+    lanes_ = lanes;
 }
 
-void PayloadWriter::write(const std::filesystem::path& path) const {
-    const std::uint64_t sum = checksum(bytes_);
-    const std::filesystem::path fresh = path.string() + ".new";
-    std::ofstream file(fresh, std::ios::trunc | std::ios::binary);
-    file.write(reinterpret_cast<const char*>(&sum), sizeof(sum));
-    file << bytes_ << std::flush;
-    file.close();
+std::uint64_t PayloadChecksum::value() const {
+    std::uint64_t hash = 0;
+    for (const std::uint64_t lane : lanes_) hash = mixed(hash, lane);
+    return hash;
+}
+
+PayloadWriter::PayloadWriter(std::filesystem::path path)
+    : path_(std::move(path)),
+      fresh_(path_.string() + ".new"),
+      file_(fresh_, std::ios::trunc | std::ios::binary) {}
+
+void PayloadWriter::put(const void* blocks, std::size_t count) {
+    checksum_.add(blocks, count);
+    file_.write(static_cast<const char*>(blocks), static_cast<std::streamsize>(count * kBlock));
+}
+
+void PayloadWriter::add_bytes(const void* items, std::uint64_t count, std::uint64_t size) {
+    const Block head{count, size};
+    put(&head, 1);
+    const std::uint64_t bytes = count * size;
+    if (bytes == 0) return;
+    put(items, bytes / kBlock);
+    if (const std::uint64_t rest = bytes % kBlock; rest != 0) {
+        Block last{};
+        std::memcpy(last.data(), static_cast<const char*>(items) + (bytes - rest), rest);
+        put(&last, 1);
+    }
+}
+
+void PayloadWriter::finish() {
+    const Block last{checksum_.value()};
+    put(&last, 1);
+    file_.close();
     std::error_code error;
-    if (file) std::filesystem::rename(fresh, path, error);
-    if (!file || error) throw std::runtime_error(path.string() + ": cannot be written in full");
+    if (file_) std::filesystem::rename(fresh_, path_, error);
+    if (!file_ || error) throw std::runtime_error(path_.string() + ": cannot be written in full");
 }
 
-PayloadReader::PayloadReader(const std::filesystem::path& path) : path_(path) {
-    std::ifstream file(path, std::ios::binary);
+PayloadReader::PayloadReader(std::filesystem::path path) : path_(std::move(path)) {
+    std::ifstream file(path_, std::ios::binary);
     if (!file) fail("is missing");
     std::error_code error;
-    const std::uint64_t size = std::filesystem::file_size(path, error);
-    std::uint64_t sum = 0;
-    if (error || size < sizeof(sum)) fail("was cut off");
-    bytes_.resize(size - sizeof(sum));
-    file.read(reinterpret_cast<char*>(&sum), sizeof(sum));
-    file.read(bytes_.data(), static_cast<std::streamsize>(bytes_.size()));
-    if (!file || checksum(bytes_) != sum) fail("is not as it was written");
+    const std::uint64_t size = std::filesystem::file_size(path_, error);
+    if (error || size < kBlock || size % kBlock != 0) fail("was cut off");
+    bytes_ = std::make_unique_for_overwrite<std::byte[]>(size);
+    file.read(reinterpret_cast<char*>(bytes_.get()), static_cast<std::streamsize>(size));
+    size_ = size - kBlock;
+    PayloadChecksum checksum;
+    checksum.add(bytes_.get(), size_ / kBlock);
+    const Block last{checksum.value()};
+    if (!file || std::memcmp(bytes_.get() + size_, last.data(), kBlock) != 0) {
+        fail("is not as it was written");
+    }
 }
 
 void PayloadReader::fail(const char* what) const {
@@ -65,17 +95,17 @@ void PayloadReader::fail(const char* what) const {
 }
 
 std::uint64_t PayloadReader::count(std::uint64_t size) {
-    std::uint64_t numbers[2];
-    take_bytes(numbers, sizeof(numbers));
-    const std::uint64_t left = bytes_.size() - at_;
-    if (numbers[1] != size || numbers[0] > left / size) fail("has other contents");
-    return numbers[0];
+    Block head;
+    std::memcpy(head.data(), take_bytes(kBlock), kBlock);
+    if (head[1] != size || head[0] > (size_ - at_) / size) fail("has other contents");
+    return head[0];
 }
 
-void PayloadReader::take_bytes(void* to, std::uint64_t bytes) {
-    if (bytes > bytes_.size() - at_) fail("has other contents");
-    std::memcpy(to, bytes_.data() + at_, bytes);
-    at_ = std::min<std::uint64_t>(at_ + rounded(bytes), bytes_.size());
+/// The next bytes; goes on at the block behind them.
+const std::byte* PayloadReader::take_bytes(std::uint64_t bytes) {
+    const std::uint64_t taken = platform::round_up<std::uint64_t>(bytes, kBlock);
+    if (taken > size_ - at_) fail("has other contents");
+    return bytes_.get() + std::exchange(at_, at_ + taken);
 }
 
 }  // namespace heapwood::app

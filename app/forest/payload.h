@@ -1,54 +1,97 @@
 /// @file
 /// Arrays of plain data as files, between the processes of a build in parts on machines of one
 /// kind. A file is there as a whole or not at all, and one that has been changed is noticed.
+///
+/// A file is blocks of 32 bytes. An array is a block with the number of its items and the bytes of
+/// each, and then the items, filled up with zeroes. The last block has the checksum of all others.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
-#include <stdexcept>
-#include <string>
+#include <fstream>
+#include <memory>
+#include <span>
 #include <type_traits>
 #include <vector>
 
 namespace heapwood::app {
 
-/// Collects arrays, and writes them.
+/// A hash of blocks. Each of its four lanes takes one word of a block, and each step is a bijection
+/// of the lane: a single changed word always changes the result.
+class PayloadChecksum {
+public:
+    static constexpr std::size_t kBlock = 32;
+
+    /// @param blocks of kBlock bytes each.
+    void add(const void* blocks, std::size_t count);
+    std::uint64_t value() const;
+
+private:
+    std::array<std::uint64_t, 4> lanes_{1, 2, 3, 4};
+};
+
+/// Writes arrays to a file as they come.
 class PayloadWriter {
 public:
+    /// Begins a file beside the one of that name.
+    explicit PayloadWriter(std::filesystem::path path);
+
     template <class T>
-    void add(const std::vector<T>& items) {
+    void add(std::span<const T> items) {
         static_assert(std::is_trivially_copyable_v<T>);
         add_bytes(items.data(), items.size(), sizeof(T));
     }
-    /// @throws std::runtime_error that names the file.
-    void write(const std::filesystem::path& path) const;
+    template <class T>
+    void add(const std::vector<T>& items) {
+        add(std::span<const T>(items));
+    }
+    /// An array of one.
+    template <class T>
+    void add_one(const T& item) {
+        add(std::span<const T>(&item, 1));
+    }
+    /// Gives the file its name, after the last array.
+    /// @throws std::runtime_error that names the file, if it could not be written in full.
+    void finish();
 
 private:
     void add_bytes(const void* items, std::uint64_t count, std::uint64_t size);
+    void put(const void* blocks, std::size_t count);
 
-    std::string bytes_;
+    std::filesystem::path path_;
+    std::filesystem::path fresh_;
+    std::ofstream file_;
+    PayloadChecksum checksum_;
 };
 
-/// Reads the arrays of a file in the order in which they were added.
+/// Has the contents of a file, and gives its arrays in the order in which they were added.
 class PayloadReader {
 public:
     /// @throws std::runtime_error that names the file, if it is missing or not as it was written.
-    explicit PayloadReader(const std::filesystem::path& path);
+    explicit PayloadReader(std::filesystem::path path);
 
-    /// The next array. @throws std::runtime_error that names the file, if there is none of this
-    /// type.
+    /// The next array, which lives as long as the reader.
+    /// @throws std::runtime_error that names the file, if there is none of this type.
     template <class T>
-    std::vector<T> take() {
-        static_assert(std::is_trivially_copyable_v<T>);
-        std::vector<T> items(count(sizeof(T)));
-        if (!items.empty()) take_bytes(items.data(), items.size() * sizeof(T));
-        return items;
+    std::span<const T> take() & {
+        static_assert(std::is_trivially_copyable_v<T> &&
+                      alignof(T) <= __STDCPP_DEFAULT_NEW_ALIGNMENT__);
+        const std::uint64_t items = count(sizeof(T));
+        return {reinterpret_cast<const T*>(take_bytes(items * sizeof(T))), items};
     }
-    /// The same of an array of one.
+    /// The same as an array of its own.
+    template <class T>
+    std::vector<T> take_copy() {
+        const std::span<const T> items = take<T>();
+        return {items.begin(), items.end()};
+    }
+    /// The item of an array of one.
     template <class T>
     T take_one() {
-        const std::vector<T> items = take<T>();
+        const std::span<const T> items = take<T>();
         if (items.size() != 1) fail("has other contents");
         return items.front();
     }
@@ -56,10 +99,11 @@ public:
 private:
     [[noreturn]] void fail(const char* what) const;
     std::uint64_t count(std::uint64_t size);
-    void take_bytes(void* to, std::uint64_t bytes);
+    const std::byte* take_bytes(std::uint64_t bytes);
 
     std::filesystem::path path_;
-    std::string bytes_;
+    std::unique_ptr<std::byte[]> bytes_;
+    std::uint64_t size_ = 0;  ///< without the last block
     std::uint64_t at_ = 0;
 };
 

@@ -140,7 +140,8 @@ std::vector<kdtree::Bins> RemoteWorkers::bins() {
     ask_all(Json::object());
     std::vector<kdtree::Bins> sum;
     for (std::uint32_t part = 0; part < parts(); ++part) {
-        add_bins(sum, PayloadReader(files().bins(levels_, part)).take<kdtree::Bins>());
+        PayloadReader file(files().bins(levels_, part));
+        add_bins(sum, file.take<kdtree::Bins>());
     }
     return sum;
 }
@@ -158,28 +159,28 @@ std::vector<kdtree::Bins> RemoteWorkers::start(const kdtree::TopStart& start) {
     }
     ++round_;
     levels_ = 0;
-    PayloadWriter file;
-    file.add(std::vector{start});
-    file.add(std::vector{normalisation_});
-    file.write(files().start());
+    PayloadWriter file(files().start());
+    file.add_one(start);
+    file.add_one(normalisation_);
+    file.finish();
     return bins();
 }
 
 std::vector<kdtree::Bins> RemoteWorkers::divide(std::span<const kdtree::Decision> decisions) {
-    PayloadWriter file;
-    file.add(std::vector<kdtree::Decision>(decisions.begin(), decisions.end()));
-    file.write(files().decisions(levels_++));
+    PayloadWriter file(files().decisions(levels_++));
+    file.add(decisions);
+    file.finish();
     return bins();
 }
 
 void RemoteWorkers::order(const kdtree::TreeRules& rules, std::vector<kdtree::CellOrder> cells) {
     cells_ = std::move(cells);
     next_ = 0;
-    PayloadWriter file;
-    file.add(std::vector{rules});
+    PayloadWriter file(files().orders());
+    file.add_one(rules);
     file.add(cells_);
-    file.add(std::vector{normalisation_});
-    file.write(files().orders());
+    file.add_one(normalisation_);
+    file.finish();
     ask_all({{"cells", cells_.size()}});
     for (std::size_t i = 0; i < cells_.size(); ++i) {
         post(places_[i % parts()], {{"build", cells_[i].number}}, cells_[i].node.count);

@@ -86,9 +86,9 @@ void build_once(const TreeRules& rules, const ForestScene& scene, std::uint32_t 
 
 }  // namespace
 
-void add_bins(std::vector<Bins>& sum, const std::vector<Bins>& part) {
+void add_bins(std::vector<Bins>& sum, std::span<const Bins> part) {
     if (sum.empty()) {
-        sum = part;
+        sum.assign(part.begin(), part.end());
         return;
     }
     if (sum.size() != part.size()) {

@@ -25,14 +25,22 @@ struct TwoArrays {
 
 }  // namespace
 
-void CellReferences::append(const CellReferences& later) {
+void CellReferences::reserve(std::size_t count) {
+    references.reserve(count);
+    triangles.reserve(count);
+    numbers.reserve(count);
+}
+
+void CellReferences::append(std::span<const Reference> later,
+                            std::span<const Triangle> their_triangles,
+                            std::span<const std::uint32_t> their_numbers) {
     const auto before = static_cast<std::uint32_t>(triangles.size());
-    for (Reference reference : later.references) {
+    for (Reference reference : later) {
         reference.primitive += before;
         references.push_back(reference);
     }
-    triangles.insert(triangles.end(), later.triangles.begin(), later.triangles.end());
-    numbers.insert(numbers.end(), later.numbers.begin(), later.numbers.end());
+    triangles.insert(triangles.end(), their_triangles.begin(), their_triangles.end());
+    numbers.insert(numbers.end(), their_numbers.begin(), their_numbers.end());
 }
 
 std::vector<Triangle> Part::triangles() const {

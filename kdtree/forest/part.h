@@ -27,8 +27,11 @@ struct CellReferences {
     std::vector<Triangle> triangles;     ///< normalised
     std::vector<std::uint32_t> numbers;  ///< of the triangles in the whole scene, ascending
 
+    /// Makes room for so many references and as many triangles.
+    void reserve(std::size_t count);
     /// Adds those of a worker whose triangles come later in the scene.
-    void append(const CellReferences& later);
+    void append(std::span<const Reference> later, std::span<const Triangle> their_triangles,
+                std::span<const std::uint32_t> their_numbers);
 };
 
 /// The references that are there in memory are those of a level, and once more those of one node.

@@ -64,11 +64,9 @@ CellReferences Parts::take(std::uint32_t cell) {
     std::size_t count = 0;
     for (const CellReferences& some : by_part) count += some.references.size();
     CellReferences all;
-    all.references.reserve(count);
-    all.triangles.reserve(count);
-    all.numbers.reserve(count);
+    all.reserve(count);
     for (CellReferences& some : by_part) {
-        all.append(some);
+        all.append(some.references, some.triangles, some.numbers);
         some = {};
     }
     return all;

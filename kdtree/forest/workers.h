@@ -50,6 +50,6 @@ public:
 
 /// Adds one part's bins to the sum of others', which is empty before the first.
 /// @throws std::runtime_error if they are not of the same number of nodes.
-void add_bins(std::vector<Bins>& sum, const std::vector<Bins>& part);
+void add_bins(std::vector<Bins>& sum, std::span<const Bins> part);
 
 }  // namespace heapwood::kdtree

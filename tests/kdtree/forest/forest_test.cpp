@@ -229,7 +229,7 @@ public:
         for (std::size_t i = 0; i < parts_.size(); ++i) {
             CellReferences some = parts_[i].take(cell.number);
             if (i == 1) fault_(some);
-            all.append(some);
+            all.append(some.references, some.triangles, some.numbers);
         }
         return build_cell(all, cell, rules_, normalisation_, config_, {.threads = 1}, pool_);
     }
@@ -264,7 +264,10 @@ TEST(Forest, APartThatIsMissingOrComesTwiceIsNoticed) {
     };
     EXPECT_EQ(build([](CellReferences&) {}), digest(plain_tree(scene, config)));
     EXPECT_THROW(build([](CellReferences& some) { some = {}; }), std::runtime_error);
-    EXPECT_THROW(build([](CellReferences& some) { some.append(CellReferences(some)); }),
+    EXPECT_THROW(build([](CellReferences& some) {
+                     const CellReferences twice = some;
+                     some.append(twice.references, twice.triangles, twice.numbers);
+                 }),
                  std::runtime_error);
     EXPECT_THROW(
         build([](CellReferences& some) { std::reverse(some.numbers.begin(), some.numbers.end()); }),

@@ -103,9 +103,22 @@ TEST(Canonical, ForgetsHowTheNodesWereNumbered) {
     for (unsigned i = 0; i < 200; ++i) {
         const Tree tree = i == 0 ? seven_nodes() : random_tree(dice.below(60), dice);
         const Tree moved = scrambled(tree, dice);
-        const Tree again = canonical(moved.nodes, moved.references, moved.bounds);
+        const unsigned threads = dice.below(5);
+        const Tree again = canonical(moved.nodes, moved.references, moved.bounds, threads);
         ASSERT_TRUE(equal(again, tree));
         ASSERT_EQ(digest(again), digest(tree));
+    }
+}
+
+/// More nodes than the threads have subtrees: each has many of them below the levels that one
+/// walks.
+TEST(Canonical, IsTheSameFromAnyNumberOfThreads) {
+    tests::Dice dice;
+    const Tree tree = random_tree(60'000, dice);
+    const Tree moved = scrambled(tree, dice);
+    for (const unsigned threads : {0U, 1U, 2U, 3U, 8U}) {
+        ASSERT_TRUE(equal(canonical(moved.nodes, moved.references, moved.bounds, threads), tree))
+            << threads;
     }
 }
 
@@ -117,7 +130,9 @@ TEST(Canonical, TakesADeepTreeWithoutRecursion) {
         const std::uint32_t at = i == 0 ? 0 : 2 * i - 1 + (i - 1) % 2;
         nodes[at] = Node::inner(i % 3, 0.5F, 2 * i + 1);
     }
-    EXPECT_EQ(canonical(nodes, {}, kUnit).nodes.size(), nodes.size());
+    for (const unsigned threads : {1U, 2U}) {
+        EXPECT_EQ(canonical(nodes, {}, kUnit, threads).nodes.size(), nodes.size());
+    }
 }
 
 TEST(Canonical, RejectsWhatIsNoTree) {
@@ -139,6 +154,26 @@ TEST(Canonical, RejectsWhatIsNoTree) {
     EXPECT_THROW(make(with(6, Node::leaf(4, 3))), std::runtime_error) << "leaf beyond the end";
     EXPECT_THROW(make(with(6, Node::leaf(0xFFFFFFFF, 3))), std::runtime_error) << "overflow";
     EXPECT_THROW(make(with(5, Node::leaf(0, 6))), std::runtime_error) << "overlapping leaves";
+}
+
+/// What threads find below the levels that one walks must be seen, too.
+TEST(Canonical, RejectsWhatIsNoTreeOnManyThreads) {
+    tests::Dice dice;
+    const Tree good = random_tree(20'000, dice);
+    for (unsigned i = 0; i < 30; ++i) {
+        const auto some = static_cast<std::ptrdiff_t>(dice.below(good.nodes.size() - 1));
+        Nodes nodes = good.nodes;
+        const auto leaf = std::find_if(nodes.begin() + some, nodes.end(),
+                                       [](Node node) { return node.is_leaf(); });
+        for (const unsigned threads : {1U, 2U, 8U}) {
+            const auto make = [&] { return canonical(nodes, good.references, kUnit, threads); };
+            // Each node but the root has a parent: another one is too many.
+            *leaf = Node::inner(0, 0, 1 + dice.below(nodes.size() - 2));
+            EXPECT_THROW(make(), std::runtime_error) << threads << " threads";
+            *leaf = Node::leaf(static_cast<std::uint32_t>(good.references.size()), 1);
+            EXPECT_THROW(make(), std::runtime_error) << threads << " threads";
+        }
+    }
 }
 
 TEST(Digest, IsFnv1aOfTheWords) {

@@ -103,7 +103,7 @@ std::uint64_t PayloadReader::count(std::uint64_t size) {
 
 /// The next bytes; goes on at the block behind them.
 const std::byte* PayloadReader::take_bytes(std::uint64_t bytes) {
-    const std::uint64_t taken = platform::round_up<std::uint64_t>(bytes, kBlock);
+    const auto taken = platform::round_up<std::uint64_t>(bytes, kBlock);
     if (taken > size_ - at_) fail("has other contents");
     return bytes_.get() + std::exchange(at_, at_ + taken);
 }

@@ -49,9 +49,8 @@ std::string exr_file(const Film& film, Mode mode) {
                                  sizeof(Shade), sizeof(Shade) * film.width));
     };
     const Shade& first = film.pixels.front();
-    const float* numbers[] = {&first.value.x, &first.value.y, &first.value.z};
-    const std::vector<const char*> names = channels(mode);
-    for (std::size_t i = 0; i < names.size(); ++i) add(names[i], *numbers[i]);
+    int number = 0;
+    for (const char* name : channels(mode)) add(name, first.value[number++]);
     add("A", first.weight);
     Imf::StdOSStream stream;
     {

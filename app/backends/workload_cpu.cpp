@@ -1,8 +1,7 @@
 #include "app/backends/workload_cpu.h"
 
 #include <algorithm>
-#include <cstdlib>
-#include <new>
+#include <memory>
 #include <vector>
 
 namespace heapwood::app {
@@ -49,8 +48,7 @@ public:
                 offsets[slot] = sum;
                 sum += blocks.bytes(slot);
             }
-            placed_.reset(static_cast<char*>(std::malloc(sum)));
-            if (!placed_) throw std::bad_alloc();
+            placed_ = std::make_unique_for_overwrite<char[]>(sum);
             for (std::uint64_t slot = 0; slot < blocks.slots; ++slot) {
                 blocks.data[slot] = placed_.get() + offsets[slot];
             }
@@ -61,12 +59,8 @@ public:
     }
 
 private:
-    struct Free {
-        void operator()(char* memory) const { std::free(memory); }
-    };
-
     unsigned threads_;
-    std::unique_ptr<char, Free> placed_;
+    std::unique_ptr<char[]> placed_;
 };
 
 }  // namespace

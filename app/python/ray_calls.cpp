@@ -82,12 +82,13 @@ void trace_from_host(const RayTree& tree, const RayArrays& rays, const BatchOpti
 
 /// All rays one after another, at `place`.
 Buffer gather(const RayArrays& rays, Place place, const BatchOptions& options) {
-    Buffer gathered(place, rays.count * sizeof(Ray));
+    const std::uint64_t bytes = rays.count * sizeof(Ray);
     if (rays.place == Place::device) {
+        Buffer gathered(place, bytes);
         detail::device_gather(rays, gathered.as<Ray>(), options);
         return gathered;
     }
-    Buffer here = place == Place::host ? std::move(gathered) : Buffer(Place::host, gathered.size());
+    Buffer here(Place::host, bytes);
     kdtree::for_chunks(rays.count, kChunk, options.threads,
                        [&](std::uint64_t begin, std::uint64_t end) {
                            for (std::uint64_t i = begin; i < end; ++i) {
@@ -95,8 +96,9 @@ Buffer gather(const RayArrays& rays, Place place, const BatchOptions& options) {
                            }
                        });
     if (place == Place::host) return here;
-    gathered.write(0, here.data(), here.size());
-    return gathered;
+    Buffer there(place, bytes);
+    there.write(0, here.data(), bytes);
+    return there;
 }
 
 /// A copy in the host's memory.

@@ -4,6 +4,8 @@
 /// Where a pair of nodes goes depends on how many come before it in pre-order. So the pairs and
 /// references below each of many nodes are counted first, by all threads, and checked; then their
 /// places are known, and all threads put them there.
+#include "kdtree/tree/canonical.h"
+
 #include <algorithm>
 #include <bit>
 #include <limits>
@@ -13,7 +15,6 @@
 
 #include "allocators/platform/atomic.cuh"
 #include "allocators/platform/threads.h"
-#include "kdtree/tree/tree.h"
 
 namespace heapwood::kdtree {
 namespace {
@@ -220,11 +221,15 @@ Tree canonical(const std::vector<Node>& nodes, const std::vector<std::uint32_t>&
     if (references.size() > 0xFFFFFFFFU) {
         throw std::runtime_error("malformed kd-tree: more references than 32 bits can number");
     }
-    if (threads == 0) {
-        const std::size_t most = nodes.size() / kNodesPerThread + 1;
-        threads = static_cast<unsigned>(std::min<std::size_t>(platform::thread_count(0), most));
-    }
     return Canonical(nodes, references, threads).tree(bounds);
+}
+
+Tree canonical(const std::vector<Node>& nodes, const std::vector<std::uint32_t>& references,
+               const Box& bounds) {
+    const std::size_t most = nodes.size() / kNodesPerThread + 1;
+    const auto threads =
+        static_cast<unsigned>(std::min<std::size_t>(platform::thread_count(0), most));
+    return canonical(nodes, references, bounds, threads);
 }
 
 }  // namespace heapwood::kdtree

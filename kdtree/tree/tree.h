@@ -51,10 +51,8 @@ struct Tree {
 
 /// Brings a tree as the builder leaves it (node pairs and leaves in any order, gaps between them)
 /// into canonical form. `nodes[0]` is the root.
-/// @param threads that share the work; 0: as many as the CPU has, fewer for small trees.
-/// @throws std::runtime_error if the nodes are not a tree, or a leaf's references are not there.
 Tree canonical(const std::vector<Node>& nodes, const std::vector<std::uint32_t>& references,
-               const Box& bounds, unsigned threads = 0);
+               const Box& bounds);
 
 /// 64-bit FNV-1a of a canonical tree's nodes and references, the same on every machine.
 std::uint64_t digest(const Tree& tree);

@@ -1,0 +1,18 @@
+/// @file
+/// The canonical form of a finished tree, by a number of threads that the caller chooses.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "kdtree/tree/tree.h"
+
+namespace heapwood::kdtree {
+
+/// canonical() of tree.h, which takes as many threads as pay. The tree is the same for any number.
+/// @param threads at least 1.
+/// @throws std::runtime_error if the nodes are not a tree, or a leaf's references are not there.
+Tree canonical(const std::vector<Node>& nodes, const std::vector<std::uint32_t>& references,
+               const Box& bounds, unsigned threads);
+
+}  // namespace heapwood::kdtree

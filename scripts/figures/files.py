@@ -58,10 +58,14 @@ def _text(path):
 
 def _parsed(path, text):
     try:
-        return json.loads(text.decode("utf-8"), parse_constant=_refuse)
+        document = json.loads(text.decode("utf-8"), parse_constant=_refuse)
+        if b"\\ud" in text.lower():
+            # Half of a pair of surrogates can be read, and not be printed.
+            json.dumps(document, ensure_ascii=False).encode("utf-8")
+        return document
     except json.JSONDecodeError as error:
         raise ResultError(f"{path}:{error.lineno}: is not JSON: {error.msg}") from error
-    except UnicodeDecodeError as error:
+    except UnicodeError as error:
         raise ResultError(f"{path}: is not text") from error
     except RecursionError as error:
         raise ResultError(f"{path}: is no result: its JSON is nested too deeply") from error

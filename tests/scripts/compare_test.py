@@ -174,6 +174,7 @@ class CompareTest(unittest.TestCase):
         for first, second, message in (
             (None, one_pool(), "a.json: cannot be read"),
             ("{", one_pool(), "a.json:1: is not JSON"),
+            ('{"schema": "\\ud800"}', one_pool(), "a.json: is not text"),
             (one_pool(), "[1]", "b.json: is no result of heapwood"),
             (one_pool(), old, "b.json: has schema 0"),
             (one_pool(), sample_results.bench(), "b.json of bench"),

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "allocators/platform/atomic.cuh"
 #include "allocators/platform/threads.h"
 #include "kdtree/forest/workers.h"
+#include "kdtree/tree/ray_threads.h"
 #include "scenes/piece.h"
 
 namespace heapwood::kdtree {
@@ -42,12 +42,8 @@ Parts::Parts(const TriangleRange& range, float scale, bool clip, std::uint32_t c
 template <class Work>
 auto Parts::of_all(const Work& work) {
     std::vector<decltype(work(parts_.front()))> results(parts_.size());
-    std::uint64_t next = 0;
-    platform::run_threads(std::min(threads_, count()), [&](std::uint32_t, std::uint32_t) {
-        for (std::uint64_t i; (i = platform::AtomicRef(next).add_relaxed(1)) < parts_.size();) {
-            results[i] = work(parts_[i]);
-        }
-    });
+    for_chunks(parts_.size(), 1, threads_,
+               [&](std::uint64_t i, std::uint64_t) { results[i] = work(parts_[i]); });
     return results;
 }
 

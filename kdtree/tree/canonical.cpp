@@ -15,11 +15,12 @@
 
 #include "allocators/platform/atomic.cuh"
 #include "allocators/platform/threads.h"
+#include "kdtree/tree/ray_threads.h"
 
 namespace heapwood::kdtree {
 namespace {
 
-/// Fewer nodes than that for each thread are not worth its start.
+/// Each thread has at least about so many nodes, for its start takes time, too.
 constexpr std::size_t kNodesPerThread = std::size_t{1} << 15;
 /// Levels down to the end of a tree.
 constexpr std::uint32_t kAllLevels = std::numeric_limits<std::uint32_t>::max();
@@ -35,7 +36,7 @@ struct Pending {
     std::uint32_t levels;
 };
 
-/// Of a stretch of the canonical arrays.
+/// How much of the two canonical arrays something takes, or where in them it begins.
 struct Extent {
     std::uint64_t nodes = 0;
     std::uint64_t references = 0;
@@ -96,8 +97,8 @@ public:
         std::vector<Subtree> subtrees;
         Extent all =
             measured(0, levels, [&](std::uint32_t from) { subtrees.push_back({.from = from}); });
-        share(subtrees, [&](Subtree& subtree) {
-            subtree.size = measured(subtree.from, kAllLevels, [](std::uint32_t) {});
+        for_chunks(subtrees.size(), 1, threads_, [&](std::uint64_t i, std::uint64_t) {
+            subtrees[i].size = measured(subtrees[i].from, kAllLevels, [](std::uint32_t) {});
         });
         all.nodes += 1;  // the root
         for (const Subtree& subtree : subtrees) {
@@ -118,7 +119,8 @@ public:
             next.references += subtree->size.references;
             ++subtree;
         });
-        share(subtrees, [&](const Subtree& one) {
+        for_chunks(subtrees.size(), 1, threads_, [&](std::uint64_t i, std::uint64_t) {
+            const Subtree& one = subtrees[i];
             Extent begin = one.begin;
             place(tree, {one.from, one.to, kAllLevels}, begin, [](const Pending&) {});
         });
@@ -126,19 +128,6 @@ public:
     }
 
 private:
-    /// Calls work(subtree) for all, each on one of the threads.
-    template <class Work>
-    void share(std::vector<Subtree>& subtrees, const Work& work) const {
-        if (subtrees.empty()) return;
-        std::uint64_t next = 0;
-        platform::run_threads(threads_, [&](std::uint32_t, std::uint32_t) {
-            for (std::uint64_t i;
-                 (i = platform::AtomicRef(next).add_relaxed(1)) < subtrees.size();) {
-                work(subtrees[i]);
-            }
-        });
-    }
-
     /// What is below a node, checked; nodes so many levels below it go to stop(node), in pre-order.
     /// Each pair is noted at most once, so this ends whatever the nodes are.
     template <class Stop>

@@ -9,7 +9,8 @@
 
 namespace heapwood::kdtree {
 
-/// canonical() of tree.h, which takes as many threads as pay. The tree is the same for any number.
+/// The same as canonical() of tree.h, which chooses the number of threads by the size of the
+/// tree. Any number gives the same one.
 /// @param threads at least 1.
 /// @throws std::runtime_error if the nodes are not a tree, or a leaf's references are not there.
 Tree canonical(const std::vector<Node>& nodes, const std::vector<std::uint32_t>& references,

@@ -12,7 +12,8 @@ namespace heapwood::kdtree {
 
 /// Calls body(begin, end) for chunks that make up 0 .. count - 1, each once, on up to `threads`
 /// threads (0: one a core), of which the caller's is one. Returns when all is done: what the calls
-/// have written is then visible. The body must not throw.
+/// have written is then visible. If a call throws, its thread makes no more calls, the others go
+/// on, and one of the exceptions is thrown again at the end.
 template <class Body>
 void for_chunks(std::uint64_t count, std::uint64_t chunk, unsigned threads, const Body& body) {
     const std::uint64_t chunks = count / chunk + (count % chunk != 0);

@@ -1,5 +1,6 @@
 #include "app/forest/forest_build.h"
 
+#include <atomic>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -109,18 +110,38 @@ void build_by_peers(const BuildOptions& options, const std::filesystem::path& fo
     const kdtree::ForestScene whole = kdtree::forest_scene(scene);
     report.parts = report.processes = options.parts;
     report.cell_limit = cell_limit_for(whole.triangles, options.parts);
-    report.built = kdtree::build_forest(whole, options.config, report.cell_limit, workers, writer,
-                                        progress([](const kdtree::ForestResult&) {}));
+    // The scene's part of the file needs nothing of the tree, and takes as long as loading.
+    std::atomic<bool> given_up = false;
+    const auto pieces = [&](const scenes::UsePiece& use) {
+        scenes::read_in_pieces(options.scene, [&](const scenes::Scene& piece, std::uint64_t first) {
+            if (given_up) throw std::runtime_error("the build has been given up");
+            use(piece, first);
+        });
+    };
+    const auto build = [&] {
+        report.built = kdtree::build_forest(whole, options.config, report.cell_limit, workers,
+                                            writer, progress([](const kdtree::ForestResult&) {}));
+        throw_if_not_done(report.built);
+    };
+    double build_ms = 0;
+    const double both_ms =
+        platform::run_threads(2, [&](std::uint32_t thread, std::uint32_t threads) {
+            if (thread == 0) {
+                try {
+                    build_ms = platform::run_timed(build);
+                } catch (...) {
+                    given_up = true;
+                    throw;
+                }
+            }
+            if (thread + 1 == threads) writer.write_scene(pieces, scene);
+        });
     report.lost = workers.lost();
     report.worker_peak = workers.peak();
-    throw_if_not_done(report.built);
     show_progress("completing " + options.out);
     kdtree::TreeWriter::Finished finished;
-    report.file_ms = platform::run_timed([&] {
-        finished = writer.finish(
-            [&](const scenes::UsePiece& use) { scenes::read_in_pieces(options.scene, use); }, scene,
-            options.config);
-    });
+    report.file_ms =
+        both_ms - build_ms + platform::run_timed([&] { finished = writer.finish(options.config); });
     report.digest = finished.tree_digest;
     Report& origin = report.origin;
     origin.scene_path = options.scene;

@@ -35,10 +35,7 @@ TreeWriter::TreeWriter(const std::string& path) : path_(path) {
     target_ = target.string();
     constexpr int kFlags = O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC;
     constexpr mode_t kMode = 0666;  // less the user's mask
-    std::string aside = target_ + ".XXXXXX";
-    references_file_ = mkostemp(aside.data(), O_CLOEXEC);
-    if (references_file_ < 0) fail(std::strerror(errno));
-    unlink(aside.c_str());
+    references_file_ = open_unnamed();
     for (int number = 1; file_ < 0 && (number == 1 || errno == EEXIST); ++number) {
         fresh_ = target_;
         if (number > 1) fresh_.append(".").append(std::to_string(number));
@@ -53,6 +50,7 @@ TreeWriter::TreeWriter(const std::string& path) : path_(path) {
 
 TreeWriter::~TreeWriter() {
     close(references_file_);
+    if (scene_file_ >= 0) close(scene_file_);
     if (file_ < 0) return;
     close(file_);
     unlink(fresh_.c_str());
@@ -60,6 +58,15 @@ TreeWriter::~TreeWriter() {
 
 void TreeWriter::fail(const std::string& why) const {
     throw TreeFileError(path_ + ": cannot be written: " + why + "; name another file");
+}
+
+/// A file beside the tree's that is gone when it is closed.
+int TreeWriter::open_unnamed() const {
+    std::string name = target_ + ".XXXXXX";
+    const int file = mkostemp(name.data(), O_CLOEXEC);
+    if (file < 0) fail(std::strerror(errno));
+    unlink(name.c_str());
+    return file;
 }
 
 void TreeWriter::write(int file, std::uint64_t offset, const void* from,
@@ -124,13 +131,13 @@ void TreeWriter::clear() {
 }
 
 /// Writes a piece's triangles, with the numbers that positions have in the whole scene.
-void TreeWriter::write_triangles(std::uint64_t offset, const scenes::Scene& piece,
+void TreeWriter::write_triangles(int file, std::uint64_t offset, const scenes::Scene& piece,
                                  std::uint64_t first_position) const {
     const auto base = static_cast<std::uint32_t>(first_position);
     std::vector<glm::uvec3> some;
     some.reserve(kPiece / sizeof(glm::uvec3));
     const auto flush = [&] {
-        write(file_, offset, some.data(), some.size() * sizeof(glm::uvec3));
+        write(file, offset, some.data(), some.size() * sizeof(glm::uvec3));
         offset += some.size() * sizeof(glm::uvec3);
         some.clear();
     };
@@ -139,11 +146,6 @@ void TreeWriter::write_triangles(std::uint64_t offset, const scenes::Scene& piec
         if (some.size() == some.capacity()) flush();
     }
     flush();
-}
-
-std::uint64_t TreeWriter::finish(const scenes::Scene& scene, const BuildConfig& config) {
-    const auto read = [&](const scenes::UsePiece& use) { use(scene, 0); };
-    return finish(read, scenes::facts_of(scene), config).tree_digest;
 }
 
 /// Adds the words of a stretch of a file to a digest.
@@ -166,17 +168,30 @@ std::uint64_t TreeWriter::digest_tree() const {
     return tree.value();
 }
 
-/// Writes all that stands behind the nodes. @param header to which the scene's numbers are added
-void TreeWriter::write_scene(const ReadPieces& read_pieces, const scenes::SceneFacts& facts,
-                             Header& header) const {
+/// Copies a stretch of another file to a place in the tree's.
+void TreeWriter::copy(int from, std::uint64_t begin, std::uint64_t bytes, std::uint64_t to) const {
+    read_words(from, begin, bytes, [&](const char* some, std::uint64_t size, std::uint64_t done) {
+        write(file_, to + done, some, size);
+    });
+}
+
+void TreeWriter::write_scene(const ReadPieces& read, const scenes::SceneFacts& facts) {
+    scene_file_ = open_unnamed();
+    write_scene(read, facts, {scene_file_, 0, facts.triangles * sizeof(glm::uvec3)});
+}
+
+void TreeWriter::write_scene(const ReadPieces& read, const scenes::SceneFacts& facts,
+                             const ScenePlace& place) {
     scenes::SceneFacts found;
-    read_pieces([&](const scenes::Scene& piece, std::uint64_t first_position) {
-        const Layout at(header);  // but for its end
-        write_triangles(at.triangles + found.triangles * sizeof(glm::uvec3), piece, first_position);
-        write(file_, at.positions + first_position * sizeof(glm::vec3), piece.positions.data(),
-              piece.positions.size() * sizeof(glm::vec3));
-        header.positions =
-            std::max<std::uint64_t>(header.positions, first_position + piece.positions.size());
+    std::uint64_t positions = 0;
+    read([&](const scenes::Scene& piece, std::uint64_t first_position) {
+        // Not over the positions, if there are more triangles than there should be.
+        if (found.triangles + piece.triangles.size() > facts.triangles) return;
+        write_triangles(place.file, place.triangles + found.triangles * sizeof(glm::uvec3), piece,
+                        first_position);
+        write(place.file, place.positions + first_position * sizeof(glm::vec3),
+              piece.positions.data(), piece.positions.size() * sizeof(glm::vec3));
+        positions = std::max<std::uint64_t>(positions, first_position + piece.positions.size());
         found.append(scenes::facts_of(piece));
     });
     if (!(found == facts)) {
@@ -184,34 +199,45 @@ void TreeWriter::write_scene(const ReadPieces& read_pieces, const scenes::SceneF
                             ": cannot be completed: the scene has changed since it was first "
                             "read; run the build again");
     }
+    scenes::Fnv hash;
+    add_words(hash, place.file, place.positions, positions * sizeof(glm::vec3));
+    add_words(hash, place.file, place.triangles, facts.triangles * sizeof(glm::uvec3));
+    facts_ = facts;
+    scene_ = place;
+    positions_ = positions;
+    scene_digest_ = hash.value();
+}
+
+std::uint64_t TreeWriter::finish(const scenes::Scene& scene, const BuildConfig& config) {
+    const scenes::SceneFacts facts = scenes::facts_of(scene);
+    const Layout at({.nodes = nodes_,
+                     .references = references_,
+                     .triangles = facts.triangles,
+                     .positions = scene.positions.size()});
+    write_scene([&](const scenes::UsePiece& use) { use(scene, 0); }, facts,
+                {file_, at.triangles, at.positions});
+    return finish(config).tree_digest;
+}
+
+TreeWriter::Finished TreeWriter::finish(const BuildConfig& config) {
+    Header header{.scene_digest = scene_digest_,
+                  .nodes = nodes_,
+                  .references = references_,
+                  .triangles = facts_.triangles,
+                  .positions = positions_,
+                  .bounds = {facts_.bounds.lo, facts_.bounds.hi},
+                  .config = packed(config)};
     const Layout at(header);
     header.bytes = at.end;
     if (ftruncate(file_, static_cast<off_t>(at.end)) != 0) fail(std::strerror(errno));
-    read_words(references_file_, 0, references_ * sizeof(std::uint32_t),
-               [&](const char* bytes, std::uint64_t size, std::uint64_t done) {
-                   write(file_, at.references + done, bytes, size);
-               });
-    scenes::Fnv scene;
-    add_words(scene, file_, at.positions, header.positions * sizeof(glm::vec3));
-    add_words(scene, file_, at.triangles, header.triangles * sizeof(glm::uvec3));
-    header.scene_digest = scene.value();
-}
-
-TreeWriter::Finished TreeWriter::finish(const ReadPieces& read_pieces,
-                                        const scenes::SceneFacts& facts,
-                                        const BuildConfig& config) {
-    Header header{.nodes = nodes_,
-                  .references = references_,
-                  .triangles = facts.triangles,
-                  .bounds = {facts.bounds.lo, facts.bounds.hi},
-                  .config = packed(config)};
-    // The tree's digest takes about as long as the scene, and needs nothing of it.
-    std::uint64_t tree_digest = 0;
     platform::run_threads(2, [&](std::uint32_t thread, std::uint32_t threads) {
-        if (thread == 0) write_scene(read_pieces, facts, header);
-        if (thread + 1 == threads) tree_digest = digest_tree();
+        if (thread == 0) header.tree_digest = digest_tree();
+        if (thread + 1 != threads) return;
+        copy(references_file_, 0, references_ * sizeof(std::uint32_t), at.references);
+        if (scene_.file == file_) return;
+        copy(scene_.file, scene_.triangles, header.triangles * sizeof(glm::uvec3), at.triangles);
+        copy(scene_.file, scene_.positions, positions_ * sizeof(glm::vec3), at.positions);
     });
-    header.tree_digest = tree_digest;
     write(file_, 0, &header, sizeof(header));
     Checksum checksum;
     read_words(file_, 0, header.bytes, [&](const char* bytes, std::uint64_t size, std::uint64_t) {

@@ -16,13 +16,9 @@
 
 namespace heapwood::kdtree {
 
-namespace tree_format {
-struct Header;
-}
-
 /// A tree file in the making: FILE.new, or FILE.2.new, ... where there is one, which takes the
-/// place of FILE when it is whole; and a file of references beside it that has no name. What is not
-/// finished leaves nothing behind.
+/// place of FILE when it is whole; and beside it files without a name, one of references and one of
+/// what is known of the scene before the tree is. What is not finished leaves nothing behind.
 class TreeWriter final : public TreeSink {
 public:
     /// @throws TreeFileError if the files cannot be made, as for all its functions.
@@ -39,27 +35,38 @@ public:
     /// Completes the file: it is the one that tree_file() makes. @return the tree's digest.
     std::uint64_t finish(const scenes::Scene& scene, const BuildConfig& config);
 
-    /// What finish() finds out of a scene in pieces.
+    /// Passes all pieces of a scene on, as scenes::read_in_pieces().
+    using ReadPieces = std::function<void(const scenes::UsePiece&)>;
+    /// Writes a scene that never is in memory as a whole, once. Another thread may add the tree
+    /// meanwhile: both must have returned before finish() is called.
+    /// @param facts that the pieces must have.
+    void write_scene(const ReadPieces& read, const scenes::SceneFacts& facts);
+
+    /// What finish() finds out.
     struct Finished {
         std::uint64_t tree_digest = 0;
         std::uint64_t scene_digest = 0;
         std::uint64_t positions = 0;
     };
-    /// Passes all pieces of a scene on, as scenes::read_in_pieces().
-    using ReadPieces = std::function<void(const scenes::UsePiece&)>;
-    /// The same of a scene that never is in memory as a whole.
-    /// @param facts that the pieces must have, or the file is not completed.
-    Finished finish(const ReadPieces& read, const scenes::SceneFacts& facts,
-                    const BuildConfig& config);
+    /// Completes a file whose scene has been written.
+    Finished finish(const BuildConfig& config);
 
 private:
     [[noreturn]] void fail(const std::string& why) const;
     void write(int file, std::uint64_t offset, const void* from, std::uint64_t bytes) const;
     void read(int file, std::uint64_t offset, void* to, std::uint64_t bytes) const;
-    void write_triangles(std::uint64_t offset, const scenes::Scene& piece,
+    /// Where a scene is written: a file, and where in it triangles and positions begin.
+    struct ScenePlace {
+        int file;
+        std::uint64_t triangles;
+        std::uint64_t positions;
+    };
+    int open_unnamed() const;
+    void write_triangles(int file, std::uint64_t offset, const scenes::Scene& piece,
                          std::uint64_t first_position) const;
-    void write_scene(const ReadPieces& read_pieces, const scenes::SceneFacts& facts,
-                     tree_format::Header& header) const;
+    void write_scene(const ReadPieces& read, const scenes::SceneFacts& facts,
+                     const ScenePlace& place);
+    void copy(int from, std::uint64_t begin, std::uint64_t bytes, std::uint64_t to) const;
     std::uint64_t digest_tree() const;
     void add_words(scenes::Fnv& hash, int file, std::uint64_t offset, std::uint64_t bytes) const;
     template <class Use>
@@ -70,8 +77,13 @@ private:
     std::string fresh_;   ///< of file_
     int file_ = -1;
     int references_file_ = -1;
+    int scene_file_ = -1;
     std::uint64_t nodes_ = 0;
     std::uint64_t references_ = 0;
+    scenes::SceneFacts facts_;
+    ScenePlace scene_{};
+    std::uint64_t positions_ = 0;
+    std::uint64_t scene_digest_ = 0;
 };
 
 }  // namespace heapwood::kdtree

@@ -133,6 +133,11 @@ TEST(Forest, CellsAreNoLargerThanTheirLimit) {
     EXPECT_EQ(built.result.levels[0].open, 1U);
 }
 
+std::string bytes_of(const std::string& path) {
+    std::ifstream file(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+}
+
 TEST(Forest, AFileInTheMakingIsThatOfTheWholeTree) {
     std::string name = (std::filesystem::temp_directory_path() / "heapwood.XXXXXX").string();
     ASSERT_NE(mkdtemp(name.data()), nullptr);
@@ -153,9 +158,32 @@ TEST(Forest, AFileInTheMakingIsThatOfTheWholeTree) {
         build(writer);
         EXPECT_EQ(writer.finish(scene, config), digest(tree));
     }
-    std::ifstream file(path, std::ios::binary);
-    const std::string bytes{std::istreambuf_iterator<char>(file), {}};
+    const std::string bytes = bytes_of(path);
     EXPECT_TRUE(bytes == tree_file(tree, scene, config)) << "the files differ";
+    {
+        // The scene may be written before the tree, in pieces, which are those of the whole.
+        TreeWriter writer(path);
+        const scenes::SceneFacts facts = scenes::facts_of(scene);
+        const auto pieces = [](const scenes::UsePiece& use) {
+            scenes::read_in_pieces("gen:sphere:3000:1", use);
+        };
+        writer.write_scene(pieces, facts);
+        build(writer);
+        const TreeWriter::Finished finished = writer.finish(config);
+        EXPECT_EQ(finished.tree_digest, digest(tree));
+        EXPECT_EQ(finished.scene_digest, scenes::digest(scene));
+        EXPECT_EQ(finished.positions, scene.positions.size());
+        EXPECT_TRUE(bytes_of(path) == tree_file(tree, scene, config)) << "the files differ";
+        for (const char* other : {"gen:sphere:2999:1", "gen:sphere:3000:2", "gen:sphere:9000:1"}) {
+            TreeWriter changed(path);
+            EXPECT_THROW(
+                changed.write_scene(
+                    [&](const scenes::UsePiece& use) { scenes::read_in_pieces(other, use); },
+                    facts),
+                TreeFileError)
+                << other;
+        }
+    }
     {
         TreeWriter given_up(path);
         build(given_up);

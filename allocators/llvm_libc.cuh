@@ -44,12 +44,12 @@
 #include <vector>
 
 #include "allocators/allocator.cuh"
-#include "allocators/circular/circular_malloc.cuh"
 #include "allocators/circular/policy.cuh"
 #include "allocators/llvm_libc/classes.cuh"
 #include "allocators/llvm_libc/core.cuh"
 #include "allocators/llvm_libc/slabs.cuh"
 #include "allocators/memory/buffer.h"
+#include "allocators/parts/slab_list.cuh"
 #include "allocators/platform/crowd.cuh"
 
 namespace heapwood::allocators {
@@ -101,31 +101,26 @@ public:
     static constexpr Traits traits() { return Policy::traits(); }
 
     explicit BasicLlvmLibc(const PoolConfig& config)
-        : slab_shift_(slab_shift(config.bytes)),
-          list_(config, granule_shift(slab_shift_), std::uint64_t{1} << slab_shift_),
-          cell_count_(std::max(static_cast<std::uint32_t>(list_.pool_bytes() >> slab_shift_), 1U)),
+        : list_(config),
+          cell_count_(list_.slab_count()),
           slots_each_(std::bit_floor(static_cast<std::uint32_t>(std::clamp<std::uint64_t>(
               cell_count_ / Policy::kSlabsPerSlot, 1,
               std::clamp(config.multiprocessors, 1U, Policy::kMostSlots))))),
           guards_(config.place, std::uint64_t{cell_count_} * sizeof(Word)),
           bits_(config.place, std::uint64_t{cell_count_} * words_each() * sizeof(Word)),
-          slots_(config.place, std::uint64_t{llvm_libc::kClasses} * slots_each_ * sizeof(Word)),
-          state_(config.place, sizeof(llvm_libc::State)) {
+          slots_(config.place, std::uint64_t{llvm_libc::kClasses} * slots_each_ * sizeof(Word)) {
         clear_tables();
     }
 
     Ref ref() const {
         Ref r;
         r.slabs_.list_ = list_.ref();
-        r.slabs_.memory_ = r.slabs_.list_.address(0);
         r.slabs_.guards_ = guards_.template as<Word>();
         r.slabs_.bits_ = bits_.template as<Word>();
-        r.slabs_.state_ = state_.template as<llvm_libc::State>();
         for (Word k = 0; k < llvm_libc::kClasses; ++k) r.slabs_.capacity_[k] = capacity(k);
         r.slabs_.cell_count_ = cell_count_;
-        r.slabs_.slab_shift_ = slab_shift_;
         r.slots_ = slots_.template as<Word>();
-        r.small_ = 1U << (slab_shift_ - Policy::kPiecesShift);
+        r.small_ = 1U << (list_.slab_shift() - Policy::kPiecesShift);
         r.slot_mask_ = slots_each_ - 1;
         return r;
     }
@@ -135,8 +130,7 @@ public:
     }
     std::uint64_t pool_bytes() const { return list_.pool_bytes(); }
     std::uint64_t overhead_bytes() const {
-        return list_.overhead_bytes() + guards_.size() + bits_.size() + slots_.size() +
-               state_.size();
+        return list_.overhead_bytes() + guards_.size() + bits_.size() + slots_.size();
     }
 
     /// Pieces in use are allocations. What lies between those of a slab is free, and so is what
@@ -146,64 +140,38 @@ public:
         std::vector<Word> guards(cell_count_);
         guards_.read(0, guards.data(), guards_.size());
         std::vector<Word> bits(words_each());
-        list_.for_each_region([&](const Region& r) {
-            const std::uint64_t slab = r.offset >> slab_shift_;
-            const Word number =
-                slab < guards.size() && r.allocated && slab << slab_shift_ == r.offset
-                    ? llvm_libc::class_in(guards[slab])
-                    : 0;
-            if (number == 0) return visit(r);
-            bits_.read(slab * words_each() * sizeof(Word), bits.data(), bits.size() * sizeof(Word));
-            const std::uint64_t bytes = llvm_libc::SizeClass(number).bytes();
-            std::uint64_t end = r.offset;
-            for (Word n = 0; n < capacity(number); ++n) {
-                if ((bits[n / 32] >> n % 32 & 1U) == 0) continue;
-                const std::uint64_t begin = r.offset + n * bytes;
-                if (end < begin) visit(Region{end, begin - end, false});
-                visit(Region{begin, bytes, true});
-                end = begin + bytes;
-            }
-            const std::uint64_t past = r.offset + r.size;
-            if (end < past) visit(Region{end, past - end, false});
+        list_.for_each_region(visit, [&](const Region& r, std::uint32_t slab) {
+            const Word number = llvm_libc::class_in(guards[slab]);
+            if (number == 0) return false;
+            bits_.read(std::uint64_t{slab} * words_each() * sizeof(Word), bits.data(),
+                       bits.size() * sizeof(Word));
+            list_.for_each_piece(
+                r, llvm_libc::SizeClass(number).bytes(), capacity(number),
+                [&](std::uint32_t n) { return (bits[n / 32] >> n % 32 & 1U) != 0; }, visit);
+            return true;
         });
     }
 
 private:
     using Word = std::uint32_t;
 
-    static constexpr std::uint32_t kSmallestSlabShift = 10;
-    /// Log2 of the list's granules in a slab, and of the largest granule's bytes.
-    static constexpr std::uint32_t kGranulesShift = 6;
-    static constexpr std::uint32_t kLargestGranuleShift = 9;
-
-    static std::uint32_t slab_shift(std::uint64_t bytes) {
-        std::uint32_t shift = Policy::kLargestSlabShift;
-        while (shift > kSmallestSlabShift && bytes >> shift < Policy::kFewestSlabs) --shift;
-        return shift;
-    }
-    static std::uint32_t granule_shift(std::uint32_t slab_shift) {
-        return std::clamp(slab_shift - kGranulesShift, circular::kSmallestShift,
-                          kLargestGranuleShift);
-    }
     /// Words of a slab's bit field.
-    std::uint32_t words_each() const { return 1U << (slab_shift_ - llvm_libc::kWordShift); }
+    std::uint32_t words_each() const { return 1U << (list_.slab_shift() - llvm_libc::kWordShift); }
     /// Pieces of a slab; 0: the class has none.
     std::uint32_t capacity(Word number) const {
         const std::uint32_t bytes = llvm_libc::SizeClass(number).bytes();
-        return bytes % kAlignment != 0 ? 0 : (1U << slab_shift_) / bytes;
+        return bytes % kAlignment != 0 ? 0 : (1U << list_.slab_shift()) / bytes;
     }
     void clear_tables() {
-        for (Buffer* b : {&guards_, &bits_, &slots_, &state_}) b->zero();
+        for (Buffer* b : {&guards_, &bits_, &slots_}) b->zero();
     }
 
-    std::uint32_t slab_shift_;
-    circular::CircularMalloc<Policy> list_;
+    SlabListPool<Policy> list_;
     std::uint32_t cell_count_;
     std::uint32_t slots_each_;
     Buffer guards_;
     Buffer bits_;
     Buffer slots_;
-    Buffer state_;
 };
 
 using LlvmLibc = BasicLlvmLibc<LlvmLibcPolicy>;

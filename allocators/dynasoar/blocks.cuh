@@ -57,24 +57,6 @@ struct Claim {
     std::uint64_t slices = 0;  ///< bits; 0: none
 };
 
-/// The bit of rank `rank`, which there must be, of a word.
-HEAPWOOD_INLINE std::uint32_t bit_of_rank(std::uint64_t word, std::uint32_t rank) {
-    for (; rank > 0; --rank) word &= word - 1;
-    return platform::lowest_bit(word);
-}
-/// Up to n bits of a word, from bit `first`, which is below 64, and round.
-HEAPWOOD_INLINE std::uint64_t some_bits(std::uint64_t word, std::uint32_t n, std::uint32_t first) {
-    std::uint64_t behind = word >> first << first;
-    std::uint64_t before = word ^ behind;
-    std::uint64_t some = 0;
-    for (; n > 0 && (behind | before) != 0; --n) {
-        std::uint64_t& part = behind != 0 ? behind : before;
-        some |= part & (0 - part);
-        part &= part - 1;
-    }
-    return some;
-}
-
 /// All blocks of slices. Policy::pause() is called between any two steps that other threads may
 /// come between, and does something in tests only.
 template <class Policy>
@@ -97,7 +79,8 @@ public:
         if (segments_.class_of(block) == k) {
             std::uint64_t w = bits(block).load_relaxed();
             for (std::uint32_t tries = 0; w != 0 && tries < Policy::kTries; ++tries) {
-                const std::uint64_t wanted = some_bits(w, n, first & (layout().slices() - 1));
+                const std::uint64_t wanted =
+                    platform::some_bits(w, n, first & (layout().slices() - 1));
                 Policy::pause();
                 // Acquire: what was done to the slices, and the block, from its opener.
                 w = bits(block).and_acquire(~wanted);
@@ -141,7 +124,7 @@ public:
             segments_.moves().end_in_vain();
             return {};
         }
-        const std::uint64_t own = some_bits(all(), n, 0);
+        const std::uint64_t own = platform::some_bits(all(), n, 0);
         Policy::pause();
         // Release: the block, to those that take slices.
         bits(block).store_release(all() & ~own);

@@ -44,7 +44,7 @@ public:
             lanes.sync();
             if (claim.block == kNone) return nullptr;
             if (lanes.rank() < platform::popcount(claim.slices)) {
-                const std::uint64_t slice = bit_of_rank(claim.slices, lanes.rank());
+                const std::uint64_t slice = platform::bit_of_rank(claim.slices, lanes.rank());
                 return segments().block(claim.block, k) + (slice << slice_shift(k));
             }
         }

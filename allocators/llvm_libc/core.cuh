@@ -26,7 +26,6 @@
 #include "allocators/allocator.cuh"
 #include "allocators/llvm_libc/classes.cuh"
 #include "allocators/llvm_libc/slabs.cuh"
-#include "allocators/parts/apart.cuh"
 #include "allocators/platform/atomic.cuh"
 #include "allocators/platform/lanes.cuh"
 #include "allocators/platform/warp.cuh"
@@ -61,7 +60,7 @@ public:
     }
     HEAPWOOD_FN std::uint64_t granted_bytes(const void* p, std::size_t bytes) const {
         if (p == nullptr) return 0;
-        if (bytes > small_) return slabs_.list().granted_bytes(p, bytes);
+        if (bytes > small_) return slabs_.list().granted_bytes(p);
         return SizeClass::of(static_cast<std::uint32_t>(bytes)).bytes();
     }
 
@@ -96,7 +95,7 @@ private:
 
     /// Of many lanes that are here with pieces of the same slab, one leaves for all.
     HEAPWOOD_NOINLINE void deallocate_slowly(Context context, void* p, std::size_t bytes) const {
-        if (bytes > small_) return slabs_.to_list(context, p);
+        if (bytes > small_) return slabs_.list().give(context, p);
         const std::uint32_t slab =
             slabs_.clear(p, SizeClass::of(static_cast<std::uint32_t>(bytes)));
         const platform::Lanes lanes(slab);
@@ -129,7 +128,8 @@ private:
     }
     HEAPWOOD_FN void* allocate_large(const Context& context, std::size_t bytes) const {
         for (bool again = false;; again = true) {
-            void* p = slabs_.list().allocate(apart(context), bytes);
+            bool full;
+            void* p = slabs_.list().allocate(context, bytes, full);
             if (p != nullptr || again || !take_idle(context)) return p;
         }
     }
@@ -139,8 +139,8 @@ private:
     HEAPWOOD_NOINLINE Entry supply(Context context, SizeClass k, std::uint32_t n) const {
         const Slot own = slot(context.multiprocessor, k);
         Entry entry = enter_roomy(context, own, k, n);
-        for (std::uint32_t attempt = 0; entry == kNoEntry && !slabs_.is_full(slabs_.returned());
-             ++attempt) {
+        for (std::uint32_t attempt = 0;
+             entry == kNoEntry && !slabs_.list().is_full(slabs_.list().returned()); ++attempt) {
             std::uint32_t seen = own.load_relaxed();
             const bool locked = (seen & kBusy) == 0 && own.cas_relaxed(seen, seen | kBusy);
             if (locked || attempt == Policy::kPatience) {
@@ -179,8 +179,8 @@ private:
 
     /// Looks at all slabs for one of the class with room. Makes others return if there is none.
     HEAPWOOD_NOINLINE Entry find(Context context, Slot own, SizeClass k, std::uint32_t n) const {
-        const std::uint32_t returned = slabs_.returned();
-        bool certain = slabs_.is_full(returned);
+        const std::uint32_t returned = slabs_.list().returned();
+        bool certain = slabs_.list().is_full(returned);
         for (std::uint32_t i = 0; i <= slot_mask_; ++i) {
             if ((slot(i, k).load_relaxed() & kBusy) != 0) certain = false;
         }
@@ -207,7 +207,7 @@ private:
             }
         }
         if (take_idle(context)) return kNoEntry;
-        return certain && slabs_.returned() == returned ? kRefused : kNoEntry;
+        return certain && slabs_.list().returned() == returned ? kRefused : kNoEntry;
     }
     /// Takes slabs that are not in use off their slots. @return whether there was one.
     HEAPWOOD_NOINLINE bool take_idle(Context context) const {

@@ -38,8 +38,8 @@
 #include <cstdint>
 
 #include "allocators/allocator.cuh"
-#include "allocators/circular/circular_malloc.cuh"
 #include "allocators/llvm_libc/classes.cuh"
+#include "allocators/parts/slab_list.cuh"
 #include "allocators/platform/atomic.cuh"
 #include "allocators/platform/bits.cuh"
 #include "allocators/platform/lanes.cuh"
@@ -89,18 +89,12 @@ HEAPWOOD_INLINE constexpr std::uint32_t run_of(std::uint32_t begin, std::uint32_
     return ~0U >> (32 - lanes) << begin;
 }
 
-/// What all callers share; each word by itself in the L2 cache.
-struct State {
-    alignas(32) std::uint32_t returned;  ///< how often the list got something back
-    alignas(32) std::uint32_t full;      ///< `returned` + 1, when it had no slab; 0: never yet
-};
-
 /// All slabs of a pool. Policy::pause() is called between any two steps that other threads may come
 /// between, and does something in tests only.
 template <class Policy>
 class Slabs {
 public:
-    using List = circular::Core<Policy>;
+    using List = SlabList<Policy>;
     using Word = platform::AtomicRef<std::uint32_t>;
 
     HEAPWOOD_INLINE const List& list() const { return list_; }
@@ -151,10 +145,10 @@ public:
     }
     /// Clears the bit of a piece that its owner frees, and has to leave. @return its slab
     HEAPWOOD_INLINE std::uint32_t clear(void* p, SizeClass k) const {
-        const auto offset = static_cast<std::uint64_t>(static_cast<char*>(p) - memory_);
-        const auto slab = static_cast<std::uint32_t>(offset >> slab_shift_);
+        const std::uint64_t offset = list_.offset(p);
+        const auto slab = static_cast<std::uint32_t>(offset >> list_.slab_shift());
         const std::uint32_t number =
-            k.piece_at(static_cast<std::uint32_t>(offset) & ((1U << slab_shift_) - 1));
+            k.piece_at(static_cast<std::uint32_t>(offset) & ((1U << list_.slab_shift()) - 1));
         Policy::pause();
         // Release: what was done to the piece, to the request that sets its bit.
         bits(slab, number / 32).and_release(~(1U << number % 32));
@@ -202,40 +196,23 @@ public:
 
     /// A slab of new memory, held, which n have entered, or as many as there are pieces.
     HEAPWOOD_FN Entry open(const Context& context, SizeClass k, std::uint32_t n) const {
-        const std::uint32_t before = returned();
-        bool full;
-        void* p = list_.allocate_aligned(context, std::size_t{1} << slab_shift_, full);
-        if (p == nullptr) {
-            if (full) Word(state_->full).store_relaxed(before + 1);
-            return kNoEntry;
-        }
-        const auto slab = static_cast<std::uint32_t>(
-            static_cast<std::uint64_t>(static_cast<char*>(p) - memory_) >> slab_shift_);
+        const std::uint32_t slab = list_.take(context);
+        if (slab == List::kNoSlab) return kNoEntry;
         Policy::pause();
         // Release: what was acquired with the memory.
         guard(slab).add_release(kHeld | k.number() << kClassShift |
                                 (n < capacity(k) ? n : capacity(k)));
         return make_entry(slab, 0);
     }
-    /// How often the list has got something back. Acquire: a search of it that begins now finds it.
-    HEAPWOOD_INLINE std::uint32_t returned() const { return Word(state_->returned).load_acquire(); }
-    /// Whether the list had no slab when returned() was that.
-    HEAPWOOD_INLINE bool is_full(std::uint32_t returned) const {
-        return Word(state_->full).load_relaxed() == returned + 1;
-    }
-    HEAPWOOD_NOINLINE void to_list(Context context, void* p) const {
-        list_.deallocate(context, p, 0);
-        Word(state_->returned).add_release(1);
-    }
 
 private:
     friend class BasicLlvmLibc<Policy>;
 
     HEAPWOOD_INLINE char* piece(std::uint32_t slab, std::uint32_t number, SizeClass k) const {
-        return memory_ + (std::uint64_t{slab} << slab_shift_) + number * k.bytes();
+        return list_.slab(slab) + number * k.bytes();
     }
     HEAPWOOD_INLINE Word bits(std::uint32_t slab, std::uint32_t i) const {
-        return Word(bits_[(std::uint64_t{slab} << (slab_shift_ - kWordShift)) + i]);
+        return Word(bits_[(std::uint64_t{slab} << (list_.slab_shift() - kWordShift)) + i]);
     }
     /// The bits of a word that stand for pieces.
     HEAPWOOD_INLINE std::uint32_t pieces_of(std::uint32_t word, SizeClass k) const {
@@ -261,20 +238,17 @@ private:
             // Acquire: all that was done to the slab, to the list.
             if (!guard(slab).cas_acquire(seen, 1)) return;
             Policy::pause();
-            to_list(context, piece(slab, 0, SizeClass(1)));
+            list_.give(context, list_.slab(slab));
             Policy::pause();
             seen = guard(slab).sub_relaxed(1) - 1;
         } while (is_to_be_closed(seen));
     }
 
     List list_;
-    char* memory_;
     std::uint32_t* guards_;
     std::uint32_t* bits_;
-    State* state_;
     std::uint32_t capacity_[kClasses];  // pieces of a slab
     std::uint32_t cell_count_;
-    std::uint32_t slab_shift_;
 };
 
 }  // namespace heapwood::allocators::llvm_libc

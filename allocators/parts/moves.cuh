@@ -6,6 +6,7 @@
 
 #include "allocators/platform/atomic.cuh"
 #include "allocators/platform/macros.cuh"
+#include "allocators/platform/warp.cuh"
 
 namespace heapwood::allocators {
 
@@ -38,6 +39,20 @@ public:
     /// an old count.
     HEAPWOOD_INLINE bool none_since(Word look) const {
         return static_cast<std::uint32_t>(look) == 0 && word_.add_acq_rel(0) == look;
+    }
+    /// Searches by take(last), `rounds` times at most, until it succeeds, or it is certain that
+    /// there is nothing; `last`: there is no further round. After each search in vain, again() may
+    /// say that there is more to be had. @return whether take() has succeeded.
+    template <class Take, class Again>
+    HEAPWOOD_FN bool insist(std::uint32_t rounds, Take&& take, Again&& again) const {
+        for (std::uint32_t round = 0; round < rounds; ++round) {
+            const Word before = look();
+            if (take(round + 1 == rounds)) return true;
+            if (again()) continue;
+            if (none_since(before)) return false;
+            platform::back_off(round);
+        }
+        return false;
     }
 
 private:

@@ -54,6 +54,25 @@ HEAPWOOD_INLINE unsigned lowest_bit(std::uint64_t v) {
 #endif
 }
 
+/// Number of the one bit of v that has `rank` one bits below it; there must be one.
+HEAPWOOD_INLINE std::uint32_t bit_of_rank(std::uint64_t v, std::uint32_t rank) {
+    for (; rank > 0; --rank) v &= v - 1;
+    return lowest_bit(v);
+}
+
+/// Up to n one bits of v: the first ones from bit `first`, which is below 64, and round.
+HEAPWOOD_INLINE std::uint64_t some_bits(std::uint64_t v, std::uint32_t n, std::uint32_t first) {
+    std::uint64_t behind = v >> first << first;
+    std::uint64_t before = v ^ behind;
+    std::uint64_t some = 0;
+    for (; n > 0 && (behind | before) != 0; --n) {
+        std::uint64_t& part = behind != 0 ? behind : before;
+        some |= part & (0 - part);
+        part &= part - 1;
+    }
+    return some;
+}
+
 /// Smallest multiple of `multiple` (a power of two) that is not below v.
 template <class T>
 HEAPWOOD_INLINE constexpr T round_up(T v, T multiple) {

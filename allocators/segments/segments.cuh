@@ -40,7 +40,6 @@
 #include "allocators/parts/moves.cuh"
 #include "allocators/platform/atomic.cuh"
 #include "allocators/platform/bits.cuh"
-#include "allocators/platform/warp.cuh"
 #include "allocators/segments/bit_tree.cuh"
 #include "allocators/segments/layout.cuh"
 
@@ -186,19 +185,10 @@ public:
         const std::uint32_t k = layout_.block_class(static_cast<std::uint32_t>(bytes));
         return_block(block_of(p, k), k);
     }
-    /// Searches by take(last) until it succeeds, or it is certain that there is nothing; `last`:
-    /// there is no further round. After each search in vain, again() may say that there is more to
-    /// be had. @return whether take() has succeeded.
+    /// As Moves::insist(), for kRounds.
     template <class Take, class Again>
     HEAPWOOD_FN bool insist(Take&& take, Again&& again) const {
-        for (std::uint32_t round = 0; round < Policy::kRounds; ++round) {
-            const Moves::Word before = moves().look();
-            if (take(round + 1 == Policy::kRounds)) return true;
-            if (again()) continue;
-            if (moves().none_since(before)) return false;
-            platform::back_off(round);
-        }
-        return false;
+        return moves().insist(Policy::kRounds, take, again);
     }
 
 private:

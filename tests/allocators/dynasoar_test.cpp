@@ -30,27 +30,6 @@ using allocators::DynaSOArPolicy;
 using allocators::PoolConfig;
 using allocators::Region;
 
-// ---------------------------------------------------------------- words
-
-TEST(DynaSOArWords, SomeBitsAreTheFirstOnesAndRound) {
-    using allocators::dynasoar::some_bits;
-    EXPECT_EQ(some_bits(0xf0, 1, 0), 0x10U);
-    EXPECT_EQ(some_bits(0xf0, 2, 5), 0x60U);
-    EXPECT_EQ(some_bits(0xf0, 3, 7), 0xb0U) << "7, then 4 and 5";
-    EXPECT_EQ(some_bits(0xf0, 9, 3), 0xf0U);
-    EXPECT_EQ(some_bits(0, 9, 3), 0U);
-    EXPECT_EQ(some_bits(~0ULL, 2, 63), 1ULL << 63 | 1);
-    EXPECT_EQ(some_bits(~0ULL, 64, 17), ~0ULL);
-}
-
-TEST(DynaSOArWords, ABitHasTheRankOfThoseBelowIt) {
-    using allocators::dynasoar::bit_of_rank;
-    const std::uint64_t word = 1ULL << 63 | 0x50U;
-    EXPECT_EQ(bit_of_rank(word, 0), 4U);
-    EXPECT_EQ(bit_of_rank(word, 1), 6U);
-    EXPECT_EQ(bit_of_rank(word, 2), 63U);
-}
-
 // ---------------------------------------------------------------- blocks, by one thread
 
 /// A pool of 1024 segments of 4 KiB, with slices of 16 to 256 bytes, 16 to a block.

@@ -232,7 +232,8 @@ TEST(LlvmLibcExplorer, IsSound) {
 TEST(LlvmLibcExplorer, FindsFaults) {
     Places places;
     for (const Scenario& s : scenarios()) {
-        add_places(places, run(s, {.preemptions = 1, .stale_reads = 0}), {"core.cuh", "slabs.cuh"});
+        add_places(places, run(s, {.preemptions = 1, .stale_reads = 0}),
+                   {"core.cuh", "slab_list.cuh", "slabs.cuh"});
     }
     auto found = break_each(places, [](const Mutation& m) {
         return first_broken(scenarios(),

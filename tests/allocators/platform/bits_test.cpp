@@ -38,6 +38,23 @@ TEST(Bits, PopcountAndLog) {
     EXPECT_EQ(popcount(~std::uint64_t{0}), 64U);
 }
 
+TEST(Bits, SomeBitsAreTheFirstOnesAndRound) {
+    EXPECT_EQ(some_bits(0xf0, 1, 0), 0x10U);
+    EXPECT_EQ(some_bits(0xf0, 2, 5), 0x60U);
+    EXPECT_EQ(some_bits(0xf0, 3, 7), 0xb0U) << "7, then 4 and 5";
+    EXPECT_EQ(some_bits(0xf0, 9, 3), 0xf0U);
+    EXPECT_EQ(some_bits(0, 9, 3), 0U);
+    EXPECT_EQ(some_bits(~0ULL, 2, 63), 1ULL << 63 | 1);
+    EXPECT_EQ(some_bits(~0ULL, 64, 17), ~0ULL);
+}
+
+TEST(Bits, ABitHasTheRankOfThoseBelowIt) {
+    const std::uint64_t word = 1ULL << 63 | 0x50U;
+    EXPECT_EQ(bit_of_rank(word, 0), 4U);
+    EXPECT_EQ(bit_of_rank(word, 1), 6U);
+    EXPECT_EQ(bit_of_rank(word, 2), 63U);
+}
+
 TEST(Bits, Rounding) {
     for (std::uint64_t v = 0; v < 200; ++v) {
         for (std::uint64_t multiple : {1, 2, 16, 64}) {

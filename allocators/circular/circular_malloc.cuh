@@ -44,10 +44,11 @@ public:
         }
         std::uint32_t hints = 0;
         if constexpr (Policy::kShares) {
+            unit_ = granules_in(unit);
             shares_ = cut_shares<Policy>(granules_, shift_, config.largest_request,
-                                         config.multiprocessors, granules_in(unit));
+                                         config.multiprocessors, unit_);
             starts_ = starts_of(shares_);
-            hints = shares_.count * (shares_.stretches + 1) + 1;
+            hints = shares_.count * (shares_.stretches + 2) + 1;
         } else {
             starts_ = presplit(granules_, shift_, config.largest_request, presplit_of(config));
             refuges_ = std::bit_floor(std::clamp<std::uint32_t>(
@@ -72,6 +73,7 @@ public:
         r.ring_.shift_ = shift_;
         r.hints_.hints_ = hints_.template as<std::uint32_t>();
         if constexpr (Policy::kShares) {
+            r.hints_.unit_ = unit_;
             // A stretch, and the chunk of medium size, are for several requests each.
             r.hints_.small_ = shares_.stretch_size / 4;
             r.hints_.medium_ = (shares_.size - shares_.stretches * shares_.stretch_size) / 4;
@@ -192,6 +194,7 @@ private:
 
     std::uint32_t shift_;
     std::uint32_t granules_;
+    std::uint32_t unit_ = 1;
     Shares shares_{};
     std::uint32_t refuges_ = 0;
     std::vector<std::uint32_t> starts_;

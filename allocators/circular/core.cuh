@@ -90,8 +90,9 @@ public:
                                                 std::uint32_t count) const
         requires(Policy::kShares) {
         const std::uint32_t each = ring_.granules_of(bytes);
-        const std::uint32_t at =
-            find_at_home<false>(ring_, hints_, context, Request{each * count, each * count});
+        const Request request{each * count, each * count};
+        std::uint32_t at = find_at_home<false>(ring_, hints_, context, request).at;
+        if (at == kNone) at = find_away<false>(ring_, hints_, context, request, kMostMoves);
         return at == kNone ? nullptr : ring_.cut_run(at, each, count);
     }
 
@@ -160,34 +161,34 @@ private:
     /// inconclusive
     template <bool kAligned = false>
     HEAPWOOD_NOINLINE std::uint32_t find(Context context, Request request) const {
-        if constexpr (Policy::kDirect) {
-            const Core copy(*this);
-            const std::uint32_t at =
-                find_at_home<kAligned>(copy.ring_, copy.hints_, context, request);
-            if (at != kNone || request.need > ring_.granules()) return at;
-            return find_rarely<kAligned>(context, request);
-        } else if constexpr (Policy::kShares) {
-            const std::uint32_t at = find_at_home<kAligned>(ring_, hints_, context, request);
-            if (at != kNone || request.need > ring_.granules()) return at;
-            return find_everywhere<kAligned>(context, request);
-        } else {
-            return find_everywhere<kAligned>(context, request);
-        }
-    }
-    template <bool kAligned>
-    HEAPWOOD_NOINLINE std::uint32_t find_rarely(Context context, Request request) const {
-        return find_everywhere<kAligned>(context, request);
-    }
-    template <bool kAligned>
-    HEAPWOOD_INLINE std::uint32_t find_everywhere(const Context& context,
-                                                  const Request& request) const {
         if constexpr (Policy::kShares) {
-            return find_in_ring<kAligned>(ring_, NoDetour<Policy>(hints_, context, request.need),
-                                          request);
+            Found found;
+            if constexpr (Policy::kDirect) {
+                const Core copy(*this);
+                found = find_at_home<kAligned>(copy.ring_, copy.hints_, context, request);
+            } else {
+                found = find_at_home<kAligned>(ring_, hints_, context, request);
+            }
+            return found.at != kNone ? found.at
+                                     : find_rarely<kAligned>(context, request, found.lost);
         } else {
             return find_in_ring<kAligned>(ring_, RefugeDetour<Policy>(ring_, hints_, context.warp),
                                           request);
         }
+    }
+    /// Where the caller's share has no room, or others were quicker (`lost`): then there is room
+    /// about there. Out of line, for the same reasons.
+    template <bool kAligned>
+    HEAPWOOD_NOINLINE std::uint32_t find_rarely(Context context, Request request, bool lost) const
+        requires(Policy::kShares) {
+        if (request.need > ring_.granules()) return kNone;
+        if (!lost) {
+            const std::uint32_t at =
+                find_away<kAligned>(ring_, hints_, context, request, kMostLooks);
+            if (at != kNone) return at;
+        }
+        return find_in_ring<kAligned>(ring_, NoDetour<Policy>(hints_, context, request.need),
+                                      request);
     }
 
     Ring<Policy> ring_;

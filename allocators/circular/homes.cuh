@@ -1,7 +1,13 @@
 /// @file
 /// Where requests begin to search if every multiprocessor has a share of the pool (layout.h): the
 /// hints of its stretches, of its chunk for requests of medium size, and of the chunk for large
-/// requests.
+/// requests, which all shares have in common.
+///
+/// **Annexes.** A request that its share has no room for is served from the chunk for large ones.
+/// There thousands may want the same chunk at once, after one another. So whoever takes a block for
+/// a share that has used up its own memory, or has lost the chunk to another before, cuts off an
+/// extent behind the block: later requests of this share begin there. That is the share's annex. It
+/// is a hint like any other: what is in it may be taken by everybody.
 #pragma once
 
 #include <cstdint>
@@ -41,13 +47,34 @@ public:
     /// Where a request of that size searches, at first and after `move` moves.
     HEAPWOOD_INLINE Home home_of(const Context& context, std::uint32_t size,
                                  std::uint32_t move) const {
-        if (is_large(size)) return {hints_of_shares() + shares_, 0, begin_};
+        if (is_large(size)) return large_home();
         const std::uint32_t share = shares_.remainder(context.multiprocessor + move);
         return size > small_ ? medium_home(share) : small_home(share, context.warp);
+    }
+    /// Where all large requests begin, and where a share's annex is, at first and after `move`
+    /// moves.
+    HEAPWOOD_INLINE Home large_home() const { return {hints_of_shares() + shares_, 0, begin_}; }
+    HEAPWOOD_INLINE Home annex_of(const Context& context, std::uint32_t move) const {
+        const std::uint32_t share = shares_.remainder(context.multiprocessor + move);
+        return {hints_of_shares() + shares_ + 1 + share, 0, begin_};
+    }
+    /// Where an annex ends that begins with a free chunk [from, end): it is as large as a share's
+    /// medium chunk, or several times what is asked for, but at most half of the chunk. `end`
+    /// itself if that leaves no annex.
+    HEAPWOOD_INLINE std::uint32_t end_of_annex(std::uint32_t need, std::uint32_t from,
+                                               std::uint32_t end) const {
+        const std::uint32_t half = (end - from) / 2;
+        const std::uint32_t several = need > half / kSeveral ? half : need * kSeveral;
+        const std::uint32_t share = share_size_ - stretch_size_ * (stretch_mask_ + 1);
+        const std::uint32_t wanted = share > several ? share : several;
+        const std::uint32_t middle = from + (wanted < half ? wanted : half);
+        const std::uint32_t at = middle - middle % unit_;
+        return at < from + need ? end : at;
     }
     /// Sends the hints of a caller to a block that it has freed: it is in the cache.
     HEAPWOOD_INLINE void remember_freed(const Context& context, std::uint32_t at) const {
         const std::uint32_t share = shares_.remainder(context.multiprocessor);
+        if (at < begin_) return hint(annex_of(context, 0)).store_relaxed(at);
         remember(small_home(share, context.warp), at);
         remember(medium_home(share), at);
     }
@@ -88,10 +115,15 @@ private:
     HEAPWOOD_INLINE void remember(const Home& home, std::uint32_t at) const {
         if (home.begin <= at && at < home.end) hint(home).store_relaxed(at);
     }
-    /// The first of the hints for chunks of medium size; behind them comes that for large ones.
+    /// The first of the hints for chunks of medium size; behind them come that for large ones and
+    /// those of the annexes.
     HEAPWOOD_INLINE std::uint32_t hints_of_shares() const { return shares_ * (stretch_mask_ + 1); }
 
+    /// How many requests an annex is for, at least, where there is so much.
+    static constexpr std::uint32_t kSeveral = 16;
+
     std::uint32_t* hints_;
+    std::uint32_t unit_;   // annexes end at multiples of it
     std::uint32_t small_;  // requests of at most so many granules move when they lose a chunk
     std::uint32_t medium_;
     std::uint32_t begin_;  // of the first share

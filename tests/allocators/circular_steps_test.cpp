@@ -3,6 +3,7 @@
 /// README say of it.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <iostream>
 #include <vector>
@@ -70,6 +71,32 @@ TYPED_TEST(CircularStepsTest, ARefusalTraversesTheRingAFewTimes) {
                   << " bytes: a refusal looks at " << small << " headers, of 256 KiB at " << large
                   << std::endl;
     }
+}
+
+template <class P>
+class SharesStepsTest : public CircularStepsTest<P> {};
+using PoliciesOfShares = ::testing::Types<CMMallocPolicy, CFMMallocPolicy>;
+TYPED_TEST_SUITE(SharesStepsTest, PoliciesOfShares);
+
+TYPED_TEST(SharesStepsTest, WhereSharesAreFullTheChunkForLargeRequestsIsNear) {
+    constexpr std::uint64_t kPool = 1 << 20;
+    constexpr std::uint32_t kMultiprocessors = 8;
+    constexpr std::uint64_t kBytes = 1024;
+    typename TestFixture::A a(
+        {.place = Place::host, .bytes = kPool, .multiprocessors = kMultiprocessors});
+    const auto shares = circular::cut_shares<TypeParam>(kPool / 16, 4, 0, kMultiprocessors);
+    const std::uint64_t in_shares =
+        shares.count * (shares.size - shares.stretches * shares.stretch_size) * 16 / kBytes;
+    const std::uint64_t in_large = shares.begin * 16 / kBytes;
+    std::uint64_t most = 0;
+    for (std::uint32_t i = 0; i < in_shares + in_large * 3 / 4; ++i) {
+        TestFixture::Policy::steps = 0;
+        const Context context{.multiprocessor = i % kMultiprocessors, .warp = i};
+        ASSERT_NE(a.ref().allocate(context, kBytes), nullptr) << i;
+        most = std::max(most, TestFixture::Policy::steps);
+    }
+    // Through the share once, and from the annex or the common hint on.
+    EXPECT_LE(most, 3 * circular::kMostSteps) << "headers";
 }
 
 }  // namespace

@@ -141,6 +141,38 @@ TEST(CircularExplorer, SharesOfSeparateHeadersTwoThreads) {
     expect_sound(scenarios, {.preemptions = 2, .stale_reads = 1});
 }
 
+/// Two shares that are full: both threads turn to the chunk for large requests, of six granules,
+/// and cut annexes off.
+TEST(CircularExplorer, SharesWithoutRoomTwoThreads) {
+    using Shares = allocators::circular::CircularMalloc<SharesPolicy>;
+    using P = Pool<Shares>;
+    using B = const std::vector<void*>&;
+    constexpr std::size_t one = bytes_of<Shares>(1);
+    constexpr std::size_t two = bytes_of<Shares>(2);
+    constexpr std::uint64_t kGranules = 24;
+    const auto full = layout<Shares>(std::vector<int>(kGranules * 3 / 4, 1));
+    expect_sound<Shares>({{"both cut an annex off",
+                           kGranules,
+                           full,
+                           {[](P& p, B) {
+                                p.allocate(one);
+                                p.free(p.allocate(one));
+                            },
+                            [](P& p, B) {
+                                p.allocate(one);
+                                p.allocate(one);
+                            }}},
+                          {"a large request meets an annex",
+                           kGranules,
+                           full,
+                           {[](P& p, B) {
+                                p.free(p.allocate(one));
+                                p.allocate(one);
+                            },
+                            [](P& p, B) { p.free(p.allocate(two)); }}}},
+                         {.preemptions = 2, .stale_reads = 1});
+}
+
 /// Breaks every source line of the allocator in every way that applies to it, one at a time.
 template <class A>
 void expect_faults_found() {

@@ -11,7 +11,7 @@ enum class ExitCode : int {
     done = 0,
     internal = 1,   ///< a bug, a CUDA error, results that could not be written
     usage = 2,      ///< an option or its value is wrong
-    bad_input = 3,  ///< a file that cannot be read or made (SceneError, TraceError, TreeFileError)
+    bad_input = 3,  ///< a file that cannot be read or made (SceneError, InputError, TreeFileError)
     out_of_memory = 4,  ///< the pool, another array of the builder or the machine's memory ran out
     verification_failed = 5,  ///< the tree is wrong, or trees that must be equal are not
     no_device = 77,           ///< the device asked for is not there

@@ -97,7 +97,7 @@ private:
 /// Takes the events of a log, and refuses those that contradict the others.
 class LogCollector {
 public:
-    explicit LogCollector(const TraceLines& lines) : lines_(lines) {}
+    explicit LogCollector(const InputLines& lines) : lines_(lines) {}
 
     void add(const Row& row) {
         const auto time = time_of_day(row.time);
@@ -221,7 +221,7 @@ private:
         return text;
     }
 
-    const TraceLines& lines_;
+    const InputLines& lines_;
     allocators::Trace trace_;
     LogClock clock_;
     std::uint64_t now_ = 0;  ///< of the line
@@ -240,7 +240,7 @@ bool is_rmm_log(std::string_view first_line) {
     return first_line == kLogColumns;
 }
 
-TraceFile read_rmm_log(TraceLines& lines) {
+TraceFile read_rmm_log(InputLines& lines) {
     lines.set_remedy(
         "correct the log, or record it anew from the program's start, and flush it at the end");
     LogCollector collector(lines);

@@ -29,7 +29,7 @@ bool is_rmm_log(std::string_view first_line);
 
 /// The trace of a log whose first line has been read; its digest is still to be made. The header
 /// says what the log has that the trace has not.
-/// @throws TraceError for a log that contradicts itself or has no request.
-TraceFile read_rmm_log(TraceLines& lines);
+/// @throws InputError for a log that contradicts itself or has no request.
+TraceFile read_rmm_log(InputLines& lines);
 
 }  // namespace heapwood::app

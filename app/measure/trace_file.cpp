@@ -26,7 +26,7 @@ struct Header {
     std::uint64_t root_bytes = 0;
 };
 
-Header header(const TraceLines& lines, std::string_view line) {
+Header header(const InputLines& lines, std::string_view line) {
     const Json json = parsed_json(line);
     if (!json.is_object() || json.value("kind", Json()) != "trace") {
         lines.fail("this is not the header of a trace");
@@ -82,7 +82,7 @@ std::optional<Call> parsed(std::string_view line) {
 /// Takes the calls of a trace, and refuses those that contradict the others.
 class Collector {
 public:
-    Collector(const TraceLines& lines, const Header& header) : lines_(lines), header_(header) {
+    Collector(const InputLines& lines, const Header& header) : lines_(lines), header_(header) {
         trace_.callers = static_cast<std::uint32_t>(header.callers);
     }
 
@@ -139,7 +139,7 @@ private:
         trace_.events.push_back({caller, static_cast<std::uint32_t>(block), 0});
     }
 
-    const TraceLines& lines_;
+    const InputLines& lines_;
     const Header& header_;
     allocators::Trace trace_;
     std::vector<std::uint64_t> freed_by_;  ///< by request: the line; 0: none
@@ -162,7 +162,8 @@ std::string digest(const TraceFile& file) {
 }  // namespace
 
 TraceFile read_trace(const std::string& path) {
-    TraceLines lines(path);
+    InputLines lines(path,
+                     "correct the trace, or record it with 'heapwood build SCENE --trace FILE'");
     TraceFile file;
     file.header = lines.next().value_or("");
     if (is_rmm_log(file.header)) {

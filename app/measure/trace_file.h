@@ -16,8 +16,8 @@
 #include <string>
 
 #include "allocators/measure/trace.h"
+#include "app/measure/input_lines.h"
 #include "app/measure/report.h"
-#include "app/measure/trace_lines.h"
 
 namespace heapwood::app {
 
@@ -31,7 +31,7 @@ struct TraceFile {
 
 /// Reads a trace, or a log of RMM (rmm_log.h), plain or compressed with xz or gzip. Its trace has a
 /// request at least.
-/// @throws TraceError; scenes::SceneError for what cannot be read or decompressed.
+/// @throws InputError; scenes::SceneError for what cannot be read or decompressed.
 TraceFile read_trace(const std::string& path);
 
 /// What is written to the file of a trace, which was recorded while `result` was found out.

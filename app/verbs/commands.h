@@ -24,7 +24,8 @@ ExitCode build(const BuildOptions& options, const Backends& available = backends
 
 /// What build does for --memory: builds the tree in parts, without an allocator, and writes it to a
 /// file as it grows.
-/// @throws UsageError, NoDevice, scenes::SceneError, kdtree::TreeFileError, allocators::BufferError.
+/// @throws UsageError, NoDevice, scenes::SceneError, kdtree::TreeFileError,
+/// allocators::BufferError.
 ExitCode build_in_parts(const BuildOptions& options);
 
 /// Builds every scene with every allocator and pool, the allocators taking turns, each in a process
@@ -39,7 +40,7 @@ ExitCode bench(const BenchOptions& options, const Backends& available);
 
 /// Replays a trace with every allocator asked for, each in a process of its own, as bench does, and
 /// reports.
-/// @throws UsageError, NoDevice, TraceError, scenes::SceneError.
+/// @throws UsageError, NoDevice, InputError, scenes::SceneError.
 ExitCode replay(const ReplayOptions& options, const Backends& available);
 
 /// Puts the shards of a run together, and reports as the verb that measured would have.

@@ -56,7 +56,7 @@ ExitCode run(int argc, const char* const* argv, const Backends& available) {
         return fail(ExitCode::bad_input, error.what());
     } catch (const kdtree::TreeFileError& error) {
         return fail(ExitCode::bad_input, error.what());
-    } catch (const TraceError& error) {
+    } catch (const InputError& error) {
         return fail(ExitCode::bad_input, error.what());
     } catch (const ShardFileError& error) {
         return fail(ExitCode::bad_input, error.what());

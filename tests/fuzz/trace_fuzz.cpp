@@ -33,7 +33,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
         const app::Document document = document_of(report);
         (void)as_text(document, false, true);
         (void)as_json(document);
-    } catch (const app::TraceError&) {
+    } catch (const app::InputError&) {
         // The right answer to what is no trace.
     } catch (const scenes::SceneError&) {
         // Or to what cannot be decompressed.

@@ -88,7 +88,7 @@ TEST(TraceFile, MayHaveOtherEndsOfLines) {
 TEST(TraceFile, WithoutAnEndOfLineIsRefused) {
     const TemporaryFolder folder;
     write(folder.path("x"), std::string(std::size_t{5} << 20, ' '));
-    EXPECT_THROW(read_trace(folder.path("x")), TraceError);
+    EXPECT_THROW(read_trace(folder.path("x")), InputError);
 }
 
 TEST(Replay, MeasuresWhatIsToBeMeasured) {

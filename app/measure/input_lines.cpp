@@ -1,6 +1,7 @@
-#include "app/measure/trace_lines.h"
+#include "app/measure/input_lines.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace heapwood::app {
 namespace {
@@ -9,12 +10,10 @@ constexpr std::size_t kLongestLine = std::size_t{1} << 20;
 
 }  // namespace
 
-TraceLines::TraceLines(const std::string& path)
-    : path_(path),
-      remedy_("correct the trace, or record it with 'heapwood build SCENE --trace FILE'"),
-      source_(scenes::open_source(path)) {}
+InputLines::InputLines(const std::string& path, std::string remedy)
+    : path_(path), remedy_(std::move(remedy)), source_(scenes::open_source(path)) {}
 
-std::optional<std::string_view> TraceLines::next() {
+std::optional<std::string_view> InputLines::next() {
     std::size_t end = text_.find('\n', at_);
     while (end == std::string::npos && !ended_) {
         if (text_.size() - at_ > kLongestLine) fail("a line is too long", number_ + 1);
@@ -36,8 +35,8 @@ std::optional<std::string_view> TraceLines::next() {
     return line;
 }
 
-void TraceLines::fail(const std::string& what, std::uint64_t line) const {
-    throw TraceError(path_ + ":" + std::to_string(line != 0 ? line : number_) + ": " + what + "; " +
+void InputLines::fail(const std::string& what, std::uint64_t line) const {
+    throw InputError(path_ + ":" + std::to_string(line != 0 ? line : number_) + ": " + what + "; " +
                      remedy_);
 }
 

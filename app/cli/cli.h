@@ -147,6 +147,7 @@ struct BenchOptions : RunParameters {
     std::optional<float> time_limit;  ///< seconds
     std::uint32_t seed = 1;
     std::string sizes;  ///< file: a trace, whose sizes churn has; empty: a power law
+    std::string graph;  ///< file: a Matrix Market file; empty: graphs by rule
     bool published = false;
 };
 

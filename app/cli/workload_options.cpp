@@ -90,6 +90,10 @@ void add_bench(Options& options, BenchOptions& o) {
                  "Sizes of the requests of churn: those of this trace, which 'build --trace' "
                  "writes; else a power law from 16 B to the largest request",
                  "sizes are read from a file");
+    options.file("--graph", o.graph,
+                 "Graph of graph-init and graph-update: that of this Matrix Market file, plain or "
+                 "compressed with xz or gzip; else graphs by rule",
+                 "graphs are read from a file");
     options.flag("--published", o.published,
                  "Show the medians of Winter et al. 2021 on a TITAN V beside ours");
     add_resume(options, o);

@@ -29,8 +29,10 @@ public:
 
 private:
     void take() override {
-        graph_ = make_graph(task_.family, task_.callers, task_.seed);
-        model_.emplace(graph_, task_.seed);
+        if (subject_.graph == nullptr) {
+            made_ = make_graph(task_.family, task_.callers, task_.seed);
+        }
+        model_.emplace(graph(), task_.seed);
         sources_ = {static_cast<std::uint32_t>(scenes::mix(task_.seed) % task_.callers),
                     task_.sources};
         const allocators::Place place = subject_.machine.place();
@@ -64,7 +66,7 @@ private:
     void initialise(bool metrics) {
         const allocators::Place place = subject_.machine.place();
         std::vector<std::uint32_t> degrees(task_.callers);
-        for (std::uint32_t v = 0; v < task_.callers; ++v) degrees[v] = graph_.degree(v);
+        for (std::uint32_t v = 0; v < task_.callers; ++v) degrees[v] = graph().degree(v);
         lay_sizes(degrees);
         degrees_.write(0, degrees.data(), degrees_.size());
         arrays_.zero();
@@ -76,8 +78,8 @@ private:
             ms = subject_.machine.place_by_prefix_sum(blocks());
         }
         judge("when the graph was made");
-        const Buffer first = uploaded(place, graph_.first);
-        const Buffer targets = uploaded(place, graph_.targets);
+        const Buffer first = uploaded(place, graph().first);
+        const Buffer targets = uploaded(place, graph().targets);
         const double filled = copy_edges(false, first, targets);
         if (metrics) {
             add("alloc_ms", ms);
@@ -218,7 +220,10 @@ private:
         if (use.known) add_value("taken", 100 * static_cast<double>(use.allocated_bytes) / pool);
     }
 
-    Graph graph_;
+    /// As it is at first.
+    const Graph& graph() const { return subject_.graph != nullptr ? *subject_.graph : made_; }
+
+    Graph made_;  ///< where the subject has none
     std::optional<GraphModel> model_;
     SourceRange sources_;
     Buffer arrays_;   ///< by vertex

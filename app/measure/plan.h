@@ -106,9 +106,10 @@ public:
     virtual void found(const CellState&, const Json&) {}
 
 protected:
-    /// What all runners' processes load at once. @param seconds that this took here.
-    Setting loading(const std::string& path, const std::string& digest, double seconds) const {
-        Setting setting{.load = {{"load", path}}, .digest = digest};
+    /// What all runners' processes load at once. @param what as the worker understands it.
+    /// @param seconds that this took here.
+    Setting loading(const Json& what, const std::string& digest, double seconds) const {
+        Setting setting{.load = {{"load", what}}, .digest = digest};
         setting.seconds += 3 * seconds * static_cast<double>(1 + runners.size());
         return setting;
     }

@@ -35,6 +35,7 @@ namespace {
 
 /// Most bytes of a graph's arrays, on average over the graphs of its family.
 std::uint64_t graph_bytes(const Task& task) {
+    if (task.array_bytes != 0) return task.array_bytes;
     const auto* const name =
         std::find_if(kGraphFamilies.begin(), kGraphFamilies.end(),
                      [&](const auto& one) { return one.family == task.family; });

@@ -43,6 +43,7 @@ struct SweepSettings {
     allocators::Choices choices = {};
     std::uint64_t seed = 1;
     std::optional<SizesFile> sizes = {};  ///< of a live set; none: those of a power law
+    std::optional<GraphFile> graph = {};  ///< of the graph tests; none: graphs by rule
 };
 
 /// A quantity that a series measures.
@@ -98,6 +99,10 @@ std::vector<Series> series_of(const std::string& test, const SweepSettings& sett
 
 /// How many warm iterations a turn has at most.
 std::uint32_t warm_iterations(const SweepSettings& settings);
+
+/// How many edges a batch of graph-update may have with this graph: half of those that there could
+/// be more between a focused batch's sources and all other vertices, whichever sources these are.
+std::uint64_t most_batch_edges(const GraphFile& graph);
 
 /// The pool of the tests that follow Winter et al. 2021, unless the user chooses one.
 std::uint64_t default_bench_pool(const SweepSettings& settings);

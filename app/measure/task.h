@@ -48,6 +48,7 @@ struct Task {
     std::uint32_t max_bytes = 16;
     std::uint32_t live = 0;                  ///< of a live set: percent of the pool
     GraphFamily family = GraphFamily::rmat;  ///< of a graph, whose vertices are the callers
+    std::uint64_t array_bytes = 0;           ///< of a graph's arrays at most; 0: by its family
     std::uint32_t edges = 0;                 ///< of a batch: at most half of those there could be
     std::uint32_t sources = 0;      ///< how many vertices, side by side, a batch's edges start from
     std::uint32_t held_blocks = 0;  ///< allocated before all, and freed after all
@@ -104,6 +105,8 @@ struct Subject {
     allocators::Choices choices = {};  ///< of the values of the allocator's options
     /// Whose sizes a live set has; nullptr: those of a power law.
     const allocators::Trace* trace = nullptr;
+    /// The graph of tasks with a graph; nullptr: that of the task's family and seed.
+    const Graph* graph = nullptr;
 };
 
 /// Makes a pool, takes the turn, and gives the pool back. Every block is stamped on receipt and
@@ -129,6 +132,7 @@ TaskResult keep_live(const Subject& subject, const Task& task);
 /// of the pool that arrays are, and "taken", that of the regions that hold them, where the pool can
 /// be walked. Of graph: "alloc_ms", "fill_ms", the time to write all edges, and "free_ms". Of
 /// updates: "insert_ms" and "delete_ms". A request that is refused ends the turn.
+/// @param task has as many callers as the subject's graph, if it has one, has vertices
 TaskResult keep_graph(const Subject& subject, const Task& task);
 
 /// Makes a pool and replays the trace in it: a cold time; as many warm ones as task.iterations

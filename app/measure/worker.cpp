@@ -11,6 +11,7 @@
 #include "app/forest/part_server.h"
 #include "app/measure/child.h"
 #include "app/measure/lines.h"
+#include "app/measure/matrix_market.h"
 #include "app/measure/result_json.h"
 #include "app/measure/trace_file.h"
 #include "app/measure/turn.h"
@@ -85,9 +86,18 @@ void serve_workloads(const Backend* backend, bool gpu, unsigned threads,
         subject.frees = backend->traits.frees_individually;
     }
     allocators::Trace trace;
-    const auto load = [&](const std::string& path) -> std::string {
+    Graph graph;
+    const auto load = [&](const Json& what) -> std::string {
         trace = {};
         subject.trace = nullptr;
+        graph = {};
+        subject.graph = nullptr;
+        if (what.is_object()) {
+            graph = read_matrix_market(what.at("graph"));
+            subject.graph = &graph;
+            return digest(graph);
+        }
+        const auto path = what.get<std::string>();
         if (path.empty()) return "";
         TraceFile file = read_trace(path);
         trace = std::move(file.trace);

@@ -1,7 +1,9 @@
 /// @file
 /// A worker process and its protocol: a JSON object a line, each answered by one.
 ///
-///     {"load": "bunny.obj"}    -> {"digest": "..."}      what turns are taken with from now on
+///     {"load": "bunny.obj"}    -> {"digest": "..."}      what turns are taken with from now on; of
+///                                                        workloads a trace, "" for nothing, or
+///                                                        {"graph": "road.mtx"}
 ///     {"pool_bytes": ...}      -> a sample               a turn: RunOptions, "verify"; or a Task
 ///
 /// Samples are results as in the report's JSON, or of workloads a TaskResult. A failure is answered
@@ -30,8 +32,8 @@ inline constexpr const char* kWorkerVerb = "worker";
 
 HEAPWOOD_JSON_OF(RunOptions, pool_bytes, repeat, warm_up, statistics, heap_map)
 HEAPWOOD_JSON_OF(Task, procedure, lanes, callers, requests, rounds, min_bytes, max_bytes, live,
-                 family, edges, sources, held_blocks, held_bytes, pool_bytes, threshold, seed,
-                 iterations, budget_ms, pace)
+                 family, array_bytes, edges, sources, held_blocks, held_bytes, pool_bytes,
+                 threshold, seed, iterations, budget_ms, pace)
 HEAPWOOD_JSON_OF(Samples, cold, warm, value)
 HEAPWOOD_JSON_OF(TaskResult, outcome, message, counts, metrics, pool_bytes)
 
@@ -44,7 +46,7 @@ void become_worker();
 void serve_builds(const Backend& backend, const Report& settings);
 
 /// Serves that process until it is gone: runs workloads, with or without an allocator; those of
-/// traces, {"load": path}.
+/// traces and of graphs that are read, {"load": ...}.
 /// @param backend nullptr: without an allocator. @throws std::runtime_error if there is no GPU.
 void serve_workloads(const Backend* backend, bool gpu, unsigned threads,
                      const allocators::Choices& choices);

@@ -70,13 +70,17 @@ Json WorkloadPlan::identity() const {
     json["iterations"] = s.iterations ? Json(*s.iterations) : Json();
     json["seed"] = s.seed;
     if (s.sizes) json["sizes"] = s.sizes->digest;
+    if (s.graph) json["graph"] = s.graph->digest;
     return json;
 }
 
 Json WorkloadPlan::input() const {
     if (trace_) return trace_->facts;
-    const std::optional<SizesFile>& sizes = report_.run.settings.sizes;
-    return sizes ? Json(*sizes) : Json();
+    const SweepSettings& s = report_.run.settings;
+    Json facts;
+    if (s.sizes) facts["sizes"] = *s.sizes;
+    if (s.graph) facts["graph"] = *s.graph;
+    return facts;
 }
 
 /// What a default pool has depends on what else runs on the machine.
@@ -93,9 +97,13 @@ void WorkloadPlan::adopt(const Json& adopted) {
     }
 }
 
-Setting WorkloadPlan::setting(const CellState&) const {
+Setting WorkloadPlan::setting(const CellState& cell) const {
     if (trace_) return loading(trace_->path, trace_->digest, trace_->seconds);
-    const SizesFile sizes = report_.run.settings.sizes.value_or(SizesFile{});
+    const SweepSettings& s = report_.run.settings;
+    if (s.graph && has_graph(report_.cells[cell.number].task.procedure)) {
+        return loading({{"graph", s.graph->path}}, s.graph->digest, s.graph->seconds);
+    }
+    const SizesFile sizes = s.sizes.value_or(SizesFile{});
     return loading(sizes.path, sizes.digest, sizes.seconds);
 }
 

@@ -138,6 +138,7 @@ Json provenance(const BenchReport& report) {
                  {"seed", s.seed},
                  {"date", report.date}});
     if (s.sizes) json["sizes"] = *s.sizes;
+    if (s.graph) json["graph"] = *s.graph;
     return json;
 }
 

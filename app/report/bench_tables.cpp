@@ -181,12 +181,17 @@ Plot plot_of(const Table& table, const Series& series, const Metric& metric, Pha
 }  // namespace
 
 void add_tables(const BenchReport& report, Document& document) {
-    document.tables.push_back(facts_table(
-        "Bench",
-        {{"device", report.machine.text()},
-         {"turns", std::to_string(report.run.repeat) +
-                       ", each of a cold iteration on a fresh pool and up to " +
-                       std::to_string(warm_iterations(report.run.settings)) + " warm ones"}}));
+    std::vector<std::vector<Cell>> facts{
+        {"device", report.machine.text()},
+        {"turns", std::to_string(report.run.repeat) +
+                      ", each of a cold iteration on a fresh pool and up to " +
+                      std::to_string(warm_iterations(report.run.settings)) + " warm ones"}};
+    if (const auto& graph = report.run.settings.graph) {
+        facts.push_back({"graph", graph->path + ": " + grouped(graph->vertices) + " vertices, " +
+                                      grouped(graph->edges) + " edges, greatest degree " +
+                                      grouped(graph->greatest_degree)});
+    }
+    document.tables.push_back(facts_table("Bench", std::move(facts)));
     for (std::size_t number = 0; number < report.series.size(); ++number) {
         const Series& series = report.series[number];
         if (!series.axis) {

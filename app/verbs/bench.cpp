@@ -10,10 +10,11 @@
 namespace heapwood::app {
 
 ExitCode bench(const BenchOptions& options, const Backends& available) {
-    Publisher publisher(options.output, {{"the trace", options.sizes}},
+    Publisher publisher(options.output,
+                        {{"the trace", options.sizes}, {"the graph", options.graph}},
                         {{"--resume", options.resume}});
     const Machine machine = choose_machine(options.device);
-    BenchReport report = new_bench(options, available, machine, sizes_for(options));
+    BenchReport report = new_bench(options, available, machine, files_for(options));
     WorkloadPlan plan(report);
     Engine engine(plan, options.arguments, {.resume = options.resume, .results = publisher.file()},
                   options.shard);

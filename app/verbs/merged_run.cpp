@@ -66,9 +66,11 @@ public:
     }
 
     ExitCode operator()(const BenchOptions& options) {
-        std::optional<SizesFile> sizes;
-        if (!options.sizes.empty()) sizes = files_.front().input.get<SizesFile>();
-        BenchReport report = new_bench(options, available_, machine(), sizes);
+        BenchFiles read;
+        const Json& facts = files_.front().input;
+        if (!options.sizes.empty()) read.sizes = facts.at("sizes").get<SizesFile>();
+        if (!options.graph.empty()) read.graph = facts.at("graph").get<GraphFile>();
+        BenchReport report = new_bench(options, available_, machine(), read);
         report.date = date();
         WorkloadPlan plan(report);
         const ExitCode code = put_together(plan, [&] {

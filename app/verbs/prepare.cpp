@@ -4,6 +4,8 @@
 
 #include "app/base/text.h"
 #include "app/measure/input.h"
+#include "app/measure/input_lines.h"
+#include "app/measure/matrix_market.h"
 #include "app/measure/request_sizes.h"
 #include "app/verbs/choices.h"
 
@@ -27,18 +29,37 @@ Compared compared(const CompareOptions& options, const Backends& available,
             .budget = options.budget};
 }
 
-std::optional<SizesFile> sizes_for(const BenchOptions& options) {
-    if (options.sizes.empty()) return std::nullopt;
+BenchFiles files_for(const BenchOptions& options) {
     const std::vector<std::string> tests = choose_tests(options.tests);
-    if (std::find(tests.begin(), tests.end(), "churn") == tests.end()) {
+    const auto chosen = [&](const char* test) {
+        return std::find(tests.begin(), tests.end(), test) != tests.end();
+    };
+    const bool updates = chosen("graph-update");
+    if (!options.sizes.empty() && !chosen("churn")) {
         throw UsageError("--sizes is for the test churn, which is not among " +
                          joined(tests, ", "));
     }
-    return read_sizes(options.sizes);
+    if (!options.graph.empty() && !chosen("graph-init") && !updates) {
+        throw UsageError(
+            "--graph is for the tests graph-init and graph-update, which are not among " +
+            joined(tests, ", "));
+    }
+    BenchFiles files;
+    if (!options.sizes.empty()) files.sizes = read_sizes(options.sizes);
+    if (options.graph.empty()) return files;
+    files.graph = read_graph(options.graph);
+    if (updates && most_batch_edges(*files.graph) == 0) {
+        throw InputError(
+            options.graph +
+            ": the vertices that a batch of graph-update starts from may have edges to "
+            "all others already, and it could insert none; leave out graph-update, or "
+            "take another graph");
+    }
+    return files;
 }
 
 BenchReport new_bench(const BenchOptions& options, const Backends& available,
-                      const Machine& machine, const std::optional<SizesFile>& sizes) {
+                      const Machine& machine, const BenchFiles& files) {
     BenchReport report;
     const std::vector<std::string> tests = choose_tests(options.tests);
     report.arguments = options.arguments;
@@ -52,7 +73,8 @@ BenchReport new_bench(const BenchOptions& options, const Backends& available,
                                .iterations = options.iterations,
                                .choices = options.choices,
                                .seed = options.seed,
-                               .sizes = sizes},
+                               .sizes = files.sizes,
+                               .graph = files.graph},
                   .repeat = options.repeat.value_or(options.quick ? 1 : 3),
                   .threads = options.threads,
                   .time_limit = options.time_limit.value_or(report.machine.gpu ? 2.0F : 5.0F)};

@@ -21,15 +21,22 @@ Comparison new_comparison(const CompareOptions& options, const Machine& machine)
 /// What is built in that comparison. @throws UsageError for an allocator that there is not.
 Compared compared(const CompareOptions& options, const Backends& available, const Machine& machine);
 
-/// The trace that the options name for the sizes of churn, read; nothing if they name none.
-/// @throws UsageError if churn is not to be run, and what read_trace() throws.
-std::optional<SizesFile> sizes_for(const BenchOptions& options);
+/// The files that the tests of bench are made from.
+struct BenchFiles {
+    std::optional<SizesFile> sizes;
+    std::optional<GraphFile> graph;
+};
 
-/// All cells, none with a turn. @param sizes sizes_for() these options
+/// The files that the options name, read.
+/// @throws UsageError if no test is to be run that is made from a file; what read_sizes() and
+/// read_graph() throw, and InputError for a graph that graph-update cannot insert an edge into.
+BenchFiles files_for(const BenchOptions& options);
+
+/// All cells, none with a turn. @param files files_for() these options
 /// @throws UsageError for tests or allocators that there are not, or that have nothing to do with
 /// each other, and a pool that is too small for any point.
 BenchReport new_bench(const BenchOptions& options, const Backends& available,
-                      const Machine& machine, const std::optional<SizesFile>& sizes);
+                      const Machine& machine, const BenchFiles& files);
 
 /// Fills in the turns to come.
 /// @param report that has the facts of its trace (trace_facts())

@@ -231,6 +231,28 @@ TEST(GraphTask, UpdatesWithFullAllocators) {
     }
 }
 
+TEST(GraphTask, TakesTheGraphOfItsSubject) {
+    // A star: a hub with edges to all others.
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> edges;
+    for (std::uint32_t v = 1; v < 300; ++v) edges.emplace_back(0, v);
+    const Graph star = graph_of(300, edges);
+    for (const char* allocator : {"halloc", ""}) {
+        Task task = graph_task(Procedure::graph);
+        task.callers = 300;
+        const TaskResult init = run_on_cpu(allocator, task, &star);
+        ASSERT_EQ(init.outcome, Outcome::done) << allocator << ": " << init.message;
+        if (allocator == std::string()) continue;
+        EXPECT_EQ(
+            init.metrics.at("live").value,
+            std::vector<double>{100 * (2048 + 299 * 16.0) / static_cast<double>(init.pool_bytes)});
+        task.procedure = Procedure::updates;
+        task.edges = 200;
+        task.sources = 4;
+        const TaskResult updates = run_on_cpu(allocator, task, &star);
+        EXPECT_EQ(updates.outcome, Outcome::done) << updates.message;
+    }
+}
+
 TEST(GraphTask, SaysWhatWasRefused) {
     Task task = graph_task(Procedure::graph);
     task.pool_bytes = 16 << 10;

@@ -7,13 +7,17 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <random>
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "allocators/measure/adjacency.cuh"
 #include "app/measure/bench_report.h"
+#include "app/measure/matrix_market.h"
 #include "tests/app/measure/task_run.h"
+#include "tests/seed.h"
 
 namespace heapwood::app {
 namespace {
@@ -85,6 +89,71 @@ Series series_named(const std::string& id, const SweepSettings& settings) {
     }
     ADD_FAILURE() << "no series " << id;
     return {};
+}
+
+TEST(Sweeps, AFilesGraphTakesThePlaceOfTheFamilies) {
+    SweepSettings settings;
+    const Graph graph = make_graph(GraphFamily::rmat, 1024, 1);
+    settings.graph = facts_of(graph, "folder/some.mtx");
+    const std::vector<Series> init = series_of("graph-init", settings);
+    ASSERT_EQ(init.size(), 1U);
+    EXPECT_EQ(init[0].id, "graph-init.file");
+    EXPECT_NE(init[0].title.find("graph of some.mtx"), std::string::npos) << init[0].title;
+    EXPECT_TRUE(init[0].baseline);
+    ASSERT_EQ(init[0].points.size(), 1U);
+    EXPECT_EQ(init[0].points[0].x, 1024);
+    const Task& task = init[0].points[0].task;
+    EXPECT_EQ(task.callers, 1024U);
+    EXPECT_EQ(task.max_bytes, allocators::adjacency_bytes(settings.graph->greatest_degree));
+    // Room for the arrays, half of it empty.
+    settings.pool_bytes = 2 * settings.graph->array_bytes;
+    EXPECT_EQ(series_of("graph-init", settings)[0].points.size(), 1U);
+    settings.pool_bytes = 2 * settings.graph->array_bytes - 1;
+    EXPECT_TRUE(series_of("graph-init", settings)[0].points.empty());
+
+    settings.pool_bytes.reset();
+    settings.graph->greatest_degree = 9;
+    const std::vector<Series> updates = series_of("graph-update", settings);
+    ASSERT_EQ(updates.size(), 1U);
+    EXPECT_TRUE(updates[0].full_only);
+    ASSERT_EQ(updates[0].points.size(), 2U);
+    for (const Point& point : updates[0].points) {
+        EXPECT_EQ(point.task.sources, point.x);
+        EXPECT_EQ(point.task.callers, 1024U);
+        // As many as 16 vertices without an edge could get, half of them.
+        EXPECT_EQ(point.task.edges, 16 * (1023 - 9) / 2);
+        EXPECT_EQ(point.task.max_bytes, 4096U) << "there may be 1023 edges at a vertex";
+        EXPECT_GE(point.task.array_bytes, 2 * settings.graph->array_bytes);
+    }
+    EXPECT_EQ(updates[0].points[0].x, 1024 / 64);
+    EXPECT_EQ(updates[0].points[1].x, 1024);
+    settings.graph->greatest_degree = 1023;
+    settings.graph->edges = 1024 * 1023 / 2;
+    EXPECT_TRUE(series_of("graph-update", settings).empty()) << "no edge can be inserted";
+}
+
+TEST(Sweeps, ABatchIsSmallEnoughWhereverItStarts) {
+    std::mt19937_64 random(tests::test_seed());
+    for (int round = 0; round < 200; ++round) {
+        const auto vertices = static_cast<std::uint32_t>(2 + random() % 300);
+        std::vector<std::pair<std::uint32_t, std::uint32_t>> edges{{0, 1}};
+        for (std::uint64_t i = random() % (std::uint64_t{vertices} * vertices); i > 0; --i) {
+            // Of all edges, or of a few vertices alone.
+            const std::uint32_t from = round % 2 == 0 ? vertices : 1 + vertices / 20;
+            edges.emplace_back(random() % from, random() % vertices);
+        }
+        const Graph graph = graph_of(vertices, edges);
+        const std::uint64_t batch = most_batch_edges(facts_of(graph, ""));
+        for (const std::uint32_t sources : {std::max(vertices / 64, 1U), vertices}) {
+            for (std::uint32_t begin = 0; begin < vertices; ++begin) {
+                std::uint64_t room = 0;
+                for (std::uint32_t i = 0; i < sources; ++i) {
+                    room += vertices - 1 - graph.degree((begin + i) % vertices);
+                }
+                ASSERT_LE(batch, room / 2) << vertices << " vertices, from " << begin;
+            }
+        }
+    }
 }
 
 // Table 1 of 2014, Table 2 of 2015.

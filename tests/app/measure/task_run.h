@@ -11,14 +11,19 @@
 namespace heapwood::tests {
 
 /// A task for an allocator of the program, or for none, by two threads.
-inline app::TaskResult run_on_cpu(const std::string& allocator, const app::Task& task) {
+/// @param graph of the subject
+inline app::TaskResult run_on_cpu(const std::string& allocator, const app::Task& task,
+                                  const app::Graph* graph = nullptr) {
     const auto machine = app::cpu_workloads(2);
-    if (allocator.empty()) return app::perform({.machine = *machine, .threads = 2}, task);
+    if (allocator.empty()) {
+        return app::perform({.machine = *machine, .threads = 2, .graph = graph}, task);
+    }
     const app::Backend* backend = app::find_backend(allocator, false);
     return app::perform({.machine = *machine,
                          .make = backend->make_pool,
                          .frees = backend->traits.frees_individually,
-                         .threads = 2},
+                         .threads = 2,
+                         .graph = graph},
                         task);
 }
 

@@ -262,8 +262,8 @@ Edges read_entries(InputLines& lines, const Header& header) {
 
 Edges read_entries(InputLines&, const Header&) {
     throw InputError(
-        "this program was built without CHOLMOD, which reads Matrix Market files; build it anew "
-        "with -DHEAPWOOD_CHOLMOD=ON");
+        "this program was built without CHOLMOD, which reads Matrix Market files; install it "
+        "(Debian: libsuitesparse-dev) and build the program anew");
 }
 
 #endif

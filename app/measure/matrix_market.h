@@ -11,8 +11,7 @@
 ///
 /// - **Vertices** are the rows, of which there are as many as columns.
 /// - **Edges**: an entry in row i and column j is the edge between i and j. The graph has it in
-/// both
-///   directions, whether the matrix is symmetric or not.
+///   both directions, whether the matrix is symmetric or not.
 /// - **Values** must be numbers, as many as the first line says. An edge has none of them: an entry
 ///   whose value is 0 or NaN is one like all others.
 /// - **Duplicates**: of entries between the same two vertices, in either direction, one counts.

@@ -40,20 +40,6 @@ public:
     HEAPWOOD_INLINE bool none_since(Word look) const {
         return static_cast<std::uint32_t>(look) == 0 && word_.add_acq_rel(0) == look;
     }
-    /// Searches by take(last), `rounds` times at most, until it succeeds, or it is certain that
-    /// there is nothing; `last`: there is no further round. After each search in vain, again() may
-    /// say that there is more to be had. @return whether take() has succeeded.
-    template <class Take, class Again>
-    HEAPWOOD_FN bool insist(std::uint32_t rounds, Take&& take, Again&& again) const {
-        for (std::uint32_t round = 0; round < rounds; ++round) {
-            const Word before = look();
-            if (take(round + 1 == rounds)) return true;
-            if (again()) continue;
-            if (none_since(before)) return false;
-            platform::back_off(round);
-        }
-        return false;
-    }
 
 private:
     static constexpr Word kDone = Word{1} << 32;
@@ -62,5 +48,21 @@ private:
 };
 
 using Moves = MovesAmong<platform::Scope::device>;
+
+/// Searches by take(last), `rounds` times at most, until it succeeds, or it is certain that there
+/// is nothing; `last`: there is no further round. After each search in vain, again() may say that
+/// there is more to be had. moves() is the count; a caller that keeps no reference of it meanwhile
+/// needs fewer registers. @return whether take() has succeeded.
+template <class MovesOf, class Take, class Again>
+HEAPWOOD_FN bool insist(std::uint32_t rounds, MovesOf&& moves, Take&& take, Again&& again) {
+    for (std::uint32_t round = 0; round < rounds; ++round) {
+        const Moves::Word before = moves().look();
+        if (take(round + 1 == rounds)) return true;
+        if (again()) continue;
+        if (moves().none_since(before)) return false;
+        platform::back_off(round);
+    }
+    return false;
+}
 
 }  // namespace heapwood::allocators

@@ -185,10 +185,11 @@ public:
         const std::uint32_t k = layout_.block_class(static_cast<std::uint32_t>(bytes));
         return_block(block_of(p, k), k);
     }
-    /// As Moves::insist(), for kRounds.
+    /// Searches as insist() of parts/moves.cuh, for kRounds.
     template <class Take, class Again>
     HEAPWOOD_FN bool insist(Take&& take, Again&& again) const {
-        return moves().insist(Policy::kRounds, take, again);
+        return allocators::insist(
+            Policy::kRounds, [this] { return moves(); }, take, again);
     }
 
 private:

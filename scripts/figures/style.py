@@ -23,7 +23,7 @@ _KNOWN = (
     "cmalloc cfmalloc cmmalloc cfmmalloc cdmalloc hybrid buddy cudamalloc awmalloc "
     "scatteralloc fdgmalloc halloc xmalloc ouroboros-p-s ouroboros-p-va ouroboros-p-vl "
     "ouroboros-c-s ouroboros-c-va ouroboros-c-vl gallatin llvm-libc dynasoar flatterscatter "
-    "bulkalloc cambium"
+    "bulkalloc cambium kma"
 ).split()
 REFERENCE = "atomicmalloc"
 

@@ -6,6 +6,9 @@
 namespace heapwood::platform {
 namespace {
 
+/// The device before, if a scope has not changed it.
+constexpr int kUnchanged = -1;
+
 /// CUDA's 1000 * major + 10 * minor as people write it; 0 means that there is no driver.
 std::string version_text(int version) {
     if (version == 0) return "none";
@@ -32,12 +35,16 @@ int device_count() {
 
 DeviceScope::DeviceScope(std::uint32_t number) {
     check_cuda(cudaGetDevice(&before_), "asking for the current device");
-    check_cuda(cudaSetDevice(static_cast<int>(number)), "changing to another device");
+    if (before_ == static_cast<int>(number)) {
+        before_ = kUnchanged;
+    } else {
+        check_cuda(cudaSetDevice(static_cast<int>(number)), "changing to another device");
+    }
 }
 
 // A destructor cannot report: what follows on a device that has failed says so.
 DeviceScope::~DeviceScope() {
-    (void)cudaSetDevice(before_);
+    if (before_ != kUnchanged) (void)cudaSetDevice(before_);
 }
 
 DeviceInfo device_info() {

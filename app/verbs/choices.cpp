@@ -61,6 +61,7 @@ Machine choose_machine(DeviceChoice choice) {
 }
 
 void check_devices(const std::vector<std::uint32_t>& devices) {
+    if (devices.empty()) return;
     const auto count = static_cast<std::uint32_t>(platform::device_count());
     for (const std::uint32_t device : devices) {
         if (device < count) continue;

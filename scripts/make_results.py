@@ -6,7 +6,7 @@
 
 A document asks for a table by a pair of comments, and what stands between them is replaced:
 
-    <!-- table: slowdown h200-compare 200x -->
+    <!-- table: slowdown h100-compare 200x -->
     <!-- end -->
 
 The words are the table's name (figures/tables.py), a result in scripts/results without its

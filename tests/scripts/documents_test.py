@@ -120,7 +120,7 @@ class MakeResultsTest(unittest.TestCase):
         self.root = pathlib.Path(holder.name)
         self.results = self.root / "scripts/results"
         self.results.mkdir(parents=True)
-        shutil.copy(ROOT / "scripts/results/h200-compare.json.xz", self.results)
+        shutil.copy(ROOT / "scripts/results/h100-compare.json.xz", self.results)
 
     def run_script(self, *arguments, text=None):
         if text is not None:
@@ -132,7 +132,7 @@ class MakeResultsTest(unittest.TestCase):
         )
 
     def test_writes_what_it_then_finds_fresh(self):
-        words = "slowdown h200-compare 200x halloc cudamalloc"
+        words = "slowdown h100-compare 200x halloc cudamalloc"
         text = f"before\n<!-- table: {words} -->\nold\n<!-- end -->\nafter\n"
         result = self.run_script("--check", text=text)
         self.assertEqual((result.returncode, result.stdout), (1, f"stale: README.md: {words}\n"))
@@ -152,7 +152,7 @@ class MakeResultsTest(unittest.TestCase):
     def test_a_changed_figure_of_the_frontier_is_found(self):
         for table in ("frontier", "frontier_summary"):
             with self.subTest(table=table):
-                text = f"<!-- table: {table} h200-compare -->\n<!-- end -->\n"
+                text = f"<!-- table: {table} h100-compare -->\n<!-- end -->\n"
                 self.assertEqual(self.run_script(text=text).returncode, 0)
                 self.assertEqual(self.run_script("--check").returncode, 0)
                 new = (self.root / "README.md").read_text(encoding="utf-8")
@@ -160,30 +160,30 @@ class MakeResultsTest(unittest.TestCase):
                 other = f"{new[:digit]}{9 - int(new[digit])}{new[digit + 1:]}"
                 result = self.run_script("--check", text=other)
                 self.assertEqual((result.returncode, result.stdout),
-                                 (1, f"stale: README.md: {table} h200-compare\n"))
+                                 (1, f"stale: README.md: {table} h100-compare\n"))
 
     def test_mistakes_name_the_line(self):
         for words, problem in (
             ("slowdown h200 20x", "README.md:2: there is no result 'h200'"),
-            ("speedup h200-compare", "README.md:2: there is no table 'speedup h200-compare'"),
-            ("slowdown h200-compare 7x", "has no pool 7x"),
-            ("slowdown h200-compare 20x nobody", "has no nobody"),
-            ("series h200-compare ad.payload", "cannot be made"),
-            ("frontier h200-compare 20x", "cannot be made"),
-            ("slowdown h200-compare", "cannot be made"),
+            ("speedup h100-compare", "README.md:2: there is no table 'speedup h100-compare'"),
+            ("slowdown h100-compare 7x", "has no pool 7x"),
+            ("slowdown h100-compare 20x nobody", "has no nobody"),
+            ("series h100-compare ad.payload", "cannot be made"),
+            ("frontier h100-compare 20x", "cannot be made"),
+            ("slowdown h100-compare", "cannot be made"),
         ):
             with self.subTest(words=words):
                 result = self.run_script(text=f"\n<!-- table: {words} -->\n<!-- end -->\n")
                 self.assertEqual(result.returncode, 2)
                 self.assertIn(problem, result.stderr)
                 self.assertEqual(len(result.stderr.splitlines()), 1)
-        result = self.run_script(text="<!-- table: scenes h200-compare -->\nno end\n")
+        result = self.run_script(text="<!-- table: scenes h100-compare -->\nno end\n")
         self.assertEqual(result.returncode, 2)
         self.assertIn("has no <!-- end -->", result.stderr)
 
     def test_damaged_results(self):
-        (self.results / "h200-compare.json.xz").write_bytes(b"\xfd7zXZ\x00 and no more")
-        result = self.run_script(text="<!-- table: scenes h200-compare -->\n<!-- end -->\n")
+        (self.results / "h100-compare.json.xz").write_bytes(b"\xfd7zXZ\x00 and no more")
+        result = self.run_script(text="<!-- table: scenes h100-compare -->\n<!-- end -->\n")
         self.assertEqual(result.returncode, 2)
         self.assertIn("is no whole .xz file", result.stderr)
         self.assertNotIn("Traceback", result.stderr)

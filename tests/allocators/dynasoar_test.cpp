@@ -20,6 +20,7 @@
 #include "tests/allocators/interleaving.h"
 #include "tests/allocators/specimens/published_stress.h"
 #include "tests/allocators/subjects.h"
+#include "tests/allocators/walked.h"
 
 namespace heapwood::tests {
 
@@ -40,17 +41,7 @@ protected:
     static constexpr std::uint64_t kSlices = 16;
 
     /// Bytes of the regions that the walk calls allocated.
-    std::uint64_t allocated() const {
-        std::uint64_t bytes = 0;
-        std::uint64_t end = 0;
-        pool_.for_each_region([&](const Region& r) {
-            EXPECT_EQ(r.offset, end);
-            end += r.size;
-            bytes += r.allocated ? r.size : 0;
-        });
-        EXPECT_EQ(end, pool_.pool_bytes());
-        return bytes;
-    }
+    std::uint64_t allocated() const { return allocated_in(pool_); }
     char* take(std::uint64_t bytes, std::uint32_t as = 0) {
         auto* p = static_cast<char*>(ref_.allocate({as, as}, bytes));
         EXPECT_NE(p, nullptr) << bytes;

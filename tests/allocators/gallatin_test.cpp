@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "allocators/gallatin.cuh"
+#include "tests/allocators/walked.h"
 #include "tests/seed.h"
 
 namespace heapwood::tests {
@@ -19,7 +20,6 @@ namespace {
 using allocators::Context;
 using allocators::Gallatin;
 using allocators::PoolConfig;
-using allocators::Region;
 using allocators::segments::Layout;
 using allocators::segments::Slices;
 
@@ -63,18 +63,7 @@ protected:
     static constexpr std::uint64_t kSlices = 16;
 
     /// Bytes of the regions that the walk calls allocated.
-    static std::uint64_t allocated(const Gallatin& pool) {
-        std::uint64_t bytes = 0;
-        std::uint64_t end = 0;
-        pool.for_each_region([&](const Region& r) {
-            EXPECT_EQ(r.offset, end);
-            end += r.size;
-            bytes += r.allocated ? r.size : 0;
-        });
-        EXPECT_EQ(end, pool.pool_bytes());
-        return bytes;
-    }
-    std::uint64_t allocated() const { return allocated(pool_); }
+    std::uint64_t allocated() const { return allocated_in(pool_); }
     char* take(std::uint64_t bytes, std::uint32_t as = 0) {
         auto* p = static_cast<char*>(ref_.allocate({as, as}, bytes));
         EXPECT_NE(p, nullptr) << bytes;

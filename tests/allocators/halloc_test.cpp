@@ -17,6 +17,7 @@
 #include "tests/allocators/roomy_first.h"
 #include "tests/allocators/specimens/published_stress.h"
 #include "tests/allocators/subjects.h"
+#include "tests/allocators/walked.h"
 
 namespace heapwood::tests {
 
@@ -70,17 +71,7 @@ protected:
     static Context caller(unsigned i) { return {i, i}; }
 
     /// Bytes of the regions that the walk calls allocated.
-    std::uint64_t allocated() const {
-        std::uint64_t bytes = 0;
-        std::uint64_t end = 0;
-        pool_.for_each_region([&](const Region& r) {
-            EXPECT_EQ(r.offset, end);
-            end += r.size;
-            bytes += r.allocated ? r.size : 0;
-        });
-        EXPECT_EQ(end, pool_.pool_bytes());
-        return bytes;
-    }
+    std::uint64_t allocated() const { return allocated_in(pool_); }
     std::vector<char*> take(std::uint64_t count, unsigned as = 0) {
         std::vector<char*> pieces;
         for (std::uint64_t i = 0; i < count; ++i) {

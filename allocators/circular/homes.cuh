@@ -34,6 +34,7 @@ template <class Policy>
 class Homes {
 public:
     HEAPWOOD_INLINE Hint hint(const Home& home) const { return hint_of(hints_, home.hint); }
+    HEAPWOOD_INLINE std::uint32_t shares() const { return shares_; }
     /// Whether requests of that size are for the chunk before all shares.
     HEAPWOOD_INLINE bool is_large(std::uint32_t size) const { return size > medium_; }
     /// The largest size that is found in a share.

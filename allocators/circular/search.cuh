@@ -166,7 +166,7 @@ HEAPWOOD_FN std::uint32_t find_away(const Ring<Policy>& ring, const Homes<Policy
     for (std::uint32_t look = 0; look < most; ++look) {
         Found found = look_among_large<kAligned>(ring, homes, context, request, large, look);
         const bool lost = found.lost;
-        const bool moves = !large && look + 1 < kMostMoves;
+        const bool moves = !large && look + 1 < kMostMoves && look + 1 < homes.shares();
         if (found.at == kNone && moves) {
             found = look_in_share<kAligned>(ring, homes, context, request, size, look + 1);
         }

@@ -81,7 +81,9 @@ std::vector<Scenario> scenarios() {
         {"the queues are emptied as they are used",
          2,
          2,
-         {[](P& p, B) { p.free(p.allocate(kWhole)); }, use}},
+         {[](P& p, B) { p.free(p.allocate(kWhole)); },
+          // While the other has the whole pool, nothing is left.
+          [](P& p, B) { p.free(p.allocate(kBlock)); }}},
     };
 }
 

@@ -66,14 +66,7 @@
 namespace heapwood::allocators {
 
 /// Halloc's constants, and those of the list behind it.
-struct HallocPolicy : circular::HintPerMultiprocessor {
-    using Headers = circular::FusedHeaders;
-    static constexpr std::uint32_t kSmallestShare = 8;  // in slabs
-    static constexpr std::uint32_t kSmallestStretch = 4;
-    static constexpr std::uint32_t kStretchesTogether = 4;
-    /// Nothing is lost at the end of a chunk, for granules are large.
-    static constexpr std::uint32_t kMaxFragmentation = 1;
-
+struct HallocPolicy : circular::SharesOfSlabs {
     static constexpr std::uint32_t kLargestSlabShift = 22;
     /// Bytes of the largest piece, of a slab for at least 2^kPiecesShift; with CUDA's malloc as the
     /// fallback, as published.

@@ -55,14 +55,7 @@
 namespace heapwood::allocators {
 
 /// The allocator's constants, and those of the list behind it.
-struct LlvmLibcPolicy : circular::HintPerMultiprocessor {
-    using Headers = circular::FusedHeaders;
-    static constexpr std::uint32_t kSmallestShare = 8;  // in slabs
-    static constexpr std::uint32_t kSmallestStretch = 4;
-    static constexpr std::uint32_t kStretchesTogether = 4;
-    /// Nothing is lost at the end of a chunk, for granules are large.
-    static constexpr std::uint32_t kMaxFragmentation = 1;
-
+struct LlvmLibcPolicy : circular::SharesOfSlabs {
     static constexpr std::uint32_t kLargestSlabShift = 21;
     static constexpr std::uint64_t kFewestSlabs = 1024;
     /// A slab has at least 2^kPiecesShift pieces.

@@ -4,10 +4,10 @@
 /// requests, which all shares have in common.
 ///
 /// **Annexes.** A request that its share has no room for is served from the chunk for large ones.
-/// There thousands may want the same chunk at once, after one another. So whoever takes a block for
-/// a share that has used up its own memory, or has lost the chunk to another before, cuts off an
-/// extent behind the block: later requests of this share begin there. That is the share's annex. It
-/// is a hint like any other: what is in it may be taken by everybody.
+/// Thousands of requests may want that chunk at the same time, and one after the other can cut it.
+/// So the request that takes a block there cuts off an extent behind it, if its share has used up
+/// its own memory, or if it has lost the chunk to another before. This extent is the share's annex:
+/// a hint leads later requests of the share there. Any request may take what is in it.
 #pragma once
 
 #include <cstdint>
@@ -34,6 +34,7 @@ template <class Policy>
 class Homes {
 public:
     HEAPWOOD_INLINE Hint hint(const Home& home) const { return hint_of(hints_, home.hint); }
+    /// How many shares there are, at least 1.
     HEAPWOOD_INLINE std::uint32_t shares() const { return shares_; }
     /// Whether requests of that size are for the chunk before all shares.
     HEAPWOOD_INLINE bool is_large(std::uint32_t size) const { return size > medium_; }

@@ -68,4 +68,15 @@ struct HintPerMultiprocessor : DefaultPolicy {
     static constexpr std::uint32_t kSmallestStretch = 8;
 };
 
+/// The same for allocators that take aligned slabs from the list. Shares and stretches are reckoned
+/// in slabs.
+struct SharesOfSlabs : HintPerMultiprocessor {
+    using Headers = FusedHeaders;
+    static constexpr std::uint32_t kSmallestShare = 8;
+    static constexpr std::uint32_t kSmallestStretch = 4;
+    static constexpr std::uint32_t kStretchesTogether = 4;
+    /// Nothing is lost at the end of a chunk, for granules are large.
+    static constexpr std::uint32_t kMaxFragmentation = 1;
+};
+
 }  // namespace heapwood::allocators::circular

@@ -5,6 +5,7 @@ and everything is given back. Needs a GPU; skips without one.
 """
 
 import concurrent.futures
+import functools
 import os
 import pathlib
 import random
@@ -21,9 +22,12 @@ DONE, INTERNAL, NO_DEVICE = 0, 1, 77
 # What cannot be an answer: the program has not ended.
 HANG = None
 LIMIT = 120  # seconds, after which a program hangs
+CLEAN = {k: v for k, v in os.environ.items() if not k.startswith("HEAPWOOD_")}
 
 SCENE = "gen:city:600"
 GPU = ("--device", "gpu")
+# cudamalloc makes calls of its own; those for the others are the same.
+FEW = ("--allocator", "cudamalloc,halloc")
 # "TRACE" stands for a trace of the scene's build, "PICTURE" for a file to write.
 VERBS = {
     "build": ("build", SCENE, *GPU, "--repeat", "1"),
@@ -31,13 +35,24 @@ VERBS = {
     "trace": ("trace", SCENE, *GPU, "--rays", "1000", "--repeat", "1"),
     "render": ("render", SCENE, *GPU, "--size", "32x32", "-o", "PICTURE"),
     "inspect": ("inspect", SCENE, *GPU),
-    "compare": ("compare", SCENE, *GPU, "--repeat", "1"),
-    "bench": ("bench", "ad", *GPU, "--repeat", "1", "--quick"),
+    "compare": ("compare", SCENE, *GPU, *FEW, "--repeat", "1"),
+    "bench": ("bench", "ad", *GPU, *FEW, "--repeat", "1", "--quick"),
     "replay": ("replay", "TRACE", *GPU, "--repeat", "1"),
 }
+KEPT = tempfile.TemporaryDirectory()
 # What ends something cannot report, and is not needed for a result.
 ENDINGS = ("cudaFree", "cudaFreeAsync", "cudaEventDestroy")
 MESSAGE = re.compile(r"heapwood: error: .*cudaError(\w+| \d+)")
+
+
+@functools.cache
+def recorded_trace():
+    """A file with the requests of a build, made once."""
+    name = pathlib.Path(KEPT.name) / "x.trace"
+    subprocess.run([FAULTS, "build", SCENE, "--device", "cpu", "--threads", "1", "-q",
+                    "-a", "hybrid", "--repeat", "1", "--trace", name],
+                   stdout=subprocess.DEVNULL, check=True, env=CLEAN)
+    return str(name)
 
 
 def run_with_fault(verb, call, limit=LIMIT):
@@ -47,17 +62,12 @@ def run_with_fault(verb, call, limit=LIMIT):
     with tempfile.TemporaryDirectory() as name:
         place = pathlib.Path(name)
         (place / "reports").mkdir()
-        files = {"PICTURE": str(place / "x.png"), "TRACE": str(place / "x.trace")}
+        files = {"PICTURE": str(place / "x.png"), "TRACE": recorded_trace()}
         arguments = [files.get(word, word) for word in VERBS[verb]]
-        clean = {k: v for k, v in os.environ.items() if not k.startswith("HEAPWOOD_")}
-        if "TRACE" in VERBS[verb]:
-            subprocess.run([FAULTS, "build", SCENE, "--device", "cpu", "-q", "-a", "hybrid",
-                            "--repeat", "1", "--trace", files["TRACE"]],
-                           stdout=subprocess.DEVNULL, check=True, env=clean)
         with open(place / "errors", "wb") as errors:
             program = subprocess.Popen(
                 [FAULTS, *arguments], stdout=subprocess.DEVNULL, stderr=errors,
-                env={**clean, "HEAPWOOD_FAULT_CALL": str(call),
+                env={**CLEAN, "HEAPWOOD_FAULT_CALL": str(call),
                      "HEAPWOOD_FAULT_REPORT": str(place / "reports")})
             try:
                 code = program.wait(limit)

@@ -38,7 +38,7 @@ public:
     std::uint64_t bytes() const { return (nodes_.size() + 1) * sizeof(RayNode); }
 
 private:
-    std::vector<RayNode> nodes_;  ///< all but the root
+    std::vector<RayNode> nodes_;  ///< as RayTreeView has them
     RayNode root_;
     Box bounds_;
 };

@@ -70,11 +70,11 @@ private:
 
     /// Fills the window with the first hits that are not before (next_t_, next_triangle_).
     HEAPWOOD_FN void gather() {
-        LocalStack::Storage storage;
+        OwnMemory::Storage storage;
         Ray rest = ray_;
         rest.t_min = next_t_;
         const Test test(rest);
-        RayWalk<LocalStack> walk(tree_, rest, LocalStack(storage));
+        RayWalk<OwnMemory> walk(tree_, rest, OwnMemory(storage));
         float limit = rest.t_max;
         at_ = 0;
         size_ = 0;

@@ -20,13 +20,14 @@ using platform::resident_blocks;
 /// Rays of one launch, so that 32 bits number them.
 constexpr std::uint64_t kLaunch = 1U << 30;
 
-// Measured on an H200: of all the blocks, stack entries and limits of lanes that were tried, these
-// are the fastest, or within 3 % of it, on seven scenes.
-using Plain = KernelShape<128, 8, 8, 32, 0>;
-using Persistent = KernelShape<128, 8, 8, 12, 12>;
-// For trees with large leaves. Measured on an H100: eight blocks are slower.
-using PlainTogether = KernelShape<128, 7, 8, 32, 0, true>;
-using PersistentTogether = KernelShape<128, 7, 8, 12, 12, true>;
+// Measured on an H100, on five scenes: kdtree/README.md.
+using Coherent = KernelShape<128, 8, 0, 24, 6>;
+using Incoherent = KernelShape<128, 8, 8, 16, 8>;
+// For trees with large leaves; eight blocks are slower.
+using CoherentTogether = KernelShape<128, 7, 0, 24, 6, true>;
+using IncoherentTogether = KernelShape<128, 7, 8, 16, 8, true>;
+/// Threads of a block where each has one ray.
+constexpr unsigned kThreads = 128;
 
 cudaStream_t stream_of(const BatchOptions& options) {
     return static_cast<cudaStream_t>(options.stream);
@@ -46,18 +47,9 @@ unsigned blocks_for(std::uint32_t rays, unsigned threads) {
 }
 
 template <class Query, class Shape>
-void trace_coherent(const RayTreeView& tree, const Ray* rays, std::uint64_t count,
-                    typename Query::Result* results, cudaStream_t stream) {
-    in_parts(count, [&](std::uint64_t first, std::uint32_t n) {
-        trace_plain<Query, Shape><<<blocks_for(n, Shape::kThreads), Shape::kThreads, 0, stream>>>(
-            tree, rays + first, n, results + first);
-    });
-}
-
-template <class Query, class Shape>
-void trace_others(const RayTreeView& tree, const Ray* rays, std::uint64_t count,
-                  typename Query::Result* results, cudaStream_t stream) {
-    const auto kernel = trace_persistent<Query, Shape>;
+void trace_as(const RayTreeView& tree, const Ray* rays, std::uint64_t count,
+              typename Query::Result* results, cudaStream_t stream) {
+    const auto kernel = trace_batch<Query, Shape>;
     const unsigned resident = platform::resident_blocks(kernel, Shape::kThreads);
     const StreamArray<std::uint32_t> taken(1, stream);
     in_parts(count, [&](std::uint64_t first, std::uint32_t n) {
@@ -73,9 +65,9 @@ void trace(const RayTree& tree, const Ray* rays, std::uint64_t count,
            typename Query::Result* results, const BatchOptions& options) {
     const auto run =
         tree.has_large_leaves()
-            ? (options.coherent ? &trace_coherent<Query, PlainTogether>
-                                : &trace_others<Query, PersistentTogether>)
-            : (options.coherent ? &trace_coherent<Query, Plain> : &trace_others<Query, Persistent>);
+            ? (options.coherent ? &trace_as<Query, CoherentTogether>
+                                : &trace_as<Query, IncoherentTogether>)
+            : (options.coherent ? &trace_as<Query, Coherent> : &trace_as<Query, Incoherent>);
     run(tree.view(), rays, count, results, stream_of(options));
 }
 
@@ -113,9 +105,8 @@ void device_count_hits(const RayTreeView& tree, const Ray* rays, std::uint64_t c
                        std::uint32_t* counts, const BatchOptions& options) {
     with_test(options, [&]<class Test>() {
         in_parts(count, [&](std::uint64_t first, std::uint32_t n) {
-            trace_counts<Test, Plain>
-                <<<blocks_for(n, Plain::kThreads), Plain::kThreads, 0, stream_of(options)>>>(
-                    tree, rays + first, n, counts + first);
+            trace_counts<Test><<<blocks_for(n, kThreads), kThreads, 0, stream_of(options)>>>(
+                tree, rays + first, n, counts + first);
         });
     });
 }
@@ -124,9 +115,8 @@ void device_list_hits(const RayTreeView& tree, const Ray* rays, std::uint64_t co
                       const std::uint64_t* offsets, Hit* hits, const BatchOptions& options) {
     with_test(options, [&]<class Test>() {
         in_parts(count, [&](std::uint64_t first, std::uint32_t n) {
-            trace_lists<Test, Plain>
-                <<<blocks_for(n, Plain::kThreads), Plain::kThreads, 0, stream_of(options)>>>(
-                    tree, rays + first, n, offsets + first, hits);
+            trace_lists<Test><<<blocks_for(n, kThreads), kThreads, 0, stream_of(options)>>>(
+                tree, rays + first, n, offsets + first, hits);
         });
     });
 }

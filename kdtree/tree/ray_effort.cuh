@@ -33,12 +33,12 @@ private:
 /// closest_hit of traversal.cuh, and what it took. Slower than that.
 template <class Test = TriangleTest>
 HEAPWOOD_FN inline Hit closest_hit(const RayTreeView& tree, const Ray& ray, RayEffort& effort) {
-    LocalStack::Storage storage;
+    OwnMemory::Storage storage;
     ClosestQuery<Test> query(ray);
     effort = {};
     if (ray.is_valid()) {
-        RayWalk<LocalStack, NodeCounter> walk(tree, ray, LocalStack(storage),
-                                              NodeCounter(effort.nodes));
+        RayWalk<OwnMemory, NodeCounter> walk(tree, ray, OwnMemory(storage),
+                                             NodeCounter(effort.nodes));
         for (; walk.descend(tree, query.limit()); walk.leave(tree, query.limit())) {
             ++effort.leaves;
             effort.tests += walk.leaf().count();

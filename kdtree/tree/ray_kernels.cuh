@@ -18,16 +18,16 @@ struct KernelShape {
     static constexpr unsigned kThreads = kThreadsOfABlock;
     /// Blocks that are to be resident: bounds the registers of a thread.
     static constexpr unsigned kResident = kBlocks;
-    /// Entries of a thread's stack in shared memory; few rays need more than eight.
+    /// Entries of a thread's stack in shared memory: see BlockMemory.
     static constexpr unsigned kShared = kSharedEntries;
-    /// A persistent warp takes new rays when as many of its lanes are done.
+    /// A warp takes new rays when as many of its lanes are done.
     static constexpr unsigned kIdle = kIdleLanes;
     /// And visits leaves when fewer of its lanes are on their way to one.
     static constexpr unsigned kLeast = kLeastLanes;
     /// Whether lanes test a large leaf's triangles together: see ray_together.cuh.
     static constexpr bool kTogether = kHelpingLanes;
 
-    using Stack = SharedStack<kThreads, kShared>;
+    using Memory = BlockMemory<kThreads, kShared>;
 };
 
 /// A ray by two 16-byte loads.
@@ -46,39 +46,20 @@ __device__ __forceinline__ void store_result(std::uint32_t* to, std::uint32_t va
     *to = value;
 }
 
-/// A ray a thread.
-template <class Query, class Shape>
-__global__ void __launch_bounds__(Shape::kThreads, Shape::kResident)
-    trace_plain(const __grid_constant__ RayTreeView tree, const Ray* rays, std::uint32_t count,
-                typename Query::Result* results) {
-    using Stack = typename Shape::Stack;
-    __shared__ typename Stack::Block block;
-    const std::uint32_t i = blockIdx.x * Shape::kThreads + threadIdx.x;
-    typename Stack::Storage storage;
-    if constexpr (Shape::kTogether) {
-        const Ray ray = i < count ? load_ray(rays + i) : Ray{};
-        const auto result =
-            answer_together<Query>(platform::DeviceWarp{}, tree, ray, Stack(block, storage));
-        if (i < count) store_result(results + i, result);
-    } else if (i < count) {
-        store_result(results + i, answer<Query>(tree, load_ray(rays + i), Stack(block, storage)));
-    }
-}
-
 /// Warps that stay: lanes whose rays are done take new ones from the counter, which counts the rays
 /// that are taken. A warp takes rays for all its idle lanes at once, in their order, so that
 /// neighbours stay neighbours.
 template <class Query, class Shape>
 __global__ void __launch_bounds__(Shape::kThreads, Shape::kResident)
-    trace_persistent(const __grid_constant__ RayTreeView tree, const Ray* rays, std::uint32_t count,
-                     typename Query::Result* results, std::uint32_t* taken) {
-    using Stack = typename Shape::Stack;
+    trace_batch(const __grid_constant__ RayTreeView tree, const Ray* rays, std::uint32_t count,
+                typename Query::Result* results, std::uint32_t* taken) {
+    using Memory = typename Shape::Memory;
     constexpr std::uint32_t kNoRay = 0xFFFFFFFFU;
     constexpr unsigned kAll = 0xFFFFFFFFU;
-    __shared__ typename Stack::Block block;
-    typename Stack::Storage storage;
+    __shared__ typename Memory::Block block;
+    typename Memory::Storage storage;
     const unsigned lane = threadIdx.x % 32;
-    RayWalk<Stack> walk{Stack(block, storage)};
+    RayWalk<Memory> walk{Memory(block, storage)};
     Query query(Ray{{0, 0, 0}, {1, 0, 0}, 0, 0});
     std::uint32_t mine = kNoRay;
     bool more = true;
@@ -120,22 +101,20 @@ __global__ void __launch_bounds__(Shape::kThreads, Shape::kResident)
 }
 
 /// How many triangles each ray meets.
-template <class Test, class Shape>
-__global__ void __launch_bounds__(Shape::kThreads)
-    trace_counts(const __grid_constant__ RayTreeView tree, const Ray* rays, std::uint32_t count,
-                 std::uint32_t* counts) {
-    const std::uint32_t i = blockIdx.x * Shape::kThreads + threadIdx.x;
+template <class Test>
+__global__ void trace_counts(const __grid_constant__ RayTreeView tree, const Ray* rays,
+                             std::uint32_t count, std::uint32_t* counts) {
+    const std::uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= count) return;
     const Ray ray = load_ray(rays + i);
     counts[i] = OrderedHits<Test>(tree, ray).count();
 }
 
 /// All hits of each ray, from its offset on.
-template <class Test, class Shape>
-__global__ void __launch_bounds__(Shape::kThreads)
-    trace_lists(const __grid_constant__ RayTreeView tree, const Ray* rays, std::uint32_t count,
-                const std::uint64_t* offsets, Hit* hits) {
-    const std::uint32_t i = blockIdx.x * Shape::kThreads + threadIdx.x;
+template <class Test>
+__global__ void trace_lists(const __grid_constant__ RayTreeView tree, const Ray* rays,
+                            std::uint32_t count, const std::uint64_t* offsets, Hit* hits) {
+    const std::uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= count) return;
     const Ray ray = load_ray(rays + i);
     OrderedHits<Test> along(tree, ray);

@@ -17,7 +17,8 @@ namespace heapwood::kdtree {
 struct alignas(8) RayNode {
     std::uint32_t payload;  ///< inner: bits of the plane's float; leaf: first reference
     std::uint32_t tagged;   ///< low 2 bits: axis, or 3 for a leaf; inner: bits 2 and 3: low and
-                            ///< high child are empty; high 28: pair of children, or count
+                            ///< high child are empty; high 28: pair of children, or count;
+                            ///< all bits: where a walk ends
 
     static constexpr std::uint32_t kLeaf = 3;
     /// The sides of an inner node: the bits that mark their children as empty.
@@ -35,7 +36,11 @@ struct alignas(8) RayNode {
                 pair << 4 | (high_is_empty ? kHigh : 0U) | (low_is_empty ? kLow : 0U) | axis};
     }
 
+    /// Where a walk ends: a leaf that none is like.
+    HEAPWOOD_INLINE static RayNode end() { return {0, 0xFFFFFFFFU}; }
+
     HEAPWOOD_INLINE bool is_leaf() const { return (tagged & 3U) == kLeaf; }
+    HEAPWOOD_INLINE bool is_end() const { return tagged == end().tagged; }
     HEAPWOOD_INLINE unsigned axis() const { return tagged & 3U; }
     HEAPWOOD_INLINE float plane() const { return platform::bits_float(payload); }
     /// Whether the child on that side (kLow or kHigh) is empty.
@@ -50,9 +55,13 @@ struct alignas(8) RayNode {
 };
 static_assert(sizeof(RayNode) == 8);
 
+/// The place of pair 0, which is no node's: a walk that comes to it has ended.
+inline constexpr std::uint32_t kEndOfWalk = 0;
+
 /// A RayTree where queries read it: passed to kernels by value. Owns nothing.
 struct RayTreeView {
-    const RayNode* nodes;   ///< all but the root: node 2 p and 2 p + 1 are pair p
+    const RayNode*
+        nodes;  ///< pair p is 2 p and 2 p + 1: pair 0 where walks end, then all but the root
     const CornerRow* rows;  ///< three for each reference, in the leaves' order
     RayNode root;
     Box bounds;  ///< the root's cell

@@ -136,12 +136,12 @@ HEAPWOOD_INLINE void go_on(const RayTreeView& tree, const Query& query, Walk& wa
 }
 
 /// The result of a query for one ray.
-template <class Query, class Stack>
-HEAPWOOD_INLINE typename Query::Result answer(const RayTreeView& tree, const Ray& ray,
-                                              Stack stack) {
+template <class Query>
+HEAPWOOD_INLINE typename Query::Result answer(const RayTreeView& tree, const Ray& ray) {
     Query query(ray);
     if (ray.is_valid()) {
-        RayWalk<Stack> walk(tree, ray, stack);
+        OwnMemory::Storage storage;
+        RayWalk<OwnMemory> walk(tree, ray, OwnMemory(storage));
         while (walk.descend(tree, query.limit())) {
             visit(tree, walk.leaf(), query);
             go_on(tree, query, walk);

@@ -52,20 +52,4 @@ HEAPWOOD_INLINE void visit_together(const W& warp, const RayTreeView& tree, cons
     }
 }
 
-/// answer() for a warp: each lane's own ray and stack. Called by all lanes; one that has nothing to
-/// ask has a ray that is not valid.
-template <class Query, class Stack, platform::Warp W>
-HEAPWOOD_INLINE typename Query::Result answer_together(const W& warp, const RayTreeView& tree,
-                                                       const Ray& ray, Stack stack) {
-    Query query(ray);
-    RayWalk<Stack> walk(stack);
-    if (ray.is_valid()) walk.restart(tree, ray);
-    while (warp.any(!walk.has_ended())) {
-        const bool at = walk.descend(tree, query.limit());
-        visit_together(warp, tree, walk.leaf(), at, query);
-        if (at) go_on(tree, query, walk);
-    }
-    return query.result(tree);
-}
-
 }  // namespace heapwood::kdtree

@@ -28,7 +28,7 @@ constexpr std::uint64_t kChunk = 1 << 14;
 /// ends; no path is longer than the walk's stack; references and triangles exist.
 void check(const Tree& tree, const scenes::Scene& scene) {
     const std::size_t nodes = tree.nodes.size();
-    if (nodes / 2 >= RayNode::kLimit) refuse(nodes - 1, "is one too many");
+    if ((nodes + 1) / 2 >= RayNode::kLimit) refuse(nodes - 1, "is one too many");
     std::vector<std::uint8_t> depth(nodes, 0);
     for (std::size_t i = 0; i < nodes; ++i) {
         const Node node = tree.nodes[i];
@@ -84,7 +84,7 @@ Buffer filled(Place place, std::uint64_t count, const Fill& fill) {
 RayNode ray_node(const Tree& tree, const Node& node) {
     if (node.is_leaf()) return RayNode::leaf(node.first(), node.count());
     const auto is_empty = [](const Node& n) { return n.is_leaf() && n.count() == 0; };
-    return RayNode::inner(node.axis(), node.payload, (node.child() - 1) / 2,
+    return RayNode::inner(node.axis(), node.payload, (node.child() + 1) / 2,
                           is_empty(tree.nodes[node.child()]),
                           is_empty(tree.nodes[node.child() + 1]));
 }
@@ -93,7 +93,9 @@ RayTree::RayTree(const Tree& tree, const scenes::Scene& scene, Place place) : vi
     check(tree, scene);
     has_large_leaves_ = large_leaves(tree);
     const std::uint64_t below_root = tree.nodes.empty() ? 0 : tree.nodes.size() - 1;
-    nodes_ = filled<RayNode>(place, below_root, [&](RayNode* to) {
+    nodes_ = filled<RayNode>(place, 2 + below_root, [&](RayNode* pairs) {
+        pairs[0] = pairs[1] = RayNode::end();
+        RayNode* to = pairs + 2;
         for_chunks(below_root, kChunk, 0, [&](std::uint64_t begin, std::uint64_t end) {
             for (std::uint64_t i = begin; i < end; ++i) to[i] = ray_node(tree, tree.nodes[i + 1]);
         });

@@ -13,8 +13,8 @@
 
 namespace heapwood::kdtree {
 
-/// A node of a canonical tree as rays read it: pair p of children is nodes 2 p + 1 and
-/// 2 p + 2 of the tree.
+/// A node of a canonical tree as rays read it: pair p of children is nodes 2 p - 1 and 2 p of the
+/// tree, as pair 0 is where walks end.
 RayNode ray_node(const Tree& tree, const Node& node);
 
 /// What queries (traversal.cuh, ray_batch.h) read: a copy of a tree's nodes without its empty
@@ -24,7 +24,8 @@ RayNode ray_node(const Tree& tree, const Node& node);
 class RayTree {
 public:
     /// Lays the tree out on the host with all cores and copies the result to `place`: 34 ms for 2.7
-    /// million references on 16 cores, the copy to a GPU included (measured). A tree without nodes is one that no ray meets.
+    /// million references on 16 cores, the copy to a GPU included (measured). A tree without nodes
+    /// is one that no ray meets.
     /// @throws std::runtime_error for a tree that refers to nodes or triangles that there are not,
     /// is deeper than kMaxDepth, or has 2^28 node pairs or more; allocators::BufferError.
     RayTree(const Tree& tree, const scenes::Scene& scene,

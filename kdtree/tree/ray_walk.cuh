@@ -7,7 +7,7 @@
 #include "allocators/platform/macros.cuh"
 #include "kdtree/model/rounding.cuh"
 #include "kdtree/tree/ray_layout.cuh"
-#include "kdtree/tree/ray_stack.cuh"
+#include "kdtree/tree/ray_memory.cuh"
 
 namespace heapwood::kdtree {
 
@@ -41,12 +41,20 @@ struct Unwatched {
 /// count as met all along: also the side where the ray never is, with all that its triangles reach
 /// elsewhere. So then a hit does not end the walk early, and the slack is NaN too.
 ///
-/// If kReproducible, a product and a sum take the place of each fused multiply-add.
-template <bool kReproducible = false>
-class PlaneTimes {
-public:
-    /// Also the part of the ray in the root's cell, which is empty if from > to.
-    HEAPWOOD_INLINE PlaneTimes(const Box& bounds, const Ray& ray, float& from, float& to) {
+/// If Watch::kReproducible, a product and a sum take the place of each fused multiply-add.
+template <class Watch>
+struct RayPlanes {
+    PlaneTimes x;
+    PlaneTimes y;
+    PlaneTimes z;
+    /// No cell that is visited after one that ends at t begins before t - slack: twice the largest
+    /// margin in t. NaN, where t might overflow: any may.
+    float slack;
+    /// The part of the ray in the root's cell, which is empty if from > to.
+    float from;
+    float to;
+
+    HEAPWOOD_INLINE RayPlanes(const Box& bounds, const Ray& ray) {
         const glm::vec3& o = ray.origin;
         const glm::vec3& d = ray.direction;
         const auto reach_along = [](float lo, float hi, float origin) {
@@ -63,47 +71,39 @@ public:
         // A component so small moves the ray by much less than the margin all through the scene.
         const float least = longest * 0x1p-64F;
         const float most = 0x1p64F / longest;
-        inverse_ = {size(d.x) > least ? 1 / d.x : most, size(d.y) > least ? 1 / d.y : most,
-                    size(d.z) > least ? 1 / d.z : most};
-        const glm::vec3 aside{multiply_add(margin, size(inverse_.x), kUnderflow),
-                              multiply_add(margin, size(inverse_.y), kUnderflow),
-                              multiply_add(margin, size(inverse_.z), kUnderflow)};
         // Planes and the origin are within twice the reach, so products with the inverse are finite
-        // where this product is. Zero there, else NaN.
+        // where this product is.
         const float most_distant = 4 * reach;
-        const glm::vec3 known{0 * (most_distant * inverse_.x), 0 * (most_distant * inverse_.y),
-                              0 * (most_distant * inverse_.z)};
-        slack_ = 2 * greater_number(aside.x, greater_number(aside.y, aside.z)) +
-                 (known.x + known.y + known.z);
-        later_ = {multiply_add(-o.x, inverse_.x, aside.x) + known.x,
-                  multiply_add(-o.y, inverse_.y, aside.y) + known.y,
-                  multiply_add(-o.z, inverse_.z, aside.z) + known.z};
-        earlier_ = {multiply_add(-o.x, inverse_.x, -aside.x) + known.x,
-                    multiply_add(-o.y, inverse_.y, -aside.y) + known.y,
-                    multiply_add(-o.z, inverse_.z, -aside.z) + known.z};
+        slack = 0;
+        float unknown = 0;  // or NaN
+        const auto along = [&](float origin, float direction) {
+            const float inverse = size(direction) > least ? 1 / direction : most;
+            const float aside = multiply_add(margin, size(inverse), kUnderflow);
+            const float known = 0 * (most_distant * inverse);  // or NaN
+            slack = greater_number(slack, 2 * aside);
+            unknown += known;
+            return PlaneTimes{inverse, multiply_add(-origin, inverse, -aside) + known,
+                              multiply_add(-origin, inverse, aside) + known,
+                              inverse < 0 ? RayNode::kHigh : RayNode::kLow};
+        };
+        x = along(o.x, d.x);
+        y = along(o.y, d.y);
+        z = along(o.z, d.z);
+        slack += unknown;
         from = ray.t_min;
         to = ray.t_max;
-        cut(bounds.lo.x, bounds.hi.x, inverse_.x, earlier_.x, later_.x, from, to);
-        cut(bounds.lo.y, bounds.hi.y, inverse_.y, earlier_.y, later_.y, from, to);
-        cut(bounds.lo.z, bounds.hi.z, inverse_.z, earlier_.z, later_.z, from, to);
+        cut(bounds.lo.x, bounds.hi.x, x);
+        cut(bounds.lo.y, bounds.hi.y, y);
+        cut(bounds.lo.z, bounds.hi.z, z);
     }
 
-    /// The children of a node: where the near one ends and the far one begins.
-    struct Crossing {
-        float near_to;
-        float far_from;
-        std::uint32_t near_side;  ///< RayNode::kLow or kHigh
-    };
-    HEAPWOOD_INLINE Crossing at(const RayNode& node) const {
-        const unsigned axis = node.axis();
-        const float inverse = component(inverse_, axis);
-        return {multiply_add(node.plane(), inverse, component(later_, axis)),
-                multiply_add(node.plane(), inverse, component(earlier_, axis)),
-                inverse < 0 ? RayNode::kHigh : RayNode::kLow};
+    /// The t of a plane: at the near side of the margin, and at its far side.
+    HEAPWOOD_INLINE static float earliest(float plane, const PlaneTimes& times) {
+        return multiply_add(plane, times.inverse, times.earlier);
     }
-
-    /// No cell that is visited after one that ends at t begins before t - slack(). NaN: any may.
-    HEAPWOOD_INLINE float slack() const { return slack_; }
+    HEAPWOOD_INLINE static float latest(float plane, const PlaneTimes& times) {
+        return multiply_add(plane, times.inverse, times.later);
+    }
 
 private:
     /// Eight times the smallest float: more than all roundings of a t that underflows, a hit's
@@ -112,56 +112,53 @@ private:
 
     /// a * b + c.
     HEAPWOOD_INLINE static float multiply_add(float a, float b, float c) {
-        if constexpr (kReproducible) {
+        if constexpr (Watch::kReproducible) {
             return rounded_product(a, b) + c;
         } else {
             return kdtree::multiply_add(a, b, c);
         }
     }
 
-    HEAPWOOD_INLINE static void cut(float lo, float hi, float inverse, float earlier, float later,
-                                    float& from, float& to) {
-        from = greater_number(from, multiply_add(inverse < 0 ? hi : lo, inverse, earlier));
-        to = lesser_number(to, multiply_add(inverse < 0 ? lo : hi, inverse, later));
+    HEAPWOOD_INLINE void cut(float lo, float hi, const PlaneTimes& times) {
+        const bool from_high = times.near_side == RayNode::kHigh;
+        from = greater_number(from, earliest(from_high ? hi : lo, times));
+        to = lesser_number(to, latest(from_high ? lo : hi, times));
     }
-
-    glm::vec3 inverse_;  ///< of the direction's components
-    glm::vec3 earlier_;  ///< what to add for the near side of the margin,
-    glm::vec3 later_;    ///< and for its far side
-    float slack_;        ///< twice the largest margin in t; NaN where t might overflow
 };
 
 /// Visits the leaves with references that a ray may meet, in the order in which the ray does:
 ///
-///     for (RayWalk<LocalStack> walk(tree, ray, stack); walk.descend(limit); walk.leave(limit)) {
+///     for (RayWalk<OwnMemory> walk(tree, ray, memory); walk.descend(limit); walk.leave(limit)) {
 ///         // reference walk.leaf().first() and so on
 ///     }
 ///
-/// `limit` is the largest t that is still of interest, which may shrink from call to call: cells
-/// that begin beyond it are left out. The ray must be valid.
+/// `limit` is the largest t that is still of interest, which may shrink from call to call: a walk
+/// ends before the first leaf that begins beyond it, or soon after. The ray must be valid.
 ///
+/// @tparam Memory of ray_memory.cuh.
 /// @tparam Watch is told of every step: see Unwatched.
-template <class Stack, class Watch = Unwatched>
+template <class Memory, class Watch = Unwatched>
 class RayWalk {
-    using Planes = PlaneTimes<Watch::kReproducible>;
+    using Planes = RayPlanes<Watch>;
 
 public:
     /// A walk that has ended.
-    HEAPWOOD_INLINE explicit RayWalk(Stack stack)
-        : stack_(stack),
-          watch_(),
-          planes_({{0, 0, 0}, {0, 0, 0}}, {{0, 0, 0}, {1, 0, 0}, 0, 0}, from_, to_) {
-        stop();
+    HEAPWOOD_INLINE explicit RayWalk(Memory memory) : memory_(memory), watch_() {}
+    HEAPWOOD_INLINE RayWalk(const RayTreeView& tree, const Ray& ray, Memory memory,
+                            Watch watch = {})
+        : memory_(memory), watch_(watch) {
+        restart(tree, ray);
     }
-    HEAPWOOD_INLINE RayWalk(const RayTreeView& tree, const Ray& ray, Stack stack, Watch watch = {})
-        : stack_(stack), watch_(watch), planes_(tree.bounds, ray, from_, to_) {
-        begin(tree);
-    }
-    /// Begins anew, with another ray; the stack may have been left in use.
+    /// Begins anew, with another ray; the memory may have been left in use.
     HEAPWOOD_INLINE void restart(const RayTreeView& tree, const Ray& ray) {
-        planes_ = Planes(tree.bounds, ray, from_, to_);
-        stack_.clear();
-        begin(tree);
+        const Planes planes(tree.bounds, ray);
+        memory_.set_planes(planes.x, planes.y, planes.z);
+        memory_.clear();
+        slack_ = planes.slack;
+        from_ = planes.from;
+        to_ = planes.to;
+        node_ = tree.root;
+        if (from_ > to_ || (node_.is_leaf() && node_.count() == 0)) stop();
     }
 
     /// Goes on to a leaf, unless it is at one. False if there is none: the walk has ended.
@@ -183,10 +180,10 @@ public:
         return node_.is_leaf() && !has_ended();
     }
     HEAPWOOD_INLINE void stop() {
-        node_.tagged = kEnded;
+        node_ = RayNode::end();
     }
     HEAPWOOD_INLINE bool has_ended() const {
-        return node_.tagged == kEnded;
+        return node_.is_end();
     }
     /// Where it is after descend.
     HEAPWOOD_INLINE RayNode leaf() const {
@@ -198,61 +195,51 @@ public:
     }
     /// Leaves the leaf.
     HEAPWOOD_INLINE void leave(const RayTreeView& tree, float limit) {
-        if (limit < to_ - planes_.slack()) {
-            stop();
-        } else {
-            resume(tree, limit);
-        }
-    }
-
-private:
-    /// A leaf of this tag ends a walk.
-    static constexpr std::uint32_t kEnded = 0xFFFFFFFFU;
-
-    HEAPWOOD_INLINE void begin(const RayTreeView& tree) {
-        node_ = tree.root;
-        if (from_ > to_ || (node_.is_leaf() && node_.count() == 0)) stop();
-    }
-    /// From an inner node to a child, or to what waits on the stack.
-    HEAPWOOD_INLINE void step(const RayTreeView& tree, float limit) {
-        const typename Planes::Crossing c = planes_.at(node_);
-        watch_.step();
-        const std::uint32_t far_side = c.near_side ^ (RayNode::kLow | RayNode::kHigh);
-        const bool near = !(from_ > c.near_to) && !node_.is_empty(c.near_side);
-        const bool far = !(c.far_from > to_) && !node_.is_empty(far_side);
-        if (near || far) {
-            const std::uint32_t near_child = node_.child(c.near_side);
-            const std::uint32_t far_child = near_child ^ RayNode::kHigh;
-            const float later = greater_number(from_, c.far_from);
-            if (near && far) stack_.push({far_child, later, to_});
-            from_ = near ? from_ : later;
-            to_ = near ? lesser_number(to_, c.near_to) : to_;
-            node_ = tree.node(near ? near_child : far_child);
-        } else {
-            resume(tree, limit);
-        }
-    }
-    /// Takes the next node from the stack.
-    HEAPWOOD_INLINE void resume(const RayTreeView& tree, float limit) {
-        PendingNode next;
-        do {
-            next = stack_.pop();
-        } while (next.from > limit);
-        if (next.place == kNoNode) {
+        if (limit < to_ - slack_) {
             stop();
             return;
         }
-        from_ = next.from;
-        to_ = lesser_number(next.to, limit);
-        node_ = tree.node(next.place);
+        std::uint32_t place;
+        do {
+            place = resume(limit);
+        } while (from_ > limit);
+        node_ = tree.node(place);
     }
 
-    Stack stack_;
+private:
+    /// From an inner node to a child, or to what waits.
+    HEAPWOOD_INLINE void step(const RayTreeView& tree, float limit) {
+        const PlaneTimes times = memory_.planes(node_.axis());
+        const float near_to = Planes::latest(node_.plane(), times);
+        const float far_from = Planes::earliest(node_.plane(), times);
+        watch_.step();
+        const std::uint32_t far_side = times.near_side ^ (RayNode::kLow | RayNode::kHigh);
+        const bool near = !(from_ > near_to) && !node_.is_empty(times.near_side);
+        const bool far = !(far_from > to_) && !node_.is_empty(far_side);
+        const std::uint32_t near_child = node_.child(times.near_side);
+        const std::uint32_t far_child = near_child ^ RayNode::kHigh;
+        const float later = greater_number(from_, far_from);
+        std::uint32_t place = near ? near_child : far_child;
+        if (near && far) memory_.push({far_child, later, to_});
+        from_ = near ? from_ : later;
+        to_ = near ? lesser_number(to_, near_to) : to_;
+        if (!near && !far) place = resume(limit);
+        node_ = tree.node(place);
+    }
+    /// Takes up what waits, and tells its place.
+    HEAPWOOD_INLINE std::uint32_t resume(float limit) {
+        const PendingNode next = memory_.pop();
+        from_ = next.from;
+        to_ = lesser_number(next.to, limit);
+        return next.place;
+    }
+
+    Memory memory_;
     [[no_unique_address]] Watch watch_;
-    RayNode node_{};
+    RayNode node_ = RayNode::end();
     float from_ = 0;
     float to_ = 0;
-    Planes planes_;
+    float slack_ = 0;
 };
 
 }  // namespace heapwood::kdtree

@@ -34,15 +34,13 @@ namespace heapwood::kdtree {
 /// The triangle that the ray meets first, with t, u and v; or a Hit that is not found().
 template <class Test = TriangleTest>
 HEAPWOOD_FN inline Hit closest_hit(const RayTreeView& tree, const Ray& ray) {
-    LocalStack::Storage storage;
-    return answer<ClosestQuery<Test>>(tree, ray, LocalStack(storage));
+    return answer<ClosestQuery<Test>>(tree, ray);
 }
 
 /// Whether the ray meets any triangle.
 template <class Test = TriangleTest>
 HEAPWOOD_FN inline bool any_hit(const RayTreeView& tree, const Ray& ray) {
-    LocalStack::Storage storage;
-    return answer<AnyQuery<Test>>(tree, ray, LocalStack(storage)) != 0;
+    return answer<AnyQuery<Test>>(tree, ray) != 0;
 }
 
 }  // namespace heapwood::kdtree

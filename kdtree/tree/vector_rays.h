@@ -12,7 +12,7 @@
 namespace heapwood::kdtree {
 namespace {
 
-/// PlaneTimes: each vector has x, y, z, nothing, and these four again.
+/// RayPlanes: each vector has x, y, z, nothing, and these four again.
 struct Planes {
     __m256 inverse;
     __m256 earlier;

@@ -2,7 +2,7 @@
 /// Rays through a WideTree, with the vector instructions AVX2 and FMA, for which few files are
 /// compiled: so it calls no inline function that another file might call as well.
 ///
-/// Margins and tests are those of PlaneTimes and TriangleTest, operation by operation, so that hits
+/// Margins and tests are those of RayPlanes and TriangleTest, operation by operation, so that hits
 /// are the same bits.
 #include <immintrin.h>
 

@@ -91,6 +91,22 @@ TEST(Together, EachLaneGetsItsOwnTriangles) {
     }
 }
 
+/// A ray a lane, all of which visit leaves together. One that is not valid is no lane's.
+template <class Query>
+typename Query::Result answer_together(const LockstepWarp& warp, const RayTreeView& tree,
+                                       const Ray& ray) {
+    Query query(ray);
+    OwnMemory::Storage storage;
+    RayWalk<OwnMemory> walk{OwnMemory(storage)};
+    if (ray.is_valid()) walk.restart(tree, ray);
+    while (warp.any(!walk.has_ended())) {
+        const bool at = walk.descend(tree, query.limit());
+        visit_together(warp, tree, walk.leaf(), at, query);
+        if (at) go_on(tree, query, walk);
+    }
+    return query.result(tree);
+}
+
 template <class Query>
 std::vector<typename Query::Result> ask_together(const RayTree& tree,
                                                  const std::vector<Ray>& rays) {
@@ -98,9 +114,8 @@ std::vector<typename Query::Result> ask_together(const RayTree& tree,
     run_lockstep(1, [&](const LockstepWarp& warp, unsigned) {
         for (std::size_t first = 0; first < rays.size(); first += LockstepWarp::width) {
             const std::size_t i = first + warp.lane();
-            LocalStack::Storage storage;
-            const auto result = answer_together<Query>(
-                warp, tree.view(), i < rays.size() ? rays[i] : Ray{}, LocalStack(storage));
+            const auto result =
+                answer_together<Query>(warp, tree.view(), i < rays.size() ? rays[i] : Ray{});
             if (i < rays.size()) results[i] = result;
         }
     });

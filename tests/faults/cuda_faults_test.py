@@ -110,7 +110,7 @@ class CudaFaults(unittest.TestCase):
         numbers = self.dice.sample(range(1, most + 1), most)[:SHARE]
         wrong = []
         # As many as there are processors, for most of a run is CUDA's start. In any order, and told
-        # as they come: whoever stops this early has seen a fair share.
+        # as they come: a run that is cut off has tried a fair share.
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
             runs = pool.map(lambda call: run_with_fault(verb, call), numbers)
             for done, (call, (code, said, report)) in enumerate(zip(numbers, runs), 1):

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <string>
 #include <vector>
 
 #include "allocators/platform/warp.cuh"
@@ -25,10 +26,14 @@ bool same_bits(const T& a, const T& b) {
     return std::memcmp(&a, &b, sizeof(T)) == 0;
 }
 
-class CpuVersions : public ::testing::Test {
+std::string name_of(const ::testing::TestParamInfo<CpuVersion>& info) {
+    return info.param == CpuVersion::avx2 ? "avx2" : "avx512";
+}
+
+class CpuVersions : public ::testing::TestWithParam<CpuVersion> {
 protected:
     void SetUp() override {
-        if (fastest_cpu_version() == CpuVersion::plain) GTEST_SKIP() << "this CPU has no AVX2";
+        if (GetParam() > fastest_cpu_version()) GTEST_SKIP() << "this CPU, or compiler, has none";
     }
 
     static std::vector<Reference> references_of(const SplitCases& cases, const SplitCase& node) {
@@ -70,7 +75,7 @@ protected:
     Dice dice_;
 };
 
-TEST_F(CpuVersions, ExactSearchesChooseAlike) {
+TEST_P(CpuVersions, ExactSearchesChooseAlike) {
     const SplitCases cases = random_split_cases(dice_, kCases, kExactMax);
     SerialExactSearch plain;
     SerialExactSearch fast;
@@ -79,15 +84,15 @@ TEST_F(CpuVersions, ExactSearchesChooseAlike) {
         std::vector<Reference> references = references_of(cases, node);
         if (i % 4 == 0) spoil_some(references);
         plain.count(references.data(), node.count, CpuVersion::plain);
-        fast.count(references.data(), node.count, CpuVersion::avx2);
+        fast.count(references.data(), node.count, GetParam());
         const platform::SerialWarp warp;
-        expect_alike(fast.best(warp, node.cell, node.count, node.model, CpuVersion::avx2),
+        expect_alike(fast.best(warp, node.cell, node.count, node.model, GetParam()),
                      plain.best(warp, node.cell, node.count, node.model, CpuVersion::plain), i);
         if (HasFatalFailure()) return;
     }
 }
 
-TEST_F(CpuVersions, BinsCountAndChooseAlike) {
+TEST_P(CpuVersions, BinsCountAndChooseAlike) {
     const SplitCases cases = random_split_cases(dice_, kCases, 200);
     for (unsigned i = 0; i < kCases; ++i) {
         const SplitCase& node = cases.nodes[i];
@@ -99,11 +104,11 @@ TEST_F(CpuVersions, BinsCountAndChooseAlike) {
         GrowingBox wanted_box;
         GrowingBox box;
         bin_serially(references.data(), node.count, wanted, frame, wanted_box, CpuVersion::plain);
-        bin_serially(references.data(), node.count, bins, frame, box, CpuVersion::avx2);
+        bin_serially(references.data(), node.count, bins, frame, box, GetParam());
         ASSERT_TRUE(same_bits(bins, wanted)) << "case " << i;
         ASSERT_TRUE(same_bits(box, wanted_box)) << "case " << i;
         expect_alike(split_binned_serially(bins, frame, node.grid, node.cell, node.tight,
-                                           node.count, node.model, CpuVersion::avx2),
+                                           node.count, node.model, GetParam()),
                      split_binned_serially(bins, frame, node.grid, node.cell, node.tight,
                                            node.count, node.model, CpuVersion::plain),
                      i);
@@ -111,7 +116,7 @@ TEST_F(CpuVersions, BinsCountAndChooseAlike) {
     }
 }
 
-TEST_F(CpuVersions, BlocksAreDividedAlike) {
+TEST_P(CpuVersions, BlocksAreDividedAlike) {
     const SplitCases cases = random_split_cases(dice_, kCases, SerialSides::kMost);
     unsigned cut = 0;
     for (unsigned i = 0; i < kCases; ++i) {
@@ -126,9 +131,9 @@ TEST_F(CpuVersions, BlocksAreDividedAlike) {
                                    : 0.5F * (component(at.lo, axis) + component(at.hi, axis));
         const Split split{position, axis, static_cast<Side>(dice_.below(2)), 0, 0};
         const bool clip = dice_.below(4) != 0;
-        std::vector<Reference> sides[2][2];  // by version
-        for (const CpuVersion version : {CpuVersion::plain, CpuVersion::avx2}) {
-            auto& [left, right] = sides[static_cast<unsigned>(version)];
+        std::vector<Reference> sides[2][2];  // plain, and the version
+        for (const CpuVersion version : {CpuVersion::plain, GetParam()}) {
+            auto& [left, right] = sides[version == CpuVersion::plain ? 0 : 1];
             left.resize(references.size());
             right.resize(references.size());
             Reference* to[2] = {left.data(), right.data()};
@@ -146,6 +151,9 @@ TEST_F(CpuVersions, BlocksAreDividedAlike) {
     }
     EXPECT_GT(cut, kCases / 4);
 }
+
+INSTANTIATE_TEST_SUITE_P(Faster, CpuVersions,
+                         ::testing::Values(CpuVersion::avx2, CpuVersion::avx512), name_of);
 
 }  // namespace
 }  // namespace heapwood::kdtree::tests

@@ -25,10 +25,11 @@ struct BatchOptions {
     /// With FastTriangleTest, which may be wrong for some rays: see there. (On a
     /// CPU with vector instructions first and any hits are exact all the same: nothing is faster.)
     bool fast = false;
-    /// Neighbouring rays take similar ways, as those of a camera's pixels do. Then on a GPU each
-    /// thread traces one ray; otherwise warps take new rays as their rays end. On a CPU with vector
-    /// instructions packets of eight rays then go through the tree together; otherwise each ray
-    /// goes its own way.
+    /// Neighbouring rays take similar ways, as those of a camera's pixels do. Then a GPU's threads
+    /// have their stacks in local memory, where those of neighbours are accessed together, and
+    /// warps take new rays later, when fewer of theirs are left. On a CPU with vector instructions
+    /// packets of eight rays then go through the tree together; otherwise each ray goes its own
+    /// way.
     bool coherent = false;
     /// GPU only: a cudaStream_t of the current device; nullptr: the default stream.
     void* stream = nullptr;
@@ -61,8 +62,8 @@ class BatchMoment {
 public:
     BatchMoment(const RayTree& tree, const BatchOptions& options);
 
-    /// Milliseconds from an earlier moment of the same tree and stream to this one. Waits until it has
-    /// come.
+    /// Milliseconds from an earlier moment of the same tree and stream to this one. Waits until it
+    /// has come.
     double ms_since(const BatchMoment& earlier) const;
 
 private:

@@ -20,7 +20,7 @@ using platform::resident_blocks;
 /// Rays of one launch, so that 32 bits number them.
 constexpr std::uint64_t kLaunch = 1U << 30;
 
-// Measured on an H100, on five scenes: kdtree/README.md.
+// Measured on an H100, on five scenes: README.md of this folder.
 using Coherent = KernelShape<128, 8, 0, 24, 6>;
 using Incoherent = KernelShape<128, 8, 8, 16, 8>;
 // For trees with large leaves; eight blocks are slower.

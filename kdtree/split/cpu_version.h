@@ -14,8 +14,8 @@ enum class CpuVersion : std::uint8_t { plain, avx2, avx512 };
 
 #if defined(__x86_64__)
 #define HEAPWOOD_HAS_AVX2_VERSIONS
-// Not by clang, which cannot be told here to use vectors of 256 bits. Those of 512 are slower: a
-// node has few candidates.
+// clang makes none: it cannot be told here to use vectors of 256 bits. Those of 512 are slower, for
+// a node has few candidates.
 #if !defined(__clang__)
 #define HEAPWOOD_HAS_AVX512_VERSIONS
 #endif
@@ -58,14 +58,15 @@ run_with_avx512(const F& f) {
 
 }  // namespace detail
 
-/// f(), in a version that this CPU can run.
+/// f(), in a version that this CPU can run: the one asked for, or the next one that the compiler
+/// makes.
 template <class F>
 auto run_version(CpuVersion version, const F& f) {
 #if defined(HEAPWOOD_HAS_AVX512_VERSIONS)
     if (version == CpuVersion::avx512) return detail::run_with_avx512(f);
 #endif
 #if defined(HEAPWOOD_HAS_AVX2_VERSIONS)
-    if (version == CpuVersion::avx2) return detail::run_with_avx2(f);
+    if (version >= CpuVersion::avx2) return detail::run_with_avx2(f);
 #endif
     (void)version;
     return detail::run_plainly(f);

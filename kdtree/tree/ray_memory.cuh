@@ -100,7 +100,7 @@ public:
           first_(address(&block.words[0][0][kShared > 0 ? threadIdx.x : 0])),
           end_(address(&block + 1)),
           spilled_(storage.entries) {
-        // Else they are computed anew wherever they are used.
+        // Without this the compiler computes them anew wherever they are used.
         asm volatile("" : "+r"(planes_), "+r"(first_), "+r"(end_));
         top_ = first_;
     }

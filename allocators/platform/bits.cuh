@@ -54,6 +54,15 @@ HEAPWOOD_INLINE unsigned lowest_bit(std::uint64_t v) {
 #endif
 }
 
+/// The same of a word.
+HEAPWOOD_INLINE unsigned lowest_bit(std::uint32_t v) {
+#if defined(__CUDA_ARCH__)
+    return static_cast<unsigned>(__ffs(static_cast<int>(v))) - 1U;
+#else
+    return static_cast<unsigned>(std::countr_zero(v));
+#endif
+}
+
 /// Number of the one bit of v that has `rank` one bits below it; there must be one.
 HEAPWOOD_INLINE std::uint32_t bit_of_rank(std::uint64_t v, std::uint32_t rank) {
     for (; rank > 0; --rank) v &= v - 1;

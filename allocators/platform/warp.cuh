@@ -22,6 +22,7 @@ namespace heapwood::platform {
 /// - `width` lanes, `lane()` is this one's number.
 /// - `sync()` waits for all lanes and makes their writes visible to one another.
 /// - `ballot(p)`: bit i tells whether lane i passed true. `any(p)`, `all(p)`: of all lanes.
+/// - `match(v)`: bit i tells whether lane i passed the same word.
 /// - `shuffle(v, i)`: lane i's v.
 /// - `rank(p)`: how many lower lanes passed true. `count(p)`: how many lanes passed true.
 /// - `sum(v)`, `min(v)`, `max(v)`: over all lanes, the result in every lane. A minimum or maximum
@@ -36,6 +37,7 @@ concept Warp = requires(const W w, bool p, unsigned i, std::uint32_t v) {
     { w.ballot(p) } -> std::same_as<std::uint32_t>;
     { w.any(p) } -> std::same_as<bool>;
     { w.all(p) } -> std::same_as<bool>;
+    { w.match(v) } -> std::same_as<std::uint32_t>;
     { w.shuffle(v, i) } -> std::same_as<std::uint32_t>;
     { w.rank(p) } -> std::same_as<unsigned>;
     { w.count(p) } -> std::same_as<unsigned>;
@@ -75,6 +77,7 @@ struct SerialWarp {
     HEAPWOOD_INLINE std::uint32_t ballot(bool p) const { return p ? 1U : 0U; }
     HEAPWOOD_INLINE bool any(bool p) const { return p; }
     HEAPWOOD_INLINE bool all(bool p) const { return p; }
+    HEAPWOOD_INLINE std::uint32_t match(std::uint32_t) const { return 1; }
     template <class T>
     HEAPWOOD_INLINE T shuffle(T v, unsigned) const {
         return v;
@@ -137,6 +140,15 @@ struct DeviceWarp {
     }
     HEAPWOOD_INLINE bool all(bool p) const {
         return ballot(p) == kAll;
+    }
+    HEAPWOOD_INLINE std::uint32_t match(std::uint32_t v) const {
+#if defined(__CUDA_ARCH__)
+        converge();
+        return __match_any_sync(kAll, v);
+#else
+        (void)v;
+        return 1;
+#endif
     }
     template <class T>
     HEAPWOOD_INLINE T shuffle(T v, unsigned source) const {

@@ -102,8 +102,8 @@ public:
 
     /// Expected cost of splitting the cell, bonus included; NaN, which is dearer than all, if the
     /// split only cuts off empty space and does not pay.
-    HEAPWOOD_INLINE float cost(unsigned axis, float position, std::uint32_t left,
-                               std::uint32_t right) const {
+    template <class Count>
+    HEAPWOOD_INLINE float cost(unsigned axis, float position, Count left, Count right) const {
         return along(axis).cost(position, left, right);
     }
 
@@ -195,14 +195,18 @@ struct BestSplit {
 template <class W>
 HEAPWOOD_INLINE Choice choose(const W& warp, const BestSplit& mine) {
     const std::uint32_t cost = warp.min(mine.cost_bits);
-    bool mine_wins = mine.cost_bits == cost;
-    const std::uint32_t kind = warp.min(mine_wins ? mine.kind : 0xffffffffU);
-    mine_wins = mine_wins && mine.kind == kind;
-    const std::uint32_t place = warp.min(mine_wins ? mine.place : 0xffffffffU);
-    mine_wins = mine_wins && mine.place == place;
-    // Several lanes may hold the same plane; they hold the same counts, so any will do.
-    const std::uint32_t winners = warp.ballot(mine_wins);
-    const unsigned winner = platform::popcount((winners & (0U - winners)) - 1U);
+    bool wins = mine.cost_bits == cost;
+    // The lowest lane of those with this cost: mostly there is no better one.
+    std::uint32_t winner = platform::lowest_bit(warp.ballot(wins));
+    std::uint32_t kind = warp.shuffle(mine.kind, winner);
+    std::uint32_t place = warp.shuffle(mine.place, winner);
+    if (warp.any(wins && (mine.kind < kind || (mine.kind == kind && mine.place < place)))) {
+        kind = warp.min(wins ? mine.kind : 0xffffffffU);
+        wins = wins && mine.kind == kind;
+        place = warp.min(wins ? mine.place : 0xffffffffU);
+        // Several lanes may hold the same plane; they hold the same counts, so any will do.
+        winner = platform::lowest_bit(warp.ballot(wins && mine.place == place));
+    }
     return BestSplit{.cost_bits = cost,
                      .kind = kind,
                      .place = place,

@@ -91,13 +91,7 @@ HEAPWOOD_INLINE void count_planes(const W& warp, Search& search, const Reference
     if constexpr (W::width == 1) {
         search.count(references, count);
     } else {
-        HEAPWOOD_UNROLL(1)
-        for (unsigned i = warp.lane(); i < count; i += W::width) {
-            const Reference r = load_wide(references + i);
-            search.set(i, r.lo, r.hi);
-        }
-        warp.sync();
-        search.count(warp, count);
+        search.enter(warp, references, count);
     }
 }
 

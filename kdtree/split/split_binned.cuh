@@ -187,12 +187,12 @@ HEAPWOOD_INLINE void offer_cuts(const W& warp, const CellMeasure& measure, const
         if ((c & 1U) == 0) {
             const float position = component(tight.lo, axis);
             if (component(cell.lo, axis) < position) {
-                best.offer(measure.cost(axis, position, 0, n), axis, Side::right, position, 0, n);
+                best.offer(measure.cost(axis, position, 0U, n), axis, Side::right, position, 0, n);
             }
         } else {
             const float position = component(tight.hi, axis);
             if (position < component(cell.hi, axis)) {
-                best.offer(measure.cost(axis, position, n, 0), axis, Side::left, position, n, 0);
+                best.offer(measure.cost(axis, position, n, 0U), axis, Side::left, position, n, 0);
             }
         }
     }

@@ -16,7 +16,7 @@ namespace {
 
 using namespace heapwood::platform;
 
-TEST(Bits, PopcountAndLog) {
+TEST(Bits, PopcountLogAndLowestBit) {
     std::mt19937_64 random(test_seed());
     for (int i = 0; i < 1000; ++i) {
         const std::uint64_t v = random() >> (random() % 64);
@@ -29,6 +29,12 @@ TEST(Bits, PopcountAndLog) {
         EXPECT_EQ(floor_log2(v), log) << v;
         if (log < 32) {
             EXPECT_EQ(floor_log2(static_cast<std::uint32_t>(v)), log) << v;
+        }
+        unsigned lowest = 0;
+        while ((v >> lowest & 1U) == 0) ++lowest;
+        EXPECT_EQ(lowest_bit(v), lowest) << v;
+        if (lowest < 32) {
+            EXPECT_EQ(lowest_bit(static_cast<std::uint32_t>(v)), lowest) << v;
         }
     }
     EXPECT_EQ(floor_log2(std::uint64_t{1}), 0U);

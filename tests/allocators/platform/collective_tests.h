@@ -131,7 +131,7 @@ void test_values() {
 
 /// What one lane got from the votes.
 struct VoteResult {
-    std::uint32_t ballot;
+    std::uint32_t ballot, match;
     bool any, all;
     unsigned rank, count, lane;
 };
@@ -147,9 +147,16 @@ struct VoteBody {
         for (unsigned r = 0; r < rounds; ++r) {
             const unsigned i = (r * warps + w) * W::width + warp.lane();
             const bool p = in[i] != 0;
-            out[i] = {warp.ballot(p), warp.any(p),   warp.all(p),
-                      warp.rank(p),   warp.count(p), warp.lane()};
+            out[i] = {warp.ballot(p), warp.match(word(in[i], warp.lane())),
+                      warp.any(p),    warp.all(p),
+                      warp.rank(p),   warp.count(p),
+                      warp.lane()};
         }
+    }
+
+    /// What a lane compares with the others': one of six words.
+    HEAPWOOD_FN static std::uint32_t word(unsigned char in, unsigned lane) {
+        return lane % 3 << 30 | in;
     }
 };
 
@@ -224,6 +231,13 @@ TYPED_TEST_P(CollectiveTest, Votes) {
         }
         for (unsigned i = first; i < first + kWidth; ++i) {
             EXPECT_EQ(out[i].ballot, ballot) << "vote " << i;
+            std::uint32_t match = 0;
+            for (unsigned lane = 0; lane < kWidth; ++lane) {
+                const bool same =
+                    VoteBody::word(in[first + lane], lane) == VoteBody::word(in[i], i - first);
+                match |= (same ? 1U : 0U) << lane;
+            }
+            EXPECT_EQ(out[i].match, match) << "vote " << i;
             EXPECT_EQ(out[i].any, count > 0) << "vote " << i;
             EXPECT_EQ(out[i].all, count == kWidth) << "vote " << i;
             EXPECT_EQ(out[i].count, count) << "vote " << i;

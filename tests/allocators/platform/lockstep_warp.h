@@ -45,6 +45,12 @@ public:
     }
     bool any(bool p) const { return ballot(p) != 0; }
     bool all(bool p) const { return ballot(p) == 0xffffffffU; }
+    std::uint32_t match(std::uint32_t v) const {
+        std::uint32_t bits = 0;
+        const auto all = gather(v);
+        for (unsigned i = 0; i < width; ++i) bits |= (all[i] == v ? 1U : 0U) << i;
+        return bits;
+    }
     template <class T>
     T shuffle(T v, unsigned source) const {
         return gather(v)[source];

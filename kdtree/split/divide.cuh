@@ -99,16 +99,62 @@ void divide_serially(const W& warp, const Triangle* triangles, bool clip, const 
     }
 }
 
+/// The same as divide() in few instructions: a reference is cut as soon as its lane has met it.
+template <class W, class Places>
+HEAPWOOD_FN void divide_shortly(const W& warp, const Triangle* triangles, bool clip,
+                                const Stretch& stretch, const std::uint32_t (&used)[2],
+                                const bool (&bin)[2], Bins (&bins)[2], const BinFrame (&frames)[2],
+                                const Places& places) {
+    const Split split = stretch.split;
+    const std::uint32_t lower_lanes = (1U << warp.lane()) - 1U;
+    std::uint32_t next[2] = {used[0], used[1]};
+    GrowingBox around[2];
+    HEAPWOOD_UNROLL(1)
+    for (std::uint32_t base = stretch.begin; base < stretch.end; base += W::width) {
+        const std::uint32_t i = base + warp.lane();
+        const bool some = i < stretch.end;
+        Reference part{};
+        if (some) part = load_wide(stretch.references + i);
+        const float lo = component(part.lo, split.axis);
+        const float hi = component(part.hi, split.axis);
+        const bool left = some && goes_left(lo, hi, split.position, split.side);
+        const bool right = some && goes_right(lo, hi, split.position, split.side);
+        Reference above = part;
+        if (left && right) cut(triangles, clip, split.axis, split.position, part, above);
+        HEAPWOOD_UNROLL(1)
+        for (unsigned side = 0; side < 2; ++side) {
+            const bool here = side == 0 ? left : right;
+            if (side == 1) part = above;
+            const std::uint32_t lanes = warp.ballot(here);
+            if (here) {
+                const std::uint32_t before = platform::popcount(lanes & lower_lanes);
+                places.put(side, (side == 0 ? next[0] : next[1]) + before, part);
+                if (side == 0 ? bin[0] : bin[1]) {
+                    if (side == 0) {
+                        around[0].add(part.lo, part.hi);
+                    } else {
+                        around[1].add(part.lo, part.hi);
+                    }
+                    count_in_bins(bins[side], frames[side], {part.lo, part.hi});
+                }
+            }
+            (side == 0 ? next[0] : next[1]) += platform::popcount(lanes);
+        }
+    }
+    if (bin[0]) store_box(warp, bins[0], around[0]);
+    if (bin[1]) store_box(warp, bins[1], around[1]);
+}
+
 /// Most numbers that divide() keeps of references that cross the plane: twice a GPU's warp.
 inline constexpr unsigned kCrossing = 64;
 
 /// Collective: puts a stretch's references in their places, cut where they cross the plane; either
 /// side's go on from used[side]. Counts those of the sides that `bin` names in their bins, which
-/// have been cleared. `crossing` is memory for kCrossing numbers that the lanes share;
-/// a warp of width 1 needs none.
+/// have been cleared. `crossing` is memory for kCrossing numbers that the lanes share; only a warp
+/// of many lanes and with many loads needs it.
 ///
-/// Few references cross a plane. A warp of many lanes keeps their numbers, and cuts them when there
-/// is one for each lane, or no other is left.
+/// Few references cross a plane. With many loads a warp keeps their numbers, and cuts them when
+/// there is one for each lane, or no other is left.
 HEAPWOOD_MAY_CALL_HOST
 template <Loops kLoops = Loops::short_code, class W, class Places>
 HEAPWOOD_FN void divide(const W& warp, const Triangle* triangles, bool clip, const Stretch& stretch,
@@ -117,6 +163,9 @@ HEAPWOOD_FN void divide(const W& warp, const Triangle* triangles, bool clip, con
                         const Places& places) {
     if constexpr (W::width == 1) {
         divide_serially(warp, triangles, clip, stretch, used, bin, bins, frames, places);
+        return;
+    } else if constexpr (kLoops == Loops::short_code) {
+        divide_shortly(warp, triangles, clip, stretch, used, bin, bins, frames, places);
         return;
     }
     const Split split = stretch.split;
@@ -129,10 +178,8 @@ HEAPWOOD_FN void divide(const W& warp, const Triangle* triangles, bool clip, con
     std::uint32_t cut_lanes = 0;  // lanes that have cut a reference, and not put the upper part yet
     Reference above{};
     Reference following{};
-    if constexpr (kLoops == Loops::many_loads) {
-        if (base + warp.lane() < stretch.end) {
-            following = load_wide(stretch.references + base + warp.lane());
-        }
+    if (base + warp.lane() < stretch.end) {
+        following = load_wide(stretch.references + base + warp.lane());
     }
     HEAPWOOD_UNROLL(1)
     for (;;) {
@@ -160,13 +207,9 @@ HEAPWOOD_FN void divide(const W& warp, const Triangle* triangles, bool clip, con
             const std::uint32_t i = base + warp.lane();
             base += W::width;
             const bool some = i < stretch.end;
-            if constexpr (kLoops == Loops::many_loads) {
-                part = following;
-                if (i + W::width < stretch.end) {
-                    following = load_wide(stretch.references + i + W::width);
-                }
-            } else {
-                if (some) part = load_wide(stretch.references + i);
+            part = following;
+            if (i + W::width < stretch.end) {
+                following = load_wide(stretch.references + i + W::width);
             }
             const float lo = component(part.lo, split.axis);
             const float hi = component(part.hi, split.axis);

@@ -38,7 +38,7 @@ BuildMemory::BuildMemory(allocators::ArrayPool& pool, const BuildConfig& config,
     : pool_(pool), config_(config) {
     require_triangles(triangles);
     const bool gpu = pool.place() != allocators::Place::host;
-    problem_.large_limit = config.large_limit != 0 ? config.large_limit : gpu ? 256 : 4096;
+    problem_.large_limit = config.large_limit != 0 ? config.large_limit : gpu ? 128 : 4096;
     problem_.chunk = config.chunk != 0 ? config.chunk : gpu ? 512 : 4096;
     problem_.warps = warps;
     problem_.slot_bits =

@@ -90,7 +90,7 @@ public:
             }
             if (warp_.any(found)) break;
             if (warp_.any(done)) return false;
-            W::back_off(n);
+            W::back_off(n < kLongestNap ? n : kLongestNap);
         }
         warp_.sync();
         piece = queue_.task_of(ticket);
@@ -136,7 +136,9 @@ private:
     }
 
     /// A warp that has seen nobody idle looks again after this many small nodes, or one larger.
-    static constexpr std::uint32_t kSharePeriod = 16;
+    static constexpr std::uint32_t kSharePeriod = 4;
+    /// An idle warp's pauses grow no more after so many: a piece may come at any time.
+    static constexpr unsigned kLongestNap = 2;
 
     HEAPWOOD_INLINE bool leader() const { return warp_.lane() == 0; }
 

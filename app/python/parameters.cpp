@@ -101,7 +101,8 @@ const Field& field_named(const std::string& name) {
 BuildConfig read_parameters(const std::string& preset, const nb::dict& fields) {
     BuildConfig config = named(kdtree::presets(), "preset", preset);
     for (const auto& item : fields) {
-        const Field& field = field_named(nb::cast<std::string>(item.first));
+        const auto name = nb::cast<std::string>(item.first);
+        const Field& field = field_named(name);
         std::visit(
             [&](auto member) {
                 config.*member = converted<std::remove_reference_t<decltype(config.*member)>>(

@@ -7,6 +7,7 @@
 #include <cctype>
 #include <charconv>
 #include <cmath>
+#include <cstdint>
 #include <iostream>
 #include <map>
 
@@ -185,7 +186,10 @@ Program::~Program() = default;
 
 void Program::add_verbosity(CLI::App& app) {
     CLI::Option* quiet = app.add_flag("-q,--quiet", quiet_, "Say nothing but results and errors");
-    app.add_flag("-v,--verbose", verbose_, "Say more")->excludes(quiet);
+    // A function, not a number to be set: CLI11 2.4 sets the number of a flag that is not given, too,
+    // and --quiet would exclude it.
+    const auto take = [this](std::int64_t times) { verbose_ = static_cast<int>(times); };
+    app.add_flag_function("-v,--verbose", take, "Say more")->excludes(quiet);
 }
 
 /// An option for those who make packages, and not in the help. Is answered as --version is.

@@ -96,6 +96,14 @@ void name_environment(CLI::App& app) {
     }
 }
 
+/// From CLI11 2.5 on examples would be made one paragraph, as running text is.
+template <class Formatter>
+void keep_lines(Formatter& formatter) {
+    if constexpr (requires { formatter.enable_footer_formatting(false); }) {
+        formatter.enable_footer_formatting(false);
+    }
+}
+
 /// CLI11 answers a mistyped verb with "A subcommand is required"; say which was meant.
 std::string verb_hint(const CLI::App& app, int argc, const char* const* argv) {
     std::vector<std::string> verbs;
@@ -177,6 +185,7 @@ Program::Program(const char* what, const std::string& version, const char* examp
     app_->set_version_flag("-V,--version", version);
     app_->require_subcommand(1);
     app_->footer(examples);
+    keep_lines(*app_->get_formatter());
     add_verbosity(*app_);
     add_manual();
     name_environment(*app_);
@@ -186,8 +195,8 @@ Program::~Program() = default;
 
 void Program::add_verbosity(CLI::App& app) {
     CLI::Option* quiet = app.add_flag("-q,--quiet", quiet_, "Say nothing but results and errors");
-    // A function, not a number to be set: CLI11 2.4 sets the number of a flag that is not given, too,
-    // and --quiet would exclude it.
+    // A function, not a number to be set: CLI11 2.4 sets the number of a flag that is not given,
+    // too, and --quiet would exclude it.
     const auto take = [this](std::int64_t times) { verbose_ = static_cast<int>(times); };
     app.add_flag_function("-v,--verbose", take, "Say more")->excludes(quiet);
 }

@@ -14,8 +14,8 @@ VERBS = ("build", "compare", "bench", "replay", "merge", "trace", "render", "ins
 def options_of(verb):
     """The options that a verb's help names, with their short names: [["-p", "--pool"], ...]."""
     text = run(verb, "--help").stdout
-    return [re.sub(r"\{.*?\}", "", names).split(",")
-            for names in re.findall(r"^  (-\S+)", text, re.MULTILINE)]
+    return [re.split(r",\s*", re.sub(r"\{.*?\}", "", names))
+            for names in re.findall(r"^ {2,10}(-[^\s,]+(?:,\s*-[^\s,]+)*)", text, re.MULTILINE)]
 
 
 def written(form):

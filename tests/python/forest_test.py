@@ -119,7 +119,7 @@ def test_a_worker_that_hangs_is_replaced(dask_cluster, tmp_path, monkeypatch):
         stop = signal_holder(client, signal.SIGSTOP)
         Meanwhile(monkeypatch, 2, lambda peer: stopped.append(stop(peer)))
         try:
-            report = forest.build(SCENE, client, out=tmp_path / "parts.kdt", time_limit=3,
+            report = forest.build(SCENE, client, out=tmp_path / "parts.kdt", time_limit=5,
                                   **SMALL_CELLS)
         finally:
             os.kill(stopped[0], signal.SIGCONT)

@@ -65,19 +65,19 @@ struct BuildConfig {
     /// moves to the nearest end of a reference if that is cheaper; 0: never. Ours (measured, with
     /// exact_limit = 64: 1 to 2 % less SAH, and 5 to 17 % fewer references).
     std::uint32_t snap_limit = 1024;
-    /// Nodes above this many references are divided by all warps together, level by level; 0: 128 on
-    /// a GPU, 4096 on a CPU, whose few threads have other nodes to work on, and add to shared
+    /// Nodes above this many references are divided by all warps together, level by level; 0: 128
+    /// on a GPU, 4096 on a CPU, whose few threads have other nodes to work on, and add to shared
     /// counters one by one.
     std::uint32_t large_limit = 0;
-    /// Most references of such a node that a warp divides at a time, fewer in a level that has not so
-    /// many for each warp; 0: 512 on a GPU, 4096 on a CPU.
+    /// Most references of such a node that a warp divides at a time, fewer in a level that has not
+    /// so many for each warp; 0: 512 on a GPU, 4096 on a CPU.
     std::uint32_t chunk = 0;
     /// Clip triangles at split planes, rather than cut their boxes only.
     bool clip = true;
     /// References of the leaves that a tree may have for each triangle; 0: any number. Triangles
-    /// that overlap in a plane would otherwise have thousands each, and take all memory (real scenes
-    /// have 1.6 to 9, with all presets). Where the tree of the largest depth has more, the maximum
-    /// depth is the largest one that keeps to it.
+    /// that overlap in a plane would otherwise have thousands each, and take all memory (real
+    /// scenes have 1.6 to 9, with all presets). Where the tree of the largest depth has more, the
+    /// maximum depth is the largest one that keeps to it.
     std::uint32_t max_duplication = 32;
 
     /// Whether every child's array comes from the allocator, as in Vinkler & Havran 2014. If not,

@@ -2,8 +2,8 @@
 # `list`, `build`, and the conformance suite. Run by ctest: cmake -D... -P build_extra.cmake
 #
 # SOURCE_DIR, WORK_DIR, GENERATOR, BUILD_TYPE, FETCHED (where libraries were fetched to),
-# CXX_COMPILER, CCACHE and WERROR (as in this build); CUDA (ON or OFF), CUDA_COMPILER, CUDA_FLAGS,
-# CUDA_ARCHITECTURES (with commas).
+# CXX_COMPILER, CCACHE and WERROR (as in this build); CUDA (ON or OFF), CUDA_COMPILER, CUDA_FLAGS
+# (of this build type), CUDA_ARCHITECTURES (with commas).
 function(run status)
     execute_process(COMMAND ${ARGN} RESULT_VARIABLE ended OUTPUT_VARIABLE output
         ERROR_VARIABLE errors)
@@ -30,13 +30,13 @@ set(configure ${CMAKE_COMMAND} -S ${SOURCE_DIR} -B ${WORK_DIR} -G ${GENERATOR}
     -DCMAKE_BUILD_TYPE=${BUILD_TYPE} -DCMAKE_CXX_COMPILER=${CXX_COMPILER}
     -DFETCHCONTENT_BASE_DIR=${FETCHED} -DFETCHCONTENT_UPDATES_DISCONNECTED=ON
     -DHEAPWOOD_CCACHE=${CCACHE} -DHEAPWOOD_BUILD_TESTS=ON -DHEAPWOOD_WERROR=${WERROR})
-# What is tried is how the parts come together, so the compiler need not take its time.
-string(TOUPPER ${BUILD_TYPE} type)
+# The test asks how the parts come together, so the compiler optimizes nothing.
+string(TOUPPER "${BUILD_TYPE}" type)
 list(APPEND configure -DCMAKE_CXX_FLAGS_${type}=-O0)
 set(machine -DHEAPWOOD_CUDA=OFF)
 if(CUDA)
     set(machine -DHEAPWOOD_CUDA=ON -DCMAKE_CUDA_COMPILER=${CUDA_COMPILER}
-        "-DCMAKE_CUDA_FLAGS=${CUDA_FLAGS}")
+        "-DCMAKE_CUDA_FLAGS_${type}=${CUDA_FLAGS}")
 endif()
 list(APPEND configure ${machine})
 

@@ -38,6 +38,7 @@ struct Split {
 
     static constexpr std::uint32_t kMakeLeaf = 3;   ///< value of axis: no split pays
     static constexpr std::uint32_t kUndecided = 4;  ///< value of axis: not looked at yet
+    static constexpr std::uint32_t kNotLeaf = 5;    ///< the same, but it need not be a leaf
 };
 
 /// The cheapest split of a node, and its cost, which is NaN if there is no split.

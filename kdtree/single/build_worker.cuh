@@ -139,32 +139,51 @@ private:
         if (leader()) {
             output_.write_node(piece.node, Node::inner(split.axis, split.position, division.node));
         }
-        HEAPWOOD_UNROLL(1)
-        for (unsigned side = 0; side < 2; ++side) prepare_child(piece, side, division);
+        if (piece.count > problem_.exact_limit) {
+            prepare_bins(piece);
+        } else {
+            write_leaves(piece, division);
+        }
         warp_.sync();
         division.to_do = 3U & ~division.leaves;
     }
 
-    /// Clears a child's bins if it will be decided on by them, or writes its node if it is a leaf.
-    HEAPWOOD_INLINE void prepare_child(const Piece& piece, unsigned side, Division& division) {
-        const Split& split = piece.split;
-        const std::uint32_t count = side == 0 ? split.left : split.right;
-        if (piece.count > problem_.exact_limit) {
+    /// Collective: makes the bins ready by which a medium piece's children will be decided on.
+    HEAPWOOD_INLINE void prepare_bins(const Piece& piece) {
+        HEAPWOOD_UNROLL(1)
+        for (unsigned side = 0; side < 2; ++side) {
             clear_bins(warp_, scratch_.division.bins[side]);
             if (leader()) {
                 scratch_.frames[side] =
-                    BinFrame::of(part_of(piece.tight, split, side), problem_.grid);
+                    BinFrame::of(part_of(piece.tight, piece.split, side), problem_.grid);
             }
-        } else if (problem_.must_be_leaf(count, piece.depth + 1U,
-                                         part_of(piece.cell, split, side))) {
-            // Written out with the division; its array is filled all the same, as any node's.
-            const std::uint64_t first = output_.reserve_references(count);
-            (side == 0 ? division.leaf_references[0] : division.leaf_references[1]) = first;
-            division.leaves |= 1U << side;
-            if (leader()) {
-                output_.write_node(division.node + side,
-                                   Node::leaf(static_cast<std::uint32_t>(first), count));
-            }
+        }
+    }
+
+    /// Collective: writes the nodes of a small piece's children that are leaves. Their references
+    /// are written out with the division; their arrays are filled all the same, as any node's.
+    HEAPWOOD_INLINE void write_leaves(const Piece& piece, Division& division) {
+        const Split& split = piece.split;
+        std::uint32_t leaves = 0;
+        for (unsigned first = 0; first < 2; first += W::width) {
+            const unsigned side = first + warp_.lane();
+            leaves |= warp_.ballot(side < 2 && problem_.must_be_leaf(
+                                                   side == 0 ? split.left : split.right,
+                                                   piece.depth + 1U,
+                                                   part_of(piece.cell, split, side)))
+                      << first;
+        }
+        if (leaves == 0) return;
+        const std::uint32_t left = (leaves & 1U) != 0 ? split.left : 0;
+        const std::uint32_t right = (leaves & 2U) != 0 ? split.right : 0;
+        division.leaves = leaves;
+        division.leaf_references[0] = output_.reserve_references(left + right);
+        division.leaf_references[1] = division.leaf_references[0] + left;
+        for (unsigned side = warp_.lane(); side < 2; side += W::width) {
+            if ((leaves >> side & 1U) == 0) continue;
+            const std::uint64_t first = division.leaf_references[0] + (side == 0 ? 0 : left);
+            output_.write_node(division.node + side, Node::leaf(static_cast<std::uint32_t>(first),
+                                                                side == 0 ? left : right));
         }
     }
 
@@ -181,6 +200,7 @@ private:
             Piece child =
                 child_of(piece, piece.split, side,
                          side == 0 ? division.arrays[0] : division.arrays[1], division.node);
+            if (piece.count <= problem_.exact_limit) child.split.axis = Split::kNotLeaf;
             if (child.count > problem_.exact_limit && !tasks_.failed()) {
                 clock_.enter(Phase::decide);
                 decide_binned<Loops::short_code>(warp_, problem_, child,

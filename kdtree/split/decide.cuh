@@ -100,7 +100,9 @@ HEAPWOOD_INLINE void count_planes(const W& warp, Search& search, const Reference
 /// left of the node; `cut_empty(split)` makes the node the side of the split that is not empty.
 template <class N, class Best, class CutEmpty>
 HEAPWOOD_INLINE void decide(const TreeRules& rules, N& node, Best best, CutEmpty cut_empty) {
-    while (!rules.must_be_leaf(node.count, node.depth, node.cell)) {
+    bool asked = node.split.axis == Split::kNotLeaf;  // whether it must be a leaf
+    while (asked || !rules.must_be_leaf(node.count, node.depth, node.cell)) {
+        asked = false;
         const Choice choice = best();
         const bool parts = choice.split.left > 0 && choice.split.right > 0;
         if (!rules.accept(node, choice) || parts) return;

@@ -67,7 +67,7 @@ struct BuildConfig {
     std::uint32_t snap_limit = 1024;
     /// Nodes above this many references are divided by all warps together, level by level; 0: 128
     /// on a GPU, 4096 on a CPU, whose few threads have other nodes to work on, and add to shared
-    /// counters one by one.
+    /// counters one by one. Levels with few references for each warp have a higher limit.
     std::uint32_t large_limit = 0;
     /// Most references of such a node that a warp divides at a time, fewer in a level that has not
     /// so many for each warp; 0: 512 on a GPU, 4096 on a CPU.

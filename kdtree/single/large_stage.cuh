@@ -37,7 +37,8 @@ public:
           output_(output),
           arrays_(arrays),
           clock_(clock),
-          barrier_(warp, team, problem.state->barrier) {}
+          barrier_(warp, team, problem.state->barrier),
+          limit_(problem.large_limit) {}
 
     /// Collective of all warps: divides all large nodes. Afterwards the pieces that are left are
     /// in the list, seen by all.
@@ -64,6 +65,7 @@ public:
             const Chunk* const chunks = problem_.chunks + (turn % 2) * problem_.chunk_capacity;
             next_ = problem_.chunks + (1 - turn % 2) * problem_.chunk_capacity;
             next_chunk_ = level.chunk;
+            limit_ = level.limit;
             clock_.enter(Phase::divide_large);
             HEAPWOOD_UNROLL(1)
             for (std::uint32_t i = team_.rank(); i < level.chunks; i += team_.all_warps()) {
@@ -105,7 +107,9 @@ private:
             level.chunks = chunks < problem_.chunk_capacity ? chunks : problem_.chunk_capacity;
             if (chunks > state.most_chunks) state.most_chunks = chunks;
             // The level after this one has about as many references.
-            level.chunk = chunk_for(state.next_references.ref().load_relaxed());
+            const std::uint32_t references = state.next_references.ref().load_relaxed();
+            level.chunk = chunk_for(references);
+            level.limit = limit_for(references);
             made.store_relaxed(now - chunks);
             state.next_references.ref().store_relaxed(0);
         });
@@ -124,6 +128,13 @@ private:
         return platform::round_up<std::uint32_t>(references, W::width);
     }
 
+    /// How many references a child must exceed to be large, after a level of so many.
+    HEAPWOOD_INLINE std::uint32_t limit_for(std::uint32_t references) const {
+        if (references >= kLateShare * team_.all_warps()) return problem_.large_limit;
+        constexpr std::uint32_t kMost = ~0U / kLateFactor;
+        return kLateFactor * (problem_.large_limit < kMost ? problem_.large_limit : kMost);
+    }
+
     /// The root's array, and the node that counts its references.
     HEAPWOOD_FN void make_root() {
         LargeNode& root = problem_.large_nodes[0];
@@ -138,7 +149,11 @@ private:
             root.chunk = chunk_for(problem_.count);
             state.nodes = 1;  // counts pairs: the root and a sibling that is not used
             state.next_level = std::uint64_t{1} << 32;
-            state.level = {.first = 0, .end = 1, .chunks = 0, .chunk = root.chunk};
+            state.level = {.first = 0,
+                           .end = 1,
+                           .chunks = 0,
+                           .chunk = root.chunk,
+                           .limit = problem_.large_limit};
             if (array == nullptr) {
                 output_.record_failure(Status::pool_exhausted,
                                        NodeArraysOf::bytes_of(problem_.count));
@@ -243,7 +258,7 @@ private:
                                              scratch_.frames[0], output_);
         }
         clock_.enter(Phase::allocate);
-        if (!failed && piece.count > problem_.large_limit && piece.split.axis < Split::kMakeLeaf &&
+        if (!failed && piece.count > limit_ && piece.split.axis < Split::kMakeLeaf &&
             enlist(piece)) {
             return;
         }
@@ -307,6 +322,11 @@ private:
     /// References below which a further warp costs more than it helps. (A smaller
     /// BuildConfig::chunk goes first.)
     static constexpr std::uint32_t kSmallestChunk = W::width == 1 ? 1024 : 32;
+    /// A level of fewer references for each warp is late: it takes longer than the second stage
+    /// would take for them. Only children so many times as large as others are still divided
+    /// together.
+    static constexpr std::uint32_t kLateShare = 16;
+    static constexpr std::uint32_t kLateFactor = 8;
 
     const W warp_;
     const Team team_;
@@ -318,6 +338,7 @@ private:
     GridBarrier<W, Team> barrier_;
     Chunk* next_ = nullptr;         ///< the next level's chunks
     std::uint32_t next_chunk_ = 0;  ///< most references of one
+    std::uint32_t limit_;           ///< children with more references are large
 };
 
 }  // namespace heapwood::kdtree

@@ -59,7 +59,8 @@ public:
     HEAPWOOD_INLINE bool take_listed(Piece& piece) {
         if (in_list_ >= list_end_) return false;
         top_ = bottom_ = 0;
-        piece = problem_.pieces[in_list_];
+        // The last ones first: those of late levels are the largest.
+        piece = problem_.pieces[list_end_ - 1 - in_list_];
         ++credits_;
         if (leader()) in_list_ = after_first_ + state_.taken.ref().add_relaxed(1);
         in_list_ = warp_.shuffle(in_list_, 0);

@@ -5,7 +5,7 @@
 /// chunks of references, which are dealt out to the warps; all of them add the bins of the
 /// children up. Then the children are dealt out: a warp decides on one by its bins, and makes it a
 /// node of the next level if it is large, with arrays for its own children. All others it enters in
-/// a list for the second stage.
+/// a list for the second stage. Meanwhile other warps free the arrays that have been divided.
 ///
 /// Whatever is written in a step and read in a later one is ordered by the barrier.
 #pragma once
@@ -75,10 +75,16 @@ public:
                 }
             }
             wait_for_all();
-            const std::uint32_t children = 2 * (level.end - level.first);
+            const std::uint32_t nodes = level.end - level.first;
             HEAPWOOD_UNROLL(1)
-            for (std::uint32_t i = team_.rank(); i < children; i += team_.all_warps()) {
-                settle_child(problem_.large_nodes[level.first + i / 2], i % 2);
+            for (std::uint32_t i = team_.rank(); i < 3 * nodes; i += team_.all_warps()) {
+                if (i < nodes) {
+                    // By other warps than those for which all wait, if there are enough.
+                    arrays_.release_large(problem_.large_nodes[level.first + i].piece);
+                } else {
+                    const std::uint32_t child = i - nodes;
+                    settle_child(problem_.large_nodes[level.first + child / 2], child % 2);
+                }
             }
         }
     }
@@ -234,7 +240,6 @@ private:
         const Piece& parent = node.piece;
         if (parent.references == nullptr) return;
         warp_.sync();  // the scratch memory's previous use is over in all lanes
-        if (side == 0) arrays_.release(parent, Division{});
         Piece child = child_of(parent, parent.split, side,
                                side == 0 ? node.child_references[0] : node.child_references[1],
                                node.child_node);

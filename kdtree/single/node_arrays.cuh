@@ -140,6 +140,15 @@ public:
         }
     }
 
+    /// Collective, after all warps have read it: frees the array of a large node, if it has one.
+    HEAPWOOD_FN void release_large(const Piece& piece) const {
+        if constexpr (kFrees) {
+            if (leader() && piece.references != nullptr) {
+                allocator_.deallocate(context_, piece.references, bytes_of(piece.count));
+            }
+        }
+    }
+
     /// The warp goes on with the newest piece of its stack: what was beyond it in the arena is
     /// free.
     HEAPWOOD_INLINE void go_back_to(const Piece& piece) {

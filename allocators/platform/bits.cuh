@@ -124,4 +124,21 @@ HEAPWOOD_INLINE float ordered_bits_float(std::uint32_t bits) {
     return bits_float((bits & 0x80000000U) != 0 ? bits & 0x7fffffffU : ~bits);
 }
 
+/// The greater of two floats, neither of them NaN; -0 is below +0.
+HEAPWOOD_INLINE float ordered_max(float a, float b) {
+#if defined(__CUDA_ARCH__)
+    return fmaxf(a, b);  // PTX's max.f32, which has the same order
+#else
+    return float_ordered_bits(a) < float_ordered_bits(b) ? b : a;
+#endif
+}
+/// The lesser of two floats, in the same order.
+HEAPWOOD_INLINE float ordered_min(float a, float b) {
+#if defined(__CUDA_ARCH__)
+    return fminf(a, b);
+#else
+    return float_ordered_bits(b) < float_ordered_bits(a) ? b : a;
+#endif
+}
+
 }  // namespace heapwood::platform

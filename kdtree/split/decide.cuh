@@ -15,7 +15,8 @@ namespace heapwood::kdtree {
 
 /// Collective: moves the plane of a choice to the nearest upper end of a reference below it, or
 /// the nearest lower end above it, if that costs less: a reference that ends just beyond a plane is
-/// cut by it, but not by one through its end. For a cell with `count` references, at most 65535.
+/// cut by it, but not by one through its end. For a cell with `count` references, at most 65535,
+/// and a choice that puts what lies in the plane right of it.
 template <Loops kLoops = Loops::short_code, class W>
 HEAPWOOD_FN void snap(const W& warp, const CostModel& model, const Box& cell,
                       const Reference* references, std::uint32_t count, Choice& choice) {
@@ -23,40 +24,38 @@ HEAPWOOD_FN void snap(const W& warp, const CostModel& model, const Box& cell,
     const float position = choice.split.position;
     const float cell_lo = component(cell.lo, axis);
     const float cell_hi = component(cell.hi, axis);
-    std::uint32_t below = platform::float_ordered_bits(cell_lo);
-    std::uint32_t above = platform::float_ordered_bits(cell_hi);
+    float below = cell_lo;
+    float above = cell_hi;
+    std::uint32_t beyond = 0;  // how many end beyond the plane
     for_each_extent<kLoops>(warp, references, 0, count, axis, [&](const Extent& extent) {
-        const std::uint32_t lo_bits = platform::float_ordered_bits(extent.lo);
-        const std::uint32_t hi_bits = platform::float_ordered_bits(extent.hi);
-        if (extent.hi <= position && hi_bits > below) below = hi_bits;
-        if (extent.lo >= position && lo_bits < above) above = lo_bits;
+        if (extent.hi <= position) below = platform::ordered_max(below, extent.hi);
+        if (extent.hi > position) ++beyond;
+        if (extent.lo >= position) above = platform::ordered_min(above, extent.lo);
     });
-    const float at_end = platform::ordered_bits_float(warp.max(below));
-    const float at_begin = platform::ordered_bits_float(warp.min(above));
-    // On the left in the lower half of the word, on the right in the upper one.
-    std::uint32_t by_end = 0;
-    std::uint32_t by_begin = 0;
+    const float at_end = warp.max(below);
+    const float at_begin = warp.min(above);
+    beyond = warp.sum(beyond);
+    // None ends between at_end and the plane, and none begins between it and at_begin. In the lower
+    // half of the word are those that at_end leaves to the right alone, in the upper half those
+    // that at_begin leaves to the left alone.
+    std::uint32_t one_side = 0;
     for_each_extent<kLoops>(warp, references, 0, count, axis, [&](const Extent& extent) {
-        const auto [lo, hi] = extent;
-        by_end += goes_left(lo, hi, at_end, Side::left) ? 1U : 0U;
-        by_end += goes_right(lo, hi, at_end, Side::left) ? 1U << 16 : 0U;
-        by_begin += goes_left(lo, hi, at_begin, Side::right) ? 1U : 0U;
-        by_begin += goes_right(lo, hi, at_begin, Side::right) ? 1U << 16 : 0U;
+        if (extent.hi > position && extent.lo >= at_end) one_side += 1U;
+        if (extent.lo < position && extent.hi <= at_begin) one_side += 1U << 16;
     });
-    by_end = warp.sum(by_end);
-    by_begin = warp.sum(by_begin);
+    one_side = warp.sum(one_side);
+    const std::uint32_t lefts[2] = {count - (one_side & 0xffffU), choice.split.left};
+    const std::uint32_t rights[2] = {beyond, count - (one_side >> 16)};
     const CellMeasure measure(cell, model);
     BestSplit best;
     best.offer(choice.cost, axis, choice.split.side, position, choice.split.left,
                choice.split.right);
-    HEAPWOOD_UNROLL(1)
+    HEAPWOOD_UNROLL_ALL
     for (unsigned i = 0; i < 2; ++i) {
         const float end = i == 0 ? at_end : at_begin;
-        const std::uint32_t left = (i == 0 ? by_end : by_begin) & 0xffffU;
-        const std::uint32_t right = (i == 0 ? by_end : by_begin) >> 16;
-        if (cell_lo < end && end < cell_hi && left > 0 && right > 0) {
-            best.offer(measure.cost(axis, end, left, right), axis,
-                       i == 0 ? Side::left : Side::right, end, left, right);
+        if (cell_lo < end && end < cell_hi && lefts[i] > 0 && rights[i] > 0) {
+            best.offer(measure.cost(axis, end, lefts[i], rights[i]), axis,
+                       i == 0 ? Side::left : Side::right, end, lefts[i], rights[i]);
         }
     }
     choice = best.choice();

@@ -33,7 +33,7 @@ protected:
 /// What one lane got from the collectives of a value.
 template <class T>
 struct ValueResult {
-    T sum, min, max, inclusive_sum, shuffled;
+    T sum, min, max, inclusive_sum, shuffled, lesser, greater;
 };
 
 /// Passes in[i] to every collective of values, i counting rounds, warps and lanes. Floats are
@@ -58,6 +58,10 @@ struct ValueBody {
             result.min = warp.min(in[i]);
             result.max = warp.max(in[i]);
             result.shuffled = warp.shuffle(in[i], source[i]);
+            if constexpr (std::is_same_v<T, float>) {
+                result.lesser = platform::ordered_min(in[i], result.shuffled);
+                result.greater = platform::ordered_max(in[i], result.shuffled);
+            }
             out[i] = result;
         }
     }
@@ -124,7 +128,13 @@ void test_values() {
             EXPECT_TRUE(same(out[i].sum, sum)) << "value " << i;
             EXPECT_TRUE(same(out[i].min, lowest)) << "value " << i;
             EXPECT_TRUE(same(out[i].max, highest)) << "value " << i;
-            EXPECT_TRUE(same(out[i].shuffled, in[first + source[i]])) << "value " << i;
+            const T other = in[first + source[i]];
+            EXPECT_TRUE(same(out[i].shuffled, other)) << "value " << i;
+            if constexpr (std::is_same_v<T, float>) {
+                const bool falls = comes_before(other, in[i]);
+                EXPECT_TRUE(same(out[i].lesser, falls ? other : in[i])) << "value " << i;
+                EXPECT_TRUE(same(out[i].greater, falls ? in[i] : other)) << "value " << i;
+            }
         }
     }
 }

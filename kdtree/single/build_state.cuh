@@ -60,7 +60,8 @@ struct LargeLevel {
     std::uint32_t end;
     std::uint32_t chunks;
     std::uint32_t chunk;  ///< most references of a chunk in the next level
-    std::uint32_t limit;  ///< children with more references are nodes of the next level
+    std::uint32_t limit;   ///< children with more references are nodes of the next level
+    std::uint32_t failed;  ///< not 0: the build had failed before the level began
 };
 
 /// Counters of a build, all zero at its start, and a limit that only rare code asks for.

@@ -66,6 +66,7 @@ public:
             next_ = problem_.chunks + (1 - turn % 2) * problem_.chunk_capacity;
             next_chunk_ = level.chunk;
             limit_ = level.limit;
+            failed_ = level.failed != 0;
             clock_.enter(Phase::divide_large);
             HEAPWOOD_UNROLL(1)
             for (std::uint32_t i = team_.rank(); i < level.chunks; i += team_.all_warps()) {
@@ -116,6 +117,7 @@ private:
             const std::uint32_t references = state.next_references.ref().load_relaxed();
             level.chunk = chunk_for(references);
             level.limit = limit_for(references);
+            level.failed = ends_build(static_cast<Status>(state.status.ref().load_relaxed()));
             made.store_relaxed(now - chunks);
             state.next_references.ref().store_relaxed(0);
         });
@@ -159,7 +161,8 @@ private:
                            .end = 1,
                            .chunks = 0,
                            .chunk = root.chunk,
-                           .limit = problem_.large_limit};
+                           .limit = problem_.large_limit,
+                           .failed = 0};
             if (array == nullptr) {
                 output_.record_failure(Status::pool_exhausted,
                                        NodeArraysOf::bytes_of(problem_.count));
@@ -239,7 +242,6 @@ private:
     HEAPWOOD_FN void settle_child(LargeNode& node, unsigned side) {
         const Piece& parent = node.piece;
         if (parent.references == nullptr) return;
-        warp_.sync();  // the scratch memory's previous use is over in all lanes
         Piece child = child_of(parent, parent.split, side,
                                side == 0 ? node.child_references[0] : node.child_references[1],
                                node.child_node);
@@ -249,21 +251,14 @@ private:
     /// Collective: decides on a piece by a node's bins of that side, and makes it a node of the
     /// next level or enters it in the list.
     HEAPWOOD_FN void settle(Piece& piece, const LargeNode& node, unsigned side) {
-        bool failed = false;
-        if (leader()) {
-            failed = ends_build(static_cast<Status>(problem_.state->status.ref().load_relaxed()));
-        }
-        failed = warp_.any(failed);
-        if (!failed && piece.count > problem_.exact_limit) {
+        if (!failed_ && piece.count > problem_.exact_limit) {
             clock_.enter(Phase::decide);
-            copy_bins(warp_, scratch_.division.bins[0], side == 0 ? node.bins[0] : node.bins[1]);
-            if (leader()) scratch_.frames[0] = side == 0 ? node.frames[0] : node.frames[1];
-            warp_.sync();
-            decide_binned<Loops::many_loads>(warp_, problem_, piece, scratch_.division.bins[0],
-                                             scratch_.frames[0], output_);
+            decide_binned<Loops::many_loads>(warp_, problem_, piece,
+                                             side == 0 ? node.bins[0] : node.bins[1],
+                                             side == 0 ? node.frames[0] : node.frames[1], output_);
         }
         clock_.enter(Phase::allocate);
-        if (!failed && piece.count > limit_ && piece.split.axis < Split::kMakeLeaf &&
+        if (!failed_ && piece.count > limit_ && piece.split.axis < Split::kMakeLeaf &&
             enlist(piece)) {
             return;
         }
@@ -344,6 +339,7 @@ private:
     Chunk* next_ = nullptr;         ///< the next level's chunks
     std::uint32_t next_chunk_ = 0;  ///< most references of one
     std::uint32_t limit_;           ///< children with more references are large
+    bool failed_ = false;           ///< the build had failed before the level began
 };
 
 }  // namespace heapwood::kdtree

@@ -208,30 +208,27 @@ template <class W>
 HEAPWOOD_FN Choice split_binned(const W& warp, const Bins& bins, const BinFrame& frame,
                                 const BinGrid& grid, const Box& cell, const Box& tight,
                                 std::uint32_t n, const CostModel& model) {
+    static_assert(W::width == kBins);
     const CellMeasure measure(cell, model);
     BestSplit best;
     offer_cuts(warp, measure, cell, tight, n, best);
+    const unsigned b = warp.lane();
+    std::uint32_t here[6];  // what begins in this bin on each axis, and what ends
+    std::uint32_t to_here[6];
+    HEAPWOOD_UNROLL_ALL
+    for (unsigned i = 0; i < 6; ++i) {
+        to_here[i] = here[i] = i < 3 ? bins.begin[i][b] : bins.end[i - 3][b];
+    }
+    warp.inclusive_sums(to_here);
     HEAPWOOD_UNROLL_ALL
     for (unsigned axis = 0; axis < 3; ++axis) {
-        const float lo = component(cell.lo, axis);
-        const float hi = component(cell.hi, axis);
-        std::uint32_t begun_before = 0;
-        std::uint32_t ended_before = 0;
-        for (unsigned base = 0; base < kBins; base += W::width) {
-            const unsigned b = base + warp.lane();
-            const std::uint32_t begin = bins.begin[axis][b];
-            const std::uint32_t end = bins.end[axis][b];
-            const std::uint32_t begun = begun_before + warp.inclusive_sum(begin);
-            const std::uint32_t ended = ended_before + warp.inclusive_sum(end);
-            const float position = frame.plane(axis, b);
-            if (b > 0 && b < grid.bins[axis] && lo < position && position < hi) {
-                const std::uint32_t left = begun - begin;
-                const std::uint32_t right = n - (ended - end);
-                best.offer(measure.cost(axis, position, left, right), axis, Side::right, position,
-                           left, right);
-            }
-            begun_before = warp.shuffle(begun, W::width - 1);
-            ended_before = warp.shuffle(ended, W::width - 1);
+        const std::uint32_t left = to_here[axis] - here[axis];
+        const std::uint32_t right = n - (to_here[3 + axis] - here[3 + axis]);
+        const float position = frame.plane(axis, b);
+        if (b > 0 && b < grid.bins[axis] && component(cell.lo, axis) < position &&
+            position < component(cell.hi, axis)) {
+            best.offer(measure.cost(axis, position, left, right), axis, Side::right, position, left,
+                       right);
         }
     }
     return choose(warp, best);

@@ -33,7 +33,7 @@ protected:
 /// What one lane got from the collectives of a value.
 template <class T>
 struct ValueResult {
-    T sum, min, max, inclusive_sum, shuffled, lesser, greater;
+    T sum, min, max, inclusive_sum, inclusive_sums[3], shuffled, lesser, greater;
 };
 
 /// Passes in[i] to every collective of values, i counting rounds, warps and lanes. Floats are
@@ -54,6 +54,10 @@ struct ValueBody {
                 // A share that cannot overflow.
                 result.sum = warp.sum(static_cast<T>(in[i] / 64));
                 result.inclusive_sum = warp.inclusive_sum(static_cast<T>(in[i] / 64));
+                for (unsigned k = 0; k < 3; ++k) {
+                    result.inclusive_sums[k] = static_cast<T>(in[i] / (64U << k));
+                }
+                warp.inclusive_sums(result.inclusive_sums);
             }
             result.min = warp.min(in[i]);
             result.max = warp.max(in[i]);
@@ -117,12 +121,18 @@ void test_values() {
     Machine::run(kWarps, ValueBody<T>{in.data(), source.data(), out.data(), kWarps, kRounds});
 
     for (unsigned first = 0; first < kSize; first += kWidth) {
-        T sum{}, lowest = in[first], highest = in[first];
+        T sum{}, sums[3]{}, lowest = in[first], highest = in[first];
         for (unsigned i = first; i < first + kWidth; ++i) {
             if (comes_before(in[i], lowest)) lowest = in[i];
             if (comes_before(highest, in[i])) highest = in[i];
             if constexpr (std::is_integral_v<T>) sum = static_cast<T>(sum + in[i] / 64);
             EXPECT_TRUE(same(out[i].inclusive_sum, sum)) << "value " << i;
+            for (unsigned k = 0; k < 3; ++k) {
+                if constexpr (std::is_integral_v<T>) {
+                    sums[k] = static_cast<T>(sums[k] + in[i] / (64U << k));
+                }
+                EXPECT_TRUE(same(out[i].inclusive_sums[k], sums[k])) << "value " << i;
+            }
         }
         for (unsigned i = first; i < first + kWidth; ++i) {
             EXPECT_TRUE(same(out[i].sum, sum)) << "value " << i;

@@ -75,6 +75,10 @@ public:
     T inclusive_sum(T v) const {
         return fold(gather(v), lane_ + 1, [](T a, T b) { return static_cast<T>(a + b); });
     }
+    template <class T, unsigned N>
+    void inclusive_sums(T (&values)[N]) const {
+        for (T& value : values) value = inclusive_sum(value);
+    }
     static void back_off(unsigned n) { platform::back_off(n); }
 
 private:

@@ -202,10 +202,19 @@ private:
             return kNone;
         }
         HEAPWOOD_UNROLL(1)
-        for (std::uint32_t bit = kWordBits; bit-- > 0;) {
-            run = (seen >> bit & 1U) == 0 ? 0 : run + 1;
-            if (run < n) continue;
-            if (claim_run(w * kWordBits + bit, n)) return w * kWordBits + bit;
+        for (std::uint32_t end = kWordBits; end > 0;) {
+            const std::uint32_t ones = platform::leading_zeros(~(seen << (kWordBits - end)));
+            if (run + ones >= n) {
+                end -= n - run;
+                if (claim_run(w * kWordBits + end, n)) return w * kWordBits + end;
+                run = 0;
+                continue;
+            }
+            run += ones;
+            end -= ones;
+            if (end == 0) break;
+            const std::uint32_t zeros = platform::leading_zeros(seen << (kWordBits - end));
+            end -= zeros < end ? zeros : end;
             run = 0;
         }
         return kNone;

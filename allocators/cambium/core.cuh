@@ -173,6 +173,8 @@ private:
                 if (p != nullptr) return p + (before << kUnitShift);
             }
         }
+        // Only a request that is to be refused needs to know what others do meanwhile.
+        if (char* p = supply(context, units)) return p;
         for (std::uint32_t round = 0; round < Policy::kRounds; ++round) {
             const Moves moves(*moves_);
             const Moves::Word look = moves.look();

@@ -45,6 +45,15 @@ HEAPWOOD_INLINE unsigned floor_log2(std::uint32_t v) {
 #endif
 }
 
+/// How many zero bits are above the highest one bit of v; 32 of 0.
+HEAPWOOD_INLINE unsigned leading_zeros(std::uint32_t v) {
+#if defined(__CUDA_ARCH__)
+    return static_cast<unsigned>(__clz(static_cast<int>(v)));
+#else
+    return static_cast<unsigned>(std::countl_zero(v));
+#endif
+}
+
 /// Index of the lowest one bit of v, which must not be 0.
 HEAPWOOD_INLINE unsigned lowest_bit(std::uint64_t v) {
 #if defined(__CUDA_ARCH__)

@@ -29,6 +29,7 @@ TEST(Bits, PopcountLogAndLowestBit) {
         EXPECT_EQ(floor_log2(v), log) << v;
         if (log < 32) {
             EXPECT_EQ(floor_log2(static_cast<std::uint32_t>(v)), log) << v;
+            EXPECT_EQ(leading_zeros(static_cast<std::uint32_t>(v)), 31 - log) << v;
         }
         unsigned lowest = 0;
         while ((v >> lowest & 1U) == 0) ++lowest;
@@ -37,6 +38,7 @@ TEST(Bits, PopcountLogAndLowestBit) {
             EXPECT_EQ(lowest_bit(static_cast<std::uint32_t>(v)), lowest) << v;
         }
     }
+    EXPECT_EQ(leading_zeros(0), 32U);
     EXPECT_EQ(floor_log2(std::uint64_t{1}), 0U);
     EXPECT_EQ(floor_log2(~std::uint64_t{0}), 63U);
     EXPECT_EQ(popcount(0U), 0U);

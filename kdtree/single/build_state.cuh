@@ -59,7 +59,7 @@ struct LargeLevel {
     std::uint32_t first;
     std::uint32_t end;
     std::uint32_t chunks;
-    std::uint32_t chunk;  ///< most references of a chunk in the next level
+    std::uint32_t chunk;   ///< most references of a chunk in the next level
     std::uint32_t limit;   ///< children with more references are nodes of the next level
     std::uint32_t failed;  ///< not 0: the build had failed before the level began
 };

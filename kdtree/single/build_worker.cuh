@@ -167,11 +167,11 @@ private:
         std::uint32_t leaves = 0;
         for (unsigned first = 0; first < 2; first += W::width) {
             const unsigned side = first + warp_.lane();
-            leaves |= warp_.ballot(side < 2 && problem_.must_be_leaf(
-                                                   side == 0 ? split.left : split.right,
-                                                   piece.depth + 1U,
-                                                   part_of(piece.cell, split, side)))
-                      << first;
+            leaves |=
+                warp_.ballot(side < 2 && problem_.must_be_leaf(side == 0 ? split.left : split.right,
+                                                               piece.depth + 1U,
+                                                               part_of(piece.cell, split, side)))
+                << first;
         }
         if (leaves == 0) return;
         const std::uint32_t left = (leaves & 1U) != 0 ? split.left : 0;

@@ -79,6 +79,7 @@ struct BuildState {
     Counter next_references;  ///< of the next level's nodes
     alignas(128) LargeLevel level;
     std::uint32_t most_chunks;         ///< of any level
+    std::uint32_t late_pieces;         ///< in the list before those of late levels
     Counter pieces;                    ///< in the list for the second stage
     Counter taken;                     ///< of them, beyond the first for each warp
     Counter status;                    ///< the failure, as a Status

@@ -116,7 +116,9 @@ private:
             // The level after this one has about as many references.
             const std::uint32_t references = state.next_references.ref().load_relaxed();
             level.chunk = chunk_for(references);
-            level.limit = limit_for(references);
+            const std::uint32_t limit = limit_for(references);
+            if (limit > level.limit) state.late_pieces = state.pieces.ref().load_relaxed();
+            level.limit = limit;
             level.failed = ends_build(static_cast<Status>(state.status.ref().load_relaxed()));
             made.store_relaxed(now - chunks);
             state.next_references.ref().store_relaxed(0);

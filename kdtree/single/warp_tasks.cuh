@@ -34,6 +34,7 @@ public:
         in_list_ = rank;
         after_first_ = warps;
         list_end_ = state_.pieces.ref().load_relaxed();
+        late_ = state_.late_pieces;
         look_around();
         return list_end_ > 0;
     }
@@ -59,8 +60,10 @@ public:
     HEAPWOOD_INLINE bool take_listed(Piece& piece) {
         if (in_list_ >= list_end_) return false;
         top_ = bottom_ = 0;
-        // The last ones first: those of late levels are the largest.
-        piece = problem_.pieces[list_end_ - 1 - in_list_];
+        // Those of late levels first, which are the largest. Then the oldest, for it is their
+        // memory that allocators can use again soonest.
+        const std::uint32_t place = late_ + in_list_;
+        piece = problem_.pieces[place < list_end_ ? place : place - list_end_];
         ++credits_;
         if (leader()) in_list_ = after_first_ + state_.taken.ref().add_relaxed(1);
         in_list_ = warp_.shuffle(in_list_, 0);
@@ -150,6 +153,7 @@ private:
     Piece* const stack_;
     std::uint32_t in_list_ = 0;  ///< the next piece of the list, if it is below list_end_
     std::uint32_t list_end_ = 0;
+    std::uint32_t late_ = 0;         ///< where the late levels' pieces begin
     std::uint32_t after_first_ = 0;  ///< the list's pieces that are some warp's first
     std::uint32_t bottom_ = 0;
     std::uint32_t top_ = 0;

@@ -23,16 +23,17 @@ namespace heapwood::kdtree {
 
 /// A node that is still to be made: its references (an array from the allocator, owned by the
 /// piece), its cell, and, for nodes above the exact limit, the split already chosen for it.
-struct Piece {
+struct alignas(16) Piece {
     Reference* references;
     std::uint32_t count;
     std::uint32_t node;  ///< its place in the node array
     Box cell;
-    Box tight;  ///< around the references; only for nodes above the exact limit
     std::uint16_t depth;
     std::uint16_t bad_splits;  ///< on the way from the root, that of this node included
     Split split;
+    Box tight;  ///< around the references; only for nodes above the exact limit
 };
+static_assert(sizeof(Piece) == 96);
 
 /// A large node, which all warps divide together, chunk by chunk. Everything but `used` and `bins`
 /// is written a level before, and then only read.

@@ -45,14 +45,14 @@ public:
 
     /// Collective: puts a piece on the stack, where all lanes see it after a sync.
     HEAPWOOD_INLINE void push(const Piece& piece) {
-        if (leader()) stack_[top_] = piece;
+        if (leader()) store_wide(stack_ + top_, piece);
         ++top_;
     }
 
     /// Takes the newest piece from the stack; false if it is empty.
     HEAPWOOD_INLINE bool pop(Piece& piece) {
         if (top_ == bottom_) return false;
-        piece = stack_[--top_];
+        piece = load_wide(stack_ + --top_);
         return true;
     }
 
@@ -63,7 +63,7 @@ public:
         // Those of late levels first, which are the largest. Then the oldest, for it is their
         // memory that allocators can use again soonest.
         const std::uint32_t place = late_ + in_list_;
-        piece = problem_.pieces[place < list_end_ ? place : place - list_end_];
+        piece = load_wide(problem_.pieces + (place < list_end_ ? place : place - list_end_));
         ++credits_;
         if (leader()) in_list_ = after_first_ + state_.taken.ref().add_relaxed(1);
         in_list_ = warp_.shuffle(in_list_, 0);

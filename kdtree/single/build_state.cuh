@@ -22,7 +22,8 @@
 namespace heapwood::kdtree {
 
 /// A node that is still to be made: its references (an array from the allocator, owned by the
-/// piece), its cell, and, for nodes above the exact limit, the split already chosen for it.
+/// piece), its cell, and, for nodes above the exact limit, the split already chosen for it. It is
+/// aligned for load_wide and store_wide.
 struct alignas(16) Piece {
     Reference* references;
     std::uint32_t count;
@@ -33,7 +34,6 @@ struct alignas(16) Piece {
     Split split;
     Box tight;  ///< around the references; only for nodes above the exact limit
 };
-static_assert(sizeof(Piece) == 96);
 
 /// A large node, which all warps divide together, chunk by chunk. Everything but `used` and `bins`
 /// is written a level before, and then only read.

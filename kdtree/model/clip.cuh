@@ -36,6 +36,12 @@ HEAPWOOD_INLINE Interval crossing(float t, float a, float b) {
     return Interval{v - slack, v + slack}.within(lesser(a, b), greater(a, b));
 }
 
+/// One of two vectors, without branches: of references a GPU would make addresses, and for these
+/// keep the vectors in memory.
+HEAPWOOD_INLINE glm::vec3 chosen(bool first, const glm::vec3& a, const glm::vec3& b) {
+    return {first ? a.x : b.x, first ? a.y : b.y, first ? a.z : b.z};
+}
+
 /// Boxes of a triangle's parts below and above a plane, within the box of a reference that the
 /// plane cuts (box.lo < position < box.hi along the axis).
 ///
@@ -56,9 +62,9 @@ HEAPWOOD_INLINE void clip(const Triangle& t, const Box& box, unsigned axis, floa
     const bool c_below = k(t.c) < position;
     const bool a_alone = b_below == c_below;
     const bool b_alone = !a_alone && a_below == c_below;
-    const glm::vec3& alone = a_alone ? t.a : b_alone ? t.b : t.c;
-    const glm::vec3& p = a_alone ? t.b : t.a;
-    const glm::vec3& q = a_alone || b_alone ? t.c : t.b;
+    const glm::vec3 alone = chosen(a_alone, t.a, chosen(b_alone, t.b, t.c));
+    const glm::vec3 p = chosen(a_alone, t.b, t.a);
+    const glm::vec3 q = chosen(a_alone || b_alone, t.c, t.b);
     const bool alone_below = a_alone ? a_below : b_alone ? b_below : c_below;
 
     const float to_plane = position - k(alone);

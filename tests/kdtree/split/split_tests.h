@@ -11,6 +11,7 @@
 #include "kdtree/single/build_state.cuh"
 #include "kdtree/split/decide.cuh"
 #include "kdtree/split/split_binned_serial.h"
+#include "kdtree/split/split_segment.cuh"
 #include "tests/allocators/platform/machines.h"
 #include "tests/kdtree/split/split_cases.h"
 
@@ -83,6 +84,40 @@ struct ExactBody {
     }
 };
 
+/// Searches the nodes, of at most Segment::kMost references, as many at a time as fit into a warp.
+struct SegmentBody {
+    const SplitCase* nodes;
+    unsigned count;
+    const Reference* references;
+    Choice* choices;
+
+    template <class W>
+    HEAPWOOD_FN void operator()(const W& warp, unsigned w) const {
+        if (w != 0) return;
+        for (unsigned i = 0; i < count;) {
+            // The lane's node, and where that begins; the lanes after the last one have none.
+            unsigned mine = count;
+            unsigned first = warp.lane();
+            unsigned longest = 0;
+            for (unsigned end = 0; i < count && end + nodes[i].count <= W::width; ++i) {
+                if (end <= warp.lane() && warp.lane() < end + nodes[i].count) {
+                    mine = i;
+                    first = end;
+                }
+                end += nodes[i].count;
+                longest = longest < nodes[i].count ? nodes[i].count : longest;
+            }
+            const SplitCase& node = nodes[mine < count ? mine : 0];
+            const Segment<W> segment(warp, first, mine < count ? node.count : 0);
+            Reference reference{};
+            if (mine < count) reference = references[node.first + segment.rank()];
+            const Choice choice =
+                best_of_segment(segment, reference, node.cell, longest, node.model);
+            if (segment.leads()) choices[mine] = choice;
+        }
+    }
+};
+
 template <class Machine>
 class SplitTest : public ::testing::Test {
 protected:
@@ -113,6 +148,42 @@ protected:
         ASSERT_EQ(choice.split.side, wanted->split.side) << "case " << i;
         ASSERT_EQ(choice.split.left, wanted->split.left) << "case " << i;
         ASSERT_EQ(choice.split.right, wanted->split.right) << "case " << i;
+    }
+
+    /// The choices are those of a search of all planes at which a reference begins or ends.
+    static void expect_best_planes(const SplitCases& cases, const Choice* choices) {
+        unsigned planar_left = 0;
+        unsigned planar_right = 0;
+        for (unsigned i = 0; i < kCases; ++i) {
+            const SplitCase& node = cases.nodes[i];
+            NaiveSearch naive(node, cases.boxes.data());
+            for (unsigned axis = 0; axis < 3; ++axis) {
+                const float lo = component(node.cell.lo, axis);
+                const float hi = component(node.cell.hi, axis);
+                if (lo == hi) continue;
+                for (std::uint32_t j = node.first; j < node.first + node.count; ++j) {
+                    const Box& box = cases.boxes[j];
+                    for (const Side side : {Side::right, Side::left}) {
+                        const float position =
+                            component(side == Side::right ? box.lo : box.hi, axis);
+                        if (position < lo || position > hi) continue;
+                        const Sides n = count_sides(node, cases.boxes.data(), axis, position, side);
+                        // One child would be the node again.
+                        if (n.left == 0 && position == lo) continue;
+                        if (n.right == 0 && position == hi) continue;
+                        naive.offer(axis, position, side);
+                    }
+                }
+            }
+            expect_choice(choices[i], naive.best(), i);
+            if (HasFatalFailure()) return;
+            if (std::isnan(choices[i].cost)) continue;
+            ++(choices[i].split.side == Side::left ? planar_left : planar_right);
+        }
+        if (kMany) {
+            EXPECT_GT(planar_left, kCases / 20);
+            EXPECT_GT(planar_right, kCases / 20);
+        }
     }
 };
 
@@ -191,39 +262,25 @@ TYPED_TEST_P(SplitTest, ExactSearchFindsTheBestPlane) {
     TypeParam::run(1, ExactBody<Search>{nodes.data(), T::kCases, references.data(), search.data(),
                                         choices.data()});
 
-    unsigned planar_left = 0;
-    unsigned planar_right = 0;
-    for (unsigned i = 0; i < T::kCases; ++i) {
-        const SplitCase& node = cases.nodes[i];
-        NaiveSearch naive(node, cases.boxes.data());
-        for (unsigned axis = 0; axis < 3; ++axis) {
-            const float lo = component(node.cell.lo, axis);
-            const float hi = component(node.cell.hi, axis);
-            if (lo == hi) continue;
-            for (std::uint32_t j = node.first; j < node.first + node.count; ++j) {
-                const Box& box = cases.boxes[j];
-                for (const Side side : {Side::right, Side::left}) {
-                    const float position = component(side == Side::right ? box.lo : box.hi, axis);
-                    if (position < lo || position > hi) continue;
-                    const Sides n = count_sides(node, cases.boxes.data(), axis, position, side);
-                    // One child would be the node again.
-                    if (n.left == 0 && position == lo) continue;
-                    if (n.right == 0 && position == hi) continue;
-                    naive.offer(axis, position, side);
-                }
-            }
-        }
-        T::expect_choice(choices[i], naive.best(), i);
-        if (this->HasFatalFailure()) return;
-        if (std::isnan(choices[i].cost)) continue;
-        ++(choices[i].split.side == Side::left ? planar_left : planar_right);
-    }
-    if (T::kMany) {
-        EXPECT_GT(planar_left, T::kCases / 20);
-        EXPECT_GT(planar_right, T::kCases / 20);
-    }
+    this->expect_best_planes(cases, choices.data());
 }
 
-REGISTER_TYPED_TEST_SUITE_P(SplitTest, BinsCountAndFindTheBestPlane, ExactSearchFindsTheBestPlane);
+TYPED_TEST_P(SplitTest, SegmentsFindTheBestPlanes) {
+    using T = TestFixture;
+    using W = typename TypeParam::Warp;
+    if (W::width == 1) GTEST_SKIP() << "a segment has several lanes";
+    Dice dice;
+    const SplitCases cases = random_split_cases(dice, T::kCases, Segment<W>::kMost);
+    typename T::template Array<SplitCase> nodes(cases.nodes.size());
+    typename T::template Array<Reference> references(cases.boxes.size());
+    std::copy(cases.nodes.begin(), cases.nodes.end(), nodes.data());
+    std::transform(cases.boxes.begin(), cases.boxes.end(), references.data(), reference_of);
+    typename T::template Array<Choice> choices(cases.nodes.size());
+    TypeParam::run(1, SegmentBody{nodes.data(), T::kCases, references.data(), choices.data()});
+    this->expect_best_planes(cases, choices.data());
+}
+
+REGISTER_TYPED_TEST_SUITE_P(SplitTest, BinsCountAndFindTheBestPlane, ExactSearchFindsTheBestPlane,
+                            SegmentsFindTheBestPlanes);
 
 }  // namespace heapwood::kdtree::tests

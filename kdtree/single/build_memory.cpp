@@ -34,8 +34,8 @@ std::uint64_t root_array_bytes(std::uint64_t triangles) {
 }
 
 BuildMemory::BuildMemory(allocators::ArrayPool& pool, const BuildConfig& config,
-                         std::uint32_t warps, std::uint64_t triangles)
-    : pool_(pool), config_(config) {
+                         std::uint32_t warps, std::uint64_t triangles, std::uint32_t lanes)
+    : pool_(pool), config_(config), lanes_(lanes) {
     require_triangles(triangles);
     const bool gpu = pool.place() != allocators::Place::host;
     problem_.large_limit = config.large_limit != 0 ? config.large_limit : gpu ? 128 : 4096;
@@ -47,8 +47,8 @@ BuildMemory::BuildMemory(allocators::ArrayPool& pool, const BuildConfig& config,
 }
 
 BuildMemory::BuildMemory(allocators::ArrayPool& pool, const scenes::Scene& scene,
-                         const BuildConfig& config, std::uint32_t warps)
-    : BuildMemory(pool, config, warps, scene.triangles.size()) {
+                         const BuildConfig& config, std::uint32_t warps, std::uint32_t lanes)
+    : BuildMemory(pool, config, warps, scene.triangles.size(), lanes) {
     load(scene);
 }
 
@@ -57,12 +57,21 @@ std::uint64_t BuildMemory::slack_warps(std::uint64_t triangles) const {
     return std::min<std::uint64_t>(problem_.warps, triangles);
 }
 
+std::uint32_t BuildMemory::tiny_limit(std::uint64_t triangles) const {
+    constexpr std::uint32_t kFew = 8;
+    constexpr std::uint32_t kMany = 12;
+    constexpr std::uint64_t kLargeScene = 512;  // triangles for each warp
+    if (lanes_ == 1) return 0;
+    return triangles > kLargeScene * problem_.warps ? kMany : kFew;
+}
+
 bool BuildMemory::reserve(std::uint64_t n) {
     if (n <= capacity_) return false;
     require_triangles(n);
     capacity_ = 0;
-    for (Block* block : {&triangles_, &large_nodes_, &chunks_, &pieces_, &stacks_, &arenas_,
-                         &profiles_, &slots_, &state_, &nodes_, &references_}) {
+    for (Block* block :
+         {&triangles_, &large_nodes_, &chunks_, &pieces_, &stacks_, &tiny_stacks_, &tiny_pieces_,
+          &arenas_, &profiles_, &slots_, &state_, &nodes_, &references_}) {
         *block = Block();
     }
     // In all levels together scenes have a large node for each 0.4 to 0.5 times large_limit
@@ -88,21 +97,33 @@ bool BuildMemory::reserve(std::uint64_t n) {
     const std::uint64_t large_bytes = large * (sizeof(LargeNode) + sizeof(Piece)) + sizeof(Piece) +
                                       2 * std::uint64_t{chunks} * sizeof(Chunk);
     const std::uint64_t stack_bytes = warps * kStackSize * sizeof(Piece);
+    // Scenes leave 0.02 to 0.4 tiny nodes for each triangle. Past that the second stage makes them.
+    problem_.tiny_capacity = lanes_ > 1 ? static_cast<std::uint32_t>(n / 2 + 1) : 0;
+    const std::uint64_t tiny_list_bytes = problem_.tiny_capacity * std::uint64_t{sizeof(TinyPiece)};
+    const std::uint64_t tiny_stack_bytes =
+        lanes_ > 1 ? warps * kTinyStackSize * sizeof(TinyPiece) : 0;
     const std::uint64_t arena_bytes =
         config_.small_arrays ? 0 : warps * kArenaSize * sizeof(Reference);
     const std::uint64_t slot_bytes = sizeof(TaskSlot<Piece>) << problem_.slot_bits;
     const std::uint64_t profile_bytes = kProfiling ? warps * sizeof(PhaseProfile) : 0;
     // All in one slab, rather than in slabs that double. Where that cannot be had, perhaps the
     // arrays can, one by one; the one that cannot will be named.
-    constexpr std::uint64_t kArrays = 11;
-    pool_.reserve(triangle_bytes + large_bytes + stack_bytes + arena_bytes + slot_bytes +
-                  profile_bytes + sizeof(BuildState) + nodes * sizeof(Node) +
-                  references * sizeof(std::uint32_t) + kArrays * allocators::ArrayPool::kChunk);
+    constexpr std::uint64_t kArrays = 13;
+    pool_.reserve(triangle_bytes + large_bytes + stack_bytes + tiny_stack_bytes + tiny_list_bytes +
+                  arena_bytes + slot_bytes + profile_bytes + sizeof(BuildState) +
+                  nodes * sizeof(Node) + references * sizeof(std::uint32_t) +
+                  kArrays * allocators::ArrayPool::kChunk);
     triangles_ = pool_.request(triangle_bytes, "the triangles");
     problem_.triangles = triangles_.as<Triangle>();
     make_large_arrays(large, chunks);
     stacks_ = pool_.request(stack_bytes, "the warps' stacks");
     problem_.stacks = stacks_.as<Piece>();
+    if (lanes_ > 1) {
+        tiny_stacks_ = pool_.request(tiny_stack_bytes, "the warps' stacks of tiny nodes");
+        problem_.tiny_stacks = tiny_stacks_.as<TinyPiece>();
+        tiny_pieces_ = pool_.request(tiny_list_bytes, "the tiny nodes");
+        problem_.tiny_pieces = tiny_pieces_.as<TinyPiece>();
+    }
     if (arena_bytes > 0) {
         arenas_ = pool_.request(arena_bytes, "the warps' own small arrays");
         problem_.arenas = arenas_.as<Reference>();
@@ -139,6 +160,7 @@ void BuildMemory::expect(std::uint64_t n, const scenes::Bounds& bounds, float sc
     problem_.count = static_cast<std::uint32_t>(n);
     problem_.bounds = {bounds.lo * scale, bounds.hi * scale};
     static_cast<TreeRules&>(problem_) = tree_rules(config_, problem_.bounds, n);
+    problem_.tiny_limit = std::min(tiny_limit(n), problem_.exact_limit);
     // Of any two blocks of references that a warp reserves one after the other as much is used as
     // one holds, so of all but its last ones at least half.
     const std::uint64_t budget = reference_budget(config_, n);
@@ -275,7 +297,7 @@ MemoryUse BuildMemory::use() const {
     use.nodes = nodes_.size();
     use.references = references_.size();
     use.large_nodes = large_nodes_.size() + chunks_.size() + pieces_.size();
-    use.stacks = stacks_.size() + arenas_.size();
+    use.stacks = stacks_.size() + arenas_.size() + tiny_stacks_.size() + tiny_pieces_.size();
     use.queue = slots_.size() + state_.size();
     use.spare = s.peak_slab_bytes - use.total();
     return use;

@@ -31,13 +31,13 @@ class BuildMemory {
     using Block = allocators::ArrayPool::Block;
 
 public:
-    /// Arrays for scenes of at most so many triangles. @throws as reserve, and
-    /// std::invalid_argument for none, or 2^30 or more.
+    /// Arrays for scenes of at most so many triangles, and so many warps of so many lanes. @throws
+    /// as reserve, and std::invalid_argument for none, or 2^30 or more.
     BuildMemory(allocators::ArrayPool& pool, const BuildConfig& config, std::uint32_t warps,
-                std::uint64_t triangles);
+                std::uint64_t triangles, std::uint32_t lanes = 1);
     /// Arrays for this scene, which is loaded. @throws the same.
     BuildMemory(allocators::ArrayPool& pool, const scenes::Scene& scene, const BuildConfig& config,
-                std::uint32_t warps);
+                std::uint32_t warps, std::uint32_t lanes = 1);
 
     /// The triangles that there is room for.
     std::uint64_t capacity() const { return capacity_; }
@@ -66,6 +66,9 @@ public:
     TreeInPlace tree_in_place(const BuildState& state) const;
     /// The next builds are to a depth of at most this.
     void limit_depth(std::uint32_t depth) { problem_.max_depth = depth; }
+    /// The next builds of this scene have no third stage: it needs an allocator with memory for all
+    /// tiny nodes' arrays at the same time. (Neither have those by warps of one lane.)
+    void make_tiny_nodes_at_once() { problem_.tiny_limit = 0; }
     /// After a build that ran short of nodes or references: replaces the arrays by ones that are
     /// large enough, but for those whose size the configuration sets. No build may be going on.
     /// @throws std::invalid_argument for a tree that no array could hold; as reserve.
@@ -86,8 +89,13 @@ private:
     /// triangles.
     std::uint64_t slack_warps(std::uint64_t triangles) const;
 
+    /// Most references of a tiny node. With more, fewer nodes are left to warps that work on one at
+    /// a time; but each takes longer, which a small scene has no other work to hide.
+    std::uint32_t tiny_limit(std::uint64_t triangles) const;
+
     allocators::ArrayPool& pool_;
     const BuildConfig config_;
+    const std::uint32_t lanes_;  ///< of a warp
     std::uint64_t capacity_ = 0;
     Box scene_bounds_{};
     float normalisation_ = 1;            ///< of the scene's coordinates, for the build
@@ -99,6 +107,8 @@ private:
     Block chunks_;
     Block pieces_;
     Block stacks_;
+    Block tiny_stacks_;
+    Block tiny_pieces_;
     Block arenas_;
     Block slots_;
     Block state_;

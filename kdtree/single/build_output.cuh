@@ -24,14 +24,7 @@ public:
 
     /// Collective: the index of the first of two adjacent new nodes.
     HEAPWOOD_INLINE std::uint32_t reserve_pair() {
-        if (pair_ == pair_end_) {
-            std::uint64_t first = 0;
-            if (leader()) first = platform::AtomicRef(state().nodes).add_relaxed(kPairBlock);
-            first = warp_.shuffle(first, 0);
-            // Far beyond any capacity it only matters that no index wraps around.
-            pair_ = static_cast<std::uint32_t>(first < Node::kLimit ? first : Node::kLimit);
-            pair_end_ = pair_ + kPairBlock;
-        }
+        if (pair_ == pair_end_) new_pairs();
         return 2 * pair_++;
     }
 
@@ -52,6 +45,49 @@ public:
         const std::uint64_t first = reference_;
         reference_ += count;
         return first;
+    }
+
+    /// Collective: the same for each lane that needs them.
+    HEAPWOOD_INLINE std::uint32_t reserve_pair_each(bool needs) {
+        const std::uint32_t lanes = warp_.ballot(needs);
+        if (lanes == 0) return 0;
+        const std::uint32_t n = platform::popcount(lanes);
+        const std::uint32_t rank = platform::popcount(lanes & ((1U << warp_.lane()) - 1U));
+        const std::uint32_t left = pair_end_ - pair_;
+        std::uint32_t mine = pair_ + rank;
+        if (n <= left) {
+            pair_ += n;
+        } else {
+            static_assert(W::width <= kPairBlock);
+            new_pairs();
+            if (rank >= left) mine = pair_ + rank - left;
+            pair_ += n - left;
+        }
+        return 2 * mine;
+    }
+
+    /// Collective: where `count` references of each lane's leaves go.
+    HEAPWOOD_INLINE std::uint64_t reserve_references_each(std::uint32_t count) {
+        const std::uint32_t end = warp_.inclusive_sum(count);
+        const std::uint32_t total = warp_.shuffle(end, W::width - 1);
+        if (total == 0) return 0;
+        const auto left = static_cast<std::uint32_t>(reference_end_ - reference_);
+        if (total <= left) {
+            reference_ += total;
+            return reference_ - total + (end - count);
+        }
+        // Of a lane that does not fit, and of those above it, they go to a new block.
+        const bool fits = end <= left;
+        const std::uint32_t before = warp_.max(fits ? end : 0U);
+        const std::uint32_t rest = total - before;
+        const std::uint32_t block = rest > kReferenceBlock ? rest : kReferenceBlock;
+        std::uint64_t first = 0;
+        if (leader()) first = platform::AtomicRef(state().references).add_relaxed(block);
+        first = warp_.shuffle(first, 0);
+        const std::uint64_t mine = (fits ? reference_ : first - before) + (end - count);
+        reference_ = first + rest;
+        reference_end_ = first + block;
+        return mine;
     }
 
     /// Any lane may call it.
@@ -111,6 +147,15 @@ private:
     static constexpr std::uint32_t kReferenceBlock = 256;
 
     HEAPWOOD_INLINE bool leader() const { return warp_.lane() == 0; }
+    /// Collective: reserves the next block of pairs.
+    HEAPWOOD_INLINE void new_pairs() {
+        std::uint64_t first = 0;
+        if (leader()) first = platform::AtomicRef(state().nodes).add_relaxed(kPairBlock);
+        first = warp_.shuffle(first, 0);
+        // Far beyond any capacity it only matters that no index wraps around.
+        pair_ = static_cast<std::uint32_t>(first < Node::kLimit ? first : Node::kLimit);
+        pair_end_ = pair_ + kPairBlock;
+    }
     HEAPWOOD_INLINE BuildState& state() const { return *problem_.state; }
 
     /// Out of line, for it is rare. Static, for a call with `this` would force the whole object

@@ -14,6 +14,7 @@
 #include "kdtree/single/phase_profile.cuh"
 #include "kdtree/single/task_queue.cuh"
 #include "kdtree/split/divide.cuh"
+#include "kdtree/split/segment.cuh"
 #include "kdtree/split/split_binned.cuh"
 #include "kdtree/split/split_exact.cuh"
 #include "kdtree/split/split_exact_serial.h"
@@ -33,6 +34,17 @@ struct alignas(16) Piece {
     std::uint16_t bad_splits;  ///< on the way from the root, that of this node included
     Split split;
     Box tight;  ///< around the references; only for nodes above the exact limit
+};
+
+/// A piece of at most tiny_limit references, which has no split yet.
+struct alignas(16) TinyPiece {
+    Reference* references;
+    std::uint32_t count;
+    std::uint32_t node;
+    Box cell;
+    std::uint16_t depth;
+    std::uint16_t bad_splits;
+    std::uint32_t pad;
 };
 
 /// A large node, which all warps divide together, chunk by chunk. Everything but `used` and `bins`
@@ -83,6 +95,8 @@ struct BuildState {
     std::uint32_t late_pieces;         ///< in the list before those of late levels
     Counter pieces;                    ///< in the list for the second stage
     Counter taken;                     ///< of them, beyond the first for each warp
+    Counter tiny_pieces;               ///< in the list for the third stage
+    Counter tiny_taken;                ///< of them
     Counter status;                    ///< the failure, as a Status
     alignas(128) std::uint64_t nodes;  ///< pairs of nodes reserved
     alignas(128) std::uint64_t references;
@@ -110,8 +124,12 @@ struct Problem : TreeRules {
     std::uint32_t large_capacity;
     Chunk* chunks;  ///< twice chunk_capacity: of a level and of the next one
     std::uint32_t chunk_capacity;
-    Piece* pieces;      ///< the list for the second stage: large_capacity + 1
-    Piece* stacks;      ///< kStackSize pieces for each warp
+    Piece* pieces;             ///< the list for the second stage: large_capacity + 1
+    Piece* stacks;             ///< kStackSize pieces for each warp
+    std::uint32_t tiny_limit;  ///< most references of a tiny node; 0: there is no third stage
+    TinyPiece* tiny_pieces;    ///< the list for the third stage
+    std::uint32_t tiny_capacity;
+    TinyPiece* tiny_stacks;  ///< kTinyStackSize for each warp
     Reference* arenas;  ///< kArenaSize for each warp; nullptr: all arrays come from the allocator
     TaskSlot<Piece>* slots;
     std::uint32_t slot_bits;
@@ -122,6 +140,14 @@ struct Problem : TreeRules {
 /// Pieces a warp can have pending: every level of the tree leaves at most one behind; the rest is
 /// reserve.
 inline constexpr std::uint32_t kStackSize = kMaxDepth + 4;
+
+/// Tiny nodes that a warp keeps for itself before it enters them in the list.
+inline constexpr std::uint32_t kTinyBlock = 8;
+
+/// Tiny nodes that a warp can have pending. With up to 128 it makes as many as 32 at a time, each
+/// of which may leave two; with more it makes one at a time, below which each level leaves at most
+/// one.
+inline constexpr std::uint32_t kTinyStackSize = 160 + kStackSize;
 
 /// References of small nodes that a warp can keep in memory of its own: on the way from a node of
 /// kExactMax references down to a leaf, each node's two children. Seldom is it too short.

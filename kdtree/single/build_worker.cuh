@@ -4,13 +4,16 @@
 ///
 /// The tree is made from the root down. A node's references are an array from the allocator; the
 /// references are read, split into two arrays that are requested for the children, and the
-/// node's own array is freed. By size there are three ways to do that, in two stages:
+/// node's own array is freed. By size there are four ways to do that, in three stages:
 /// - first all warps divide the large nodes (above large_limit) together, level by level;
 /// - then each warp works for itself. Medium nodes (above exact_limit) are partitioned by one warp,
 ///   which bins both children in the same pass and decides their splits at once;
-/// - small nodes are read into memory that a warp's lanes share; every plane is tried.
+/// - small nodes are read into memory that a warp's lanes share; every plane is tried;
+/// - tiny nodes (up to tiny_limit) wait for the third stage, in which a warp makes several at the
+///   same time. There every plane is tried, too.
 /// In the second stage a warp keeps the children on a stack of its own and gives the oldest away
-/// when others idle.
+/// when others idle. Warps of one lane have no third stage, nor has a build with a small pool, or
+/// with arrays from the allocator for large nodes only.
 ///
 /// Which way is taken, by whom and in which order, changes nothing in the result: counts are
 /// integers, ties have an order, and node numbers are made canonical afterwards.
@@ -31,6 +34,8 @@
 #include "kdtree/single/division.cuh"
 #include "kdtree/single/large_stage.cuh"
 #include "kdtree/single/node_arrays.cuh"
+#include "kdtree/single/tiny_nodes.cuh"
+#include "kdtree/single/tiny_stage.cuh"
 #include "kdtree/single/warp_tasks.cuh"
 #include "kdtree/split/decide.cuh"
 
@@ -54,13 +59,20 @@ public:
           output_(warp, problem),
           clock_(warp, problem.profiles, context.warp),
           arrays_(warp, problem, allocator, context),
-          tasks_(warp, problem, context.warp) {}
+          tasks_(warp, problem, context.warp),
+          tiny_(warp, problem, context.warp, !arrays_.has_arena()) {}
 
     /// Works until the build is done. Collective, of all warps; returns when no work is left
     /// anywhere.
     HEAPWOOD_FN void run() {
         LargeStage(warp_, team_, problem_, scratch_, output_, arrays_, clock_).run();
-        if (tasks_.open_list(team_.rank(), team_.all_warps())) work();
+        if (tasks_.open_list(team_.rank(), team_.all_warps())) {
+            work();
+            if constexpr (W::width > 1) {
+                clock_.enter(Phase::tiny);
+                TinyStage(warp_, problem_, output_, arrays_, tiny_).run();
+            }
+        }
         clock_.enter(Phase::other);
         if (leader()) arrays_.flush();
     }
@@ -97,16 +109,21 @@ private:
     /// The next piece: this warp's newest, else the list's next, else whatever another warp gives.
     /// False when the build is done.
     HEAPWOOD_FN bool next(Piece& piece) {
-        if (tasks_.pop(piece)) {
-            arrays_.go_back_to(piece);
-            return true;
+        for (;;) {
+            if (tasks_.pop(piece)) {
+                arrays_.go_back_to(piece);
+            } else {
+                arrays_.clear_arena();
+                if (!tasks_.take_listed(piece)) {
+                    tiny_.share();
+                    clock_.enter(Phase::wait);
+                    if (!tasks_.wait_for(piece)) return false;
+                    clock_.enter(Phase::other);
+                }
+            }
+            if (!tiny_.takes(piece.count)) return true;
+            tiny_.push(piece);
         }
-        arrays_.clear_arena();
-        if (tasks_.take_listed(piece)) return true;
-        clock_.enter(Phase::wait);
-        if (!tasks_.wait_for(piece)) return false;
-        clock_.enter(Phase::other);
-        return true;
     }
 
     /// Makes a leaf of a piece, or makes ready to divide it. It may cut off empty space first.
@@ -208,7 +225,9 @@ private:
                                                  scratch_.frames[side], output_);
                 clock_.enter(Phase::other);
             }
-            if (i == 1) {
+            if (tiny_.takes(child.count)) {
+                tiny_.push(child);
+            } else if (i == 1) {
                 piece = child;
                 goes_on = true;
             } else {
@@ -241,6 +260,7 @@ private:
     PhaseClock<W> clock_;
     NodeArrays<W, A, kArrays> arrays_;
     WarpTasks<W> tasks_;
+    TinyNodes<W> tiny_;
 };
 
 }  // namespace heapwood::kdtree

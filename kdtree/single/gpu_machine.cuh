@@ -88,6 +88,7 @@ public:
 
     allocators::Place place() const { return allocators::Place::device; }
     std::uint32_t warps() const { return blocks_ * kWarpsPerBlock; }
+    std::uint32_t lanes() const { return platform::DeviceWarp::width; }
     std::uint32_t multiprocessors() const { return multiprocessors_; }
 
     /// A build between two events of the scope's stream.

@@ -104,6 +104,76 @@ public:
         return false;
     }
 
+    /// Collective: arrays for the children of each lane's node that `divides`; from the allocator.
+    /// They stay nullptr where there is no memory, and that is recorded. False: there was none for
+    /// some lane.
+    HEAPWOOD_FN bool allocate_children_each(bool divides, const Split& split,
+                                            const BuildOutput<W>& output,
+                                            Reference* (&arrays)[2]) const {
+        const std::size_t bytes[2] = {divides ? bytes_of(split.left) : 0,
+                                      divides ? bytes_of(split.right) : 0};
+        if constexpr (kJoint) {
+            // One request for all lanes.
+            const std::uint32_t mine = divides ? split.left + split.right : 0;
+            const std::uint32_t end = warp_.inclusive_sum(mine);
+            const std::uint32_t all = warp_.shuffle(end, W::width - 1);
+            if (all == 0) return true;
+            Reference* first =
+                from_leader(leader() ? allocator_.allocate(context_, bytes_of(all)) : nullptr);
+            warp_.sync();  // what lane 0's allocation acquired
+            if (divides) {
+                arrays[0] = first != nullptr ? first + (end - mine)
+                                             : static_cast<Reference*>(allocate_one(
+                                                   allocator_, context_, bytes[0] + bytes[1]));
+                if (arrays[0] != nullptr) arrays[1] = arrays[0] + split.left;
+            }
+        } else if (divides) {
+            if constexpr (allocators::AllocatesPairs<AllocatorRef>) {
+                void* blocks[2] = {nullptr, nullptr};
+                allocator_.allocate_pair(context_, bytes, blocks);
+                arrays[0] = static_cast<Reference*>(blocks[0]);
+                arrays[1] = static_cast<Reference*>(blocks[1]);
+            } else {
+                HEAPWOOD_UNROLL(1)
+                for (unsigned side = 0; side < 2; ++side) {
+                    (side == 0 ? arrays[0] : arrays[1]) = static_cast<Reference*>(
+                        allocator_.allocate(context_, side == 0 ? bytes[0] : bytes[1]));
+                }
+            }
+        }
+        const bool failed = divides && (arrays[0] == nullptr || arrays[1] == nullptr);
+        if (failed) {
+            const bool first_failed = arrays[0] == nullptr;
+            output.record_failure(Status::pool_exhausted, kJoint         ? bytes[0] + bytes[1]
+                                                          : first_failed ? bytes[0]
+                                                                         : bytes[1]);
+            if constexpr (!kJoint) {
+                free_one(allocator_, context_, first_failed ? arrays[1] : arrays[0],
+                         first_failed ? bytes[1] : bytes[0]);
+            }
+            arrays[0] = arrays[1] = nullptr;
+        }
+        return !warp_.any(failed);
+    }
+
+    /// Collective, after a sync: frees of each segment's node the arrays that are `done`, a lane
+    /// one at a time: bits 0 and 1 are for those of its children, bit 2 is for its own.
+    HEAPWOOD_FN void release_each(const Segment<W>& segment, Reference* references,
+                                  std::uint32_t count, const Split& split,
+                                  Reference* const (&arrays)[2], std::uint32_t done) const {
+        if constexpr (kFrees) {
+            HEAPWOOD_UNROLL(1)
+            for (unsigned i = 2 - segment.rank(); warp_.any(segment.count() > 0 && i < 3);
+                 i -= segment.count()) {  // past 0 it is a large number
+                if (segment.count() == 0 || i >= 3 || (done >> i & 1U) == 0) continue;
+                Reference* p = i == 0 ? arrays[0] : i == 1 ? arrays[1] : references;
+                const std::uint32_t n = i == 0 ? split.left : i == 1 ? split.right : count;
+                allocator_.deallocate(context_, p, bytes_of(n));
+            }
+            warp_.sync();
+        }
+    }
+
     /// Collective: makes a piece fit for another warp: its references move from the arena into an
     /// array from the allocator. False: there is no memory for that, and nothing is changed.
     HEAPWOOD_FN bool move_out(Piece& piece) const {
@@ -164,6 +234,11 @@ public:
     /// One lane calls it at the end: gives back what the allocator has kept for this warp.
     HEAPWOOD_INLINE void flush() const { allocators::flush(allocator_, context_); }
 
+    HEAPWOOD_INLINE bool has_arena() const {
+        return kArrays == Arrays::large ||
+               (kArrays == Arrays::either && problem_.arenas != nullptr);
+    }
+
     HEAPWOOD_INLINE static std::uint64_t bytes_of(std::uint32_t count) {
         return std::uint64_t{count} * sizeof(Reference);
     }
@@ -178,10 +253,6 @@ private:
 
     HEAPWOOD_INLINE Reference* arena() const {
         return problem_.arenas + static_cast<std::size_t>(context_.warp) * kArenaSize;
-    }
-    HEAPWOOD_INLINE bool has_arena() const {
-        return kArrays == Arrays::large ||
-               (kArrays == Arrays::either && problem_.arenas != nullptr);
     }
     HEAPWOOD_INLINE bool is_near(const Reference* p) const {
         return has_arena() && p >= arena() && p < arena() + kArenaSize;

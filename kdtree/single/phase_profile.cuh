@@ -27,13 +27,14 @@ enum class Phase : unsigned {
     divide_medium,  ///< and bin them
     divide_large,   ///< a chunk at a time
     chunks,         ///< handing them out and adding up what they bring
+    tiny,           ///< all that is done for tiny nodes
     other,          ///< tasks' ways to and from other warps, leaves
 };
-inline constexpr unsigned kPhases = 10;
+inline constexpr unsigned kPhases = 11;
 /// Their names, for reports.
 inline constexpr const char* kPhaseNames[kPhases] = {
-    "wait",         "search",        "decide",       "allocate", "free",
-    "divide small", "divide medium", "divide large", "chunks",   "other"};
+    "wait",          "search",       "decide", "allocate", "free", "divide small",
+    "divide medium", "divide large", "chunks", "tiny",     "other"};
 
 /// One warp's nanoseconds by phase, and of being busy by interval of the build.
 struct PhaseProfile {

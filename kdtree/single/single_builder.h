@@ -4,6 +4,7 @@
 ///
 /// A machine says where memory lies and how many warps run, and begins builds:
 ///     Place place() const;  std::uint32_t warps() const;  std::uint32_t multiprocessors() const;
+///     std::uint32_t lanes() const;  // of a warp
 ///     template <class A> Launch launch(const Problem&, const typename A::Ref&) const;
 ///         // launch.ms() waits until the build has ended, and has its milliseconds
 ///     template <class A> void enqueue(const Problem&, const typename A::Ref&) const;  // untimed
@@ -61,7 +62,7 @@ public:
           array_pool_(options.array_pool != nullptr ? *options.array_pool : own_pool_) {
         validate(config);
         arrays_ms_ = platform::run_timed([&] {
-            memory_.emplace(array_pool_, config, machine.warps(), triangles);
+            memory_.emplace(array_pool_, config, machine.warps(), triangles, machine.lanes());
             forget_others();
         });
         pool_ = {.place = machine.place(),
@@ -217,6 +218,7 @@ private:
                            });
         result.root_bytes = root_array_bytes(triangles);
         result.warps = machine_.warps();
+        if (pool_.bytes / kAmplePool < result.root_bytes) memory_->make_tiny_nodes_at_once();
         budget_ = reference_budget(config_, triangles);
         full_depth_ = memory_->problem().max_depth;
         begin_settling(result);
@@ -226,6 +228,11 @@ private:
         if (larger) pool_.largest_request = result.root_bytes;
         return larger;
     }
+    /// A pool of so many times the root's array holds all tiny nodes' arrays at the same time, and
+    /// what these keep from being used again: allocators that cut blocks front to back get none
+    /// back in which one of them is.
+    static constexpr std::uint64_t kAmplePool = 48;
+
     /// What other builds have left in the pool of arrays, and these do not use, is room for an
     /// allocator's pool.
     void forget_others() {

@@ -93,7 +93,12 @@ public:
                 done = n % 4 == 0 && state_.done.ref().load_relaxed() != 0;
             }
             if (warp_.any(found)) break;
-            if (warp_.any(done)) return false;
+            if (warp_.any(done)) {
+                // What all warps have left for the third stage.
+                if (leader()) state_.done.ref().load_acquire();
+                warp_.sync();
+                return false;
+            }
             W::back_off(n < kLongestNap ? n : kLongestNap);
         }
         warp_.sync();

@@ -47,6 +47,7 @@ struct LockstepWarps {
     struct Machine {
         allocators::Place place() const { return allocators::Place::host; }
         std::uint32_t warps() const { return N; }
+        std::uint32_t lanes() const { return heapwood::tests::LockstepWarp::width; }
         std::uint32_t multiprocessors() const { return N; }
         template <class A>
         EndedBuild launch(const Problem& problem, const typename A::Ref& allocator) const {
@@ -112,7 +113,7 @@ Attempt attempt(const scenes::Scene& scene, const BuildConfig& config, std::uint
     using Counted = allocators::Counting<Limited>;
     const auto machine = M::template make<A>(config);
     allocators::ArrayPool array_pool(machine.place());
-    BuildMemory memory(array_pool, scene, config, machine.warps());
+    BuildMemory memory(array_pool, scene, config, machine.warps(), machine.lanes());
     Counted allocator({.place = machine.place(),
                        .bytes = pool_bytes,
                        .largest_request = root_array_bytes(scene.triangles.size()),

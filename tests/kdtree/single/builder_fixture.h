@@ -25,6 +25,11 @@ protected:
     static const allocators::Traits& traits() { return subject().traits; }
     /// Of warps of 32 threads each, which take their time.
     static bool lockstep() { return subject().threads > 8; }
+    /// Whether a warp asks once for several nodes' arrays: those that it makes at the same time, as
+    /// many as chance has it.
+    static bool asks_for_several() {
+        return !traits().frees_individually && (lockstep() || subject().threads == 0);
+    }
 
     static BuildResult build(const scenes::Scene& scene, const BuildConfig& config,
                              std::uint64_t pool_bytes = subject().pool_bytes) {

@@ -44,7 +44,8 @@ public:
                 .full = true,
                 .walkable = true,
                 .header_bytes = 0,
-                .smallest_pool = 4096};
+                .smallest_pool = 4096,
+                .slow_crowds = true};
     }
 
     explicit BasicBuddy(const PoolConfig& config)

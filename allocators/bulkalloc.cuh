@@ -86,7 +86,8 @@ public:
                 .full = true,
                 .walkable = true,
                 .header_bytes = 0,
-                .smallest_pool = 16384};
+                .smallest_pool = 16384,
+                .slow_crowds = true};
     }
 
     explicit BasicBulkAlloc(const PoolConfig& config)

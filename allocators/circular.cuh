@@ -51,7 +51,8 @@ struct CMallocPolicy : circular::SingleHint {
                 .walkable = true,
                 .header_bytes = sizeof(Headers::Cell),
                 .smallest_pool = 4096,
-                .published_registers = {18, 18}};
+                .published_registers = {18, 18},
+                .slow_crowds = true};
     }
 };
 
@@ -68,7 +69,8 @@ struct CFMallocPolicy : circular::SingleHint {
                 .walkable = true,
                 .header_bytes = sizeof(Headers::Cell),
                 .smallest_pool = 4096,
-                .published_registers = {14, 16}};
+                .published_registers = {14, 16},
+                .slow_crowds = true};
     }
 };
 

@@ -91,7 +91,8 @@ public:
                 .walkable = true,
                 .header_bytes = 8,  // a word of bits, per block
                 .smallest_pool = 16384,
-                .shares_regions = true};
+                .shares_regions = true,
+                .slow_crowds = true};
     }
 
     explicit BasicDynaSOAr(const PoolConfig& config)

@@ -103,7 +103,8 @@ public:
                 .walkable = true,
                 .header_bytes = 4,  // live slices, per block
                 .smallest_pool = 16384,
-                .shares_regions = true};
+                .shares_regions = true,
+                .slow_crowds = true};
     }
 
     explicit BasicGallatin(const PoolConfig& config) : segments_(config, layout(config)) {

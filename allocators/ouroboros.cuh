@@ -96,7 +96,8 @@ constexpr Traits make_traits(const char* name, const char* title, std::uint64_t 
             .full = true,
             .walkable = true,
             .header_bytes = 84 + more,
-            .smallest_pool = 16384};
+            .smallest_pool = 16384,
+            .slow_crowds = true};
 }
 
 }  // namespace ouroboros

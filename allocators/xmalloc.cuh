@@ -87,7 +87,8 @@ struct XMallocPolicy : circular::HintPerMultiprocessor {
                 .full = true,
                 .walkable = true,
                 .header_bytes = 8,  // list header and predecessor, per granule
-                .smallest_pool = 16384};
+                .smallest_pool = 16384,
+                .slow_crowds = true};
     }
 };
 

@@ -12,8 +12,8 @@
 /// - tiny nodes (up to tiny_limit) wait for the third stage, in which a warp makes several at the
 ///   same time. There every plane is tried, too.
 /// In the second stage a warp keeps the children on a stack of its own and gives the oldest away
-/// when others idle. Warps of one lane have no third stage, nor has a build with a small pool, or
-/// with arrays from the allocator for large nodes only.
+/// when others idle. Warps of one lane have no third stage, nor has a build with a small pool, with
+/// an allocator of slow_crowds, or with arrays from the allocator for large nodes only.
 ///
 /// Which way is taken, by whom and in which order, changes nothing in the result: counts are
 /// integers, ties have an order, and node numbers are made canonical afterwards.
@@ -60,7 +60,8 @@ public:
           clock_(warp, problem.profiles, context.warp),
           arrays_(warp, problem, allocator, context),
           tasks_(warp, problem, context.warp),
-          tiny_(warp, problem, context.warp, !arrays_.has_arena()) {}
+          tiny_(warp, problem, context.warp,
+                NodeArrays<W, A, kArrays>::kForLanes && !arrays_.has_arena()) {}
 
     /// Works until the build is done. Collective, of all warps; returns when no work is left
     /// anywhere.
@@ -68,7 +69,7 @@ public:
         LargeStage(warp_, team_, problem_, scratch_, output_, arrays_, clock_).run();
         if (tasks_.open_list(team_.rank(), team_.all_warps())) {
             work();
-            if constexpr (W::width > 1) {
+            if constexpr (NodeArrays<W, A, kArrays>::kForLanes) {
                 clock_.enter(Phase::tiny);
                 TinyStage(warp_, problem_, output_, arrays_, tiny_).run();
             }

@@ -37,6 +37,10 @@ class NodeArrays {
     static constexpr bool kFrees = A::traits().frees_individually;
 
 public:
+    /// Whether lanes of a warp may ask for the arrays of several nodes at the same time.
+    static constexpr bool kForLanes = W::width > 1 && kArrays != Arrays::large &&
+                                      (kJoint || !A::traits().slow_crowds);
+
     /// Refers to its arguments but the context.
     HEAPWOOD_FN NodeArrays(const W& warp, const Problem& problem, const AllocatorRef& allocator,
                            const allocators::Context& context)

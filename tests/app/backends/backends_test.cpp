@@ -189,7 +189,7 @@ TEST_P(BackendTest, CountsWhatTheBuilderAsksFor) {
         const MeasuredBuild result = build(scene, busy(), options);
         ASSERT_EQ(result.status, Status::done) << result.message;
         // The root's array, and for a node whose children both have references one array for each;
-        // or one for both.
+        // or one for both, on a GPU also for several nodes that a warp makes at the same time.
         std::uint64_t splits = 0;
         for (const Node& node : result.tree.nodes) {
             const auto empty = [&](std::uint32_t child) {
@@ -199,7 +199,12 @@ TEST_P(BackendTest, CountsWhatTheBuilderAsksFor) {
         }
         const allocators::Statistics& s = result.allocations;
         const bool joint = !traits().frees_individually || traits().splittable;
-        EXPECT_EQ(s.requests, 1 + (joint ? 1 : 2) * splits);
+        if (joint && kGpu) {
+            EXPECT_LE(s.requests, 1 + splits);
+            EXPECT_GT(s.requests, 1 + splits / 32);
+        } else {
+            EXPECT_EQ(s.requests, 1 + (joint ? 1 : 2) * splits);
+        }
         EXPECT_EQ(s.failed, 0U);
         if (traits().frees_individually && !traits().splittable) {
             EXPECT_EQ(s.frees, s.requests);

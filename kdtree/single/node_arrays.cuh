@@ -124,7 +124,6 @@ public:
             if (all == 0) return true;
             Reference* first =
                 from_leader(leader() ? allocator_.allocate(context_, bytes_of(all)) : nullptr);
-            warp_.sync();  // what lane 0's allocation acquired
             if (divides) {
                 arrays[0] = first != nullptr ? first + (end - mine)
                                              : static_cast<Reference*>(allocate_one(
@@ -157,6 +156,7 @@ public:
             }
             arrays[0] = arrays[1] = nullptr;
         }
+        warp_.sync();  // what these lanes' allocations acquired, to those that write there
         return !warp_.any(failed);
     }
 

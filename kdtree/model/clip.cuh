@@ -36,8 +36,8 @@ HEAPWOOD_INLINE Interval crossing(float t, float a, float b) {
     return Interval{v - slack, v + slack}.within(lesser(a, b), greater(a, b));
 }
 
-/// One of two vectors, without branches: of references a GPU would make addresses, and for these
-/// keep the vectors in memory.
+/// One of two vectors, by value and without branches. A choice between references would make a GPU
+/// keep both vectors in local memory, for only there they have addresses.
 HEAPWOOD_INLINE glm::vec3 chosen(bool first, const glm::vec3& a, const glm::vec3& b) {
     return {first ? a.x : b.x, first ? a.y : b.y, first ? a.z : b.z};
 }

@@ -59,7 +59,7 @@ std::uint64_t BuildMemory::slack_warps(std::uint64_t triangles) const {
 
 std::uint32_t BuildMemory::tiny_limit(std::uint64_t triangles) const {
     constexpr std::uint32_t kFew = 8;
-    constexpr std::uint32_t kMany = 12;
+    constexpr std::uint32_t kMany = kSegmentMost;
     constexpr std::uint64_t kLargeScene = 512;  // triangles for each warp
     if (lanes_ == 1) return 0;
     return triangles > kLargeScene * problem_.warps ? kMany : kFew;

@@ -76,7 +76,7 @@ public:
             reference_ += total;
             return reference_ - total + (end - count);
         }
-        // Of a lane that does not fit, and of those above it, they go to a new block.
+        // The first lane that does not fit, and all lanes above it, go to a new block.
         const bool fits = end <= left;
         const std::uint32_t before = warp_.max(fits ? end : 0U);
         const std::uint32_t rest = total - before;

@@ -76,6 +76,7 @@ public:
         }
         clock_.enter(Phase::other);
         if (leader()) arrays_.flush();
+        clock_.enter(Phase::wait);  // records what the warp was busy with
     }
 
 private:

@@ -28,7 +28,7 @@ public:
     /// Whether a node of so many references is left to the third stage.
     HEAPWOOD_INLINE bool takes(std::uint32_t count) const { return count <= limit_; }
 
-    /// Collective: takes a piece that it takes().
+    /// Collective: leaves a piece, of whose count takes() is true, to the third stage.
     HEAPWOOD_INLINE void push(const Piece& piece) {
         if (warp_.lane() == 0) {
             store_wide(stack_ + top_, TinyPiece{.references = piece.references,

@@ -36,8 +36,8 @@ public:
           stack_(nodes.stack()),
           top_(nodes.top()) {}
 
-    /// Makes this warp's nodes, and those of the list that no other takes. All that warps have left
-    /// in the list happens before.
+    /// Makes this warp's nodes, and those of the list that no other takes. Whatever warps have put
+    /// in the list must happen before the call.
     HEAPWOOD_FN void run() {
         BuildState& state = *problem_.state;
         failed_ = warp_.any(ends_build(static_cast<Status>(state.status.ref().load_relaxed())));
@@ -56,6 +56,8 @@ public:
     }
 
 private:
+    /// What becomes of a node; `none`: the lane has no node. A dropped one is only freed, a cut one
+    /// loses empty space.
     enum class Outcome { none, dropped, leaf, cut, divided };
 
     /// What is made of a node: the same in all lanes of its segment.

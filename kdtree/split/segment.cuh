@@ -9,16 +9,16 @@
 
 namespace heapwood::kdtree {
 
+/// Most references of a node in a segment.
+inline constexpr unsigned kSegmentMost = 12;
+
 /// The lanes of a warp that hold the references of one node: `count` neighbours from lane `first`
-/// on, at most kMost. Lanes that belong to no node have a count of 0.
+/// on, at most kSegmentMost. Lanes that belong to no node have a count of 0.
 ///
 /// All collectives are called by the whole warp, whatever segments it has.
 template <class W>
 class Segment {
 public:
-    /// Most references of a node.
-    static constexpr unsigned kMost = 12;
-
     HEAPWOOD_FN Segment(const W& warp, unsigned first, unsigned count)
         : warp_(warp), first_(first), count_(count), lanes_(((1U << count) - 1U) << first) {}
 
@@ -53,7 +53,7 @@ public:
     /// Collective: the least v of the segment.
     HEAPWOOD_INLINE std::uint32_t min(std::uint32_t v) const {
         HEAPWOOD_UNROLL_ALL
-        for (unsigned d = 1; d < kMost; d *= 2) {
+        for (unsigned d = 1; d < kSegmentMost; d *= 2) {
             const std::uint32_t other = warp_.shuffle(v, (warp_.lane() + d) % W::width);
             v = rank() + d < count_ && other < v ? other : v;
         }

@@ -48,7 +48,7 @@ HEAPWOOD_INLINE Choice best_of_segment(const Segment<W>& segment, const Referenc
             counts[axis].closed += lo >= mine.hi[axis] ? 1.0F : 0.0F;
         }
     }
-    // What is flat and lies in the plane has not ended there: it is on the plane's own side.
+    // A flat reference that lies in the plane has not ended there: it is on the plane's own side.
     HEAPWOOD_UNROLL_ALL
     for (unsigned axis = 0; axis < 3; ++axis) {
         const bool flat = segment.holds() && mine.lo[axis] == mine.hi[axis];

@@ -20,4 +20,15 @@ Tree plain_tree(const scenes::Scene& scene, const BuildConfig& config) {
     return std::move(result.tree);
 }
 
+std::uint64_t divided_nodes(const Tree& tree) {
+    std::uint64_t divided = 0;
+    for (const Node& node : tree.nodes) {
+        const auto empty = [&](std::uint32_t child) {
+            return tree.nodes[child].is_leaf() && tree.nodes[child].count() == 0;
+        };
+        if (!node.is_leaf() && !empty(node.child()) && !empty(node.child() + 1)) ++divided;
+    }
+    return divided;
+}
+
 }  // namespace heapwood::kdtree::tests

@@ -24,6 +24,7 @@
 #include "kdtree/model/reference.cuh"
 #include "kdtree/tree/verify.h"
 #include "scenes/generators.h"
+#include "tests/kdtree/plain_tree.h"
 #include "tests/kdtree/small_scenes.h"
 #include "tests/seed.h"
 
@@ -190,13 +191,7 @@ TEST_P(BackendTest, CountsWhatTheBuilderAsksFor) {
         ASSERT_EQ(result.status, Status::done) << result.message;
         // The root's array, and for a node whose children both have references one array for each;
         // or one for both, on a GPU also for several nodes that a warp makes at the same time.
-        std::uint64_t splits = 0;
-        for (const Node& node : result.tree.nodes) {
-            const auto empty = [&](std::uint32_t child) {
-                return result.tree.nodes[child].is_leaf() && result.tree.nodes[child].count() == 0;
-            };
-            if (!node.is_leaf() && !empty(node.child()) && !empty(node.child() + 1)) ++splits;
-        }
+        const std::uint64_t splits = kdtree::tests::divided_nodes(result.tree);
         const allocators::Statistics& s = result.allocations;
         const bool joint = !traits().frees_individually || traits().splittable;
         if (joint && kGpu) {

@@ -141,13 +141,7 @@ TEST_P(BuilderTest, CountsWhatItAsksFor) {
     const allocators::Statistics& s = result.statistics;
     // The root's array, and one for each child of a node whose children both have references; or
     // one for both.
-    std::uint64_t splits = 0;
-    for (const Node& node : result.tree.nodes) {
-        const auto empty = [&](std::uint32_t child) {
-            return result.tree.nodes[child].is_leaf() && result.tree.nodes[child].count() == 0;
-        };
-        if (!node.is_leaf() && !empty(node.child()) && !empty(node.child() + 1)) ++splits;
-    }
+    const std::uint64_t splits = divided_nodes(result.tree);
     const bool frees = traits().frees_individually;
     if (asks_for_several()) {
         EXPECT_LE(s.requests, 1 + splits);

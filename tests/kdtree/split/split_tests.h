@@ -84,7 +84,7 @@ struct ExactBody {
     }
 };
 
-/// Searches the nodes, of at most Segment::kMost references, as many at a time as fit into a warp.
+/// Searches the nodes, of at most kSegmentMost references, as many at a time as fit into a warp.
 struct SegmentBody {
     const SplitCase* nodes;
     unsigned count;
@@ -270,7 +270,7 @@ TYPED_TEST_P(SplitTest, SegmentsFindTheBestPlanes) {
     using W = typename TypeParam::Warp;
     if (W::width == 1) GTEST_SKIP() << "a segment has several lanes";
     Dice dice;
-    const SplitCases cases = random_split_cases(dice, T::kCases, Segment<W>::kMost);
+    const SplitCases cases = random_split_cases(dice, T::kCases, kSegmentMost);
     typename T::template Array<SplitCase> nodes(cases.nodes.size());
     typename T::template Array<Reference> references(cases.boxes.size());
     std::copy(cases.nodes.begin(), cases.nodes.end(), nodes.data());

@@ -50,12 +50,14 @@ std::vector<Decision> TopLevels::decide(std::span<const Bins> bins) {
 Decision TopLevels::decide(const OpenNode& node, std::uint32_t place, const Bins& bins) {
     const BinFrame frame = BinFrame::of(node.tight, rules_.grid);
     Deciding now{node, {}};
+    const platform::SerialWarp warp;
+    const BinnedSearch<platform::SerialWarp> search(warp, bins, frame, now.count);
     std::vector<Split> cuts;
     kdtree::decide(
         rules_, now,
         [&] {
             // So many references that none of them is looked at.
-            return best_binned(platform::SerialWarp{}, rules_, bins, frame, nullptr, now);
+            return best_binned(warp, rules_, search, nullptr, now);
         },
         [&](const Split& cut) {
             now.cell = part_of(now.cell, cut, cut.left == 0 ? 1 : 0);

@@ -124,11 +124,10 @@ struct Decide {
         };
         if (piece.count > problem.exact_limit) {
             const BinFrame frame = BinFrame::of(piece.tight, problem.grid);
-            const Bins& bins = level.bins[piece.bins];
+            const BinnedSearch<W> search(warp, level.bins[piece.bins], frame, piece.count);
             decide(
                 problem, piece,
-                [&] { return best_binned(warp, problem, bins, frame, references, piece); },
-                cut_empty);
+                [&] { return best_binned(warp, problem, search, references, piece); }, cut_empty);
         } else {
             bool counted = false;
             decide(

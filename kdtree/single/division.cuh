@@ -82,9 +82,10 @@ template <Loops kLoops, class W>
 HEAPWOOD_INLINE void decide_binned(const W& warp, const Problem& problem, Piece& piece,
                                    const Bins& bins, const BinFrame& frame,
                                    BuildOutput<W>& output) {
+    const BinnedSearch<W> search(warp, bins, frame, piece.count);
     decide(
         problem, piece,
-        [&] { return best_binned<kLoops>(warp, problem, bins, frame, piece.references, piece); },
+        [&] { return best_binned<kLoops>(warp, problem, search, piece.references, piece); },
         [&](const Split& split) { output.cut_empty(piece, split); });
 }
 

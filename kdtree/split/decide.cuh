@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include "kdtree/model/node_rules.cuh"
 #include "kdtree/model/reference.cuh"
@@ -61,21 +62,60 @@ HEAPWOOD_FN void snap(const W& warp, const CostModel& model, const Box& cell,
     choice = best.choice();
 }
 
-/// Collective: the best split of a node (with `cell`, `tight` and `count`) above the exact limit,
-/// by its bins. Sets `tight`, the box around its references that the bins of its children divide.
+/// A search of the bins' planes for a node above the exact limit. What does not depend on the cell
+/// is found once, for the cell shrinks while empty space is cut off. Refers to the bins and their
+/// frame if W is one lane wide.
+template <class W>
+class BinnedSearch {
+public:
+    /// Collective, for `count` references.
+    HEAPWOOD_INLINE BinnedSearch(const W& warp, const Bins& bins, const BinFrame& frame,
+                                 std::uint32_t count)
+        : tight_(bins.tight()), planes_(planes_of(warp, bins, frame, count)) {}
+
+    /// The box around the references.
+    HEAPWOOD_INLINE const Box& tight() const { return tight_; }
+
+    /// Collective: the best split of a node (with `cell`, `tight` and `count`).
+    HEAPWOOD_MAY_CALL_HOST
+    template <class N>
+    HEAPWOOD_INLINE Choice best(const W& warp, const TreeRules& rules, const N& node) const {
+        if constexpr (W::width == 1) {
+            return split_binned_serially(planes_.bins, planes_.frame, rules.grid, node.cell,
+                                         node.tight, node.count, rules.model);
+        } else {
+            return split_binned(warp, planes_, rules.grid, node.cell, node.tight, node.count,
+                                rules.model);
+        }
+    }
+
+private:
+    struct InBins {
+        const Bins& bins;
+        const BinFrame& frame;
+    };
+    using Planes = std::conditional_t<W::width == 1, InBins, BinPlanes>;
+    HEAPWOOD_INLINE static Planes planes_of(const W& warp, const Bins& bins, const BinFrame& frame,
+                                            std::uint32_t count) {
+        if constexpr (W::width == 1) {
+            return {bins, frame};
+        } else {
+            return sum_bins(warp, bins, frame, count);
+        }
+    }
+
+    const Box tight_;
+    const Planes planes_;
+};
+
+/// Collective: the best split of a node (with `cell`, `tight` and `count`) above the exact limit.
+/// Sets `tight`, the box around its references that the bins of its children divide.
 HEAPWOOD_MAY_CALL_HOST
 template <Loops kLoops = Loops::short_code, class W, class N>
-HEAPWOOD_FN Choice best_binned(const W& warp, const TreeRules& rules, const Bins& bins,
-                               const BinFrame& frame, const Reference* references, N& node) {
-    node.tight = rules.tight_cuts ? bins.tight() : node.cell;
-    Choice choice;
-    if constexpr (W::width == 1) {
-        choice = split_binned_serially(bins, frame, rules.grid, node.cell, node.tight, node.count,
-                                       rules.model);
-    } else {
-        choice = split_binned(warp, bins, frame, rules.grid, node.cell, node.tight, node.count,
-                              rules.model);
-    }
+HEAPWOOD_FN Choice best_binned(const W& warp, const TreeRules& rules, const BinnedSearch<W>& search,
+                               const Reference* references, N& node) {
+    node.tight = rules.tight_cuts ? search.tight() : node.cell;
+    Choice choice = search.best(warp, rules, node);
     if (choice.split.left > 0 && choice.split.right > 0 && node.count <= rules.snap_limit) {
         snap<kLoops>(warp, rules.model, node.cell, references, node.count, choice);
     }

@@ -62,6 +62,9 @@ struct BinFrame {
     glm::vec3 lo;
     glm::vec3 step;
     glm::vec3 inverse;  ///< of the step
+    /// Whether planes are so far apart, for the size of their coordinates, that rounding moves none
+    /// by more than an eighth of a bin (nearest_plane).
+    bool apart;
 
     HEAPWOOD_FN static BinFrame of(const Box& box, const BinGrid& grid) {
         BinFrame f;
@@ -71,6 +74,9 @@ struct BinFrame {
                   box.hi.y * grid.share.y - box.lo.y * grid.share.y,
                   box.hi.z * grid.share.z - box.lo.z * grid.share.z};
         f.inverse = {1 / f.step.x, 1 / f.step.y, 1 / f.step.z};
+        f.apart = are_apart(box.lo.x, box.hi.x, f.step.x) &&
+                  are_apart(box.lo.y, box.hi.y, f.step.y) &&
+                  are_apart(box.lo.z, box.hi.z, f.step.z);
         return f;
     }
 
@@ -90,17 +96,61 @@ struct BinFrame {
         while (b + 1 < kBins && plane(lo, step, b + 1) <= x) ++b;
         return b;
     }
-    /// How many planes are below x.
-    HEAPWOOD_INLINE static unsigned planes_below(float lo, float step, float inverse, float x) {
+    /// How many planes are below x, or `least`, if these are fewer.
+    HEAPWOOD_INLINE static unsigned planes_below(float lo, float step, float inverse, float x,
+                                                 unsigned least = 0) {
         unsigned b = guess(lo, inverse, x);
+        if (b < least) b = least;
         HEAPWOOD_UNROLL(1)
-        while (b > 0 && x <= plane(lo, step, b)) --b;
+        while (b > least && x <= plane(lo, step, b)) --b;
         HEAPWOOD_UNROLL(1)
         while (b + 1 < kBins && plane(lo, step, b + 1) < x) ++b;
         return b;
     }
 
+    /// Where planes are apart: how many are at or below the lower end of an extent, and how many
+    /// are below the upper end, without a branch.
+    HEAPWOOD_INLINE static unsigned planes_to_apart(float lo, float step, float inverse, float x) {
+        float plane = 0;
+        const int nearest = nearest_plane(lo, step, inverse, x, plane);
+        return not_negative(nearest - (x < plane ? 1 : 0));
+    }
+    HEAPWOOD_INLINE static unsigned planes_below_apart(float lo, float step, float inverse,
+                                                       float x) {
+        float plane = 0;
+        const int nearest = nearest_plane(lo, step, inverse, x, plane);
+        return not_negative(nearest - (x <= plane ? 1 : 0));
+    }
+
 private:
+    HEAPWOOD_INLINE static unsigned not_negative(int n) {
+        return static_cast<unsigned>(n > 0 ? n : 0);
+    }
+
+    /// The plane nearest to x among all kBins, and its place. With u = 2^-24 and the largest
+    /// coordinate m, the quotient is wrong by 4 u kBins bins at most, and a plane by
+    /// u (kBins + m / step). With step >= m 2^-20 both are less than 1/8 together, so x lies
+    /// between the planes next to this one, which need no comparison.
+    HEAPWOOD_INLINE static int nearest_plane(float lo, float step, float inverse, float x,
+                                             float& plane) {
+        float g = (x - lo) * inverse;
+        g = g < 0 ? 0.0F : g < kBins - 1 ? g : float{kBins - 1};
+        // The sum's last bit has the value 1: it is rounded to the nearest whole number.
+        constexpr float kWhole = 8388608.0F;
+        const float whole = g + kWhole;
+        plane = lo + (whole - kWhole) * step;
+        return static_cast<int>(platform::float_bits(whole) & (kBins - 1));
+    }
+
+    HEAPWOOD_INLINE static bool are_apart(float lo, float hi, float step) {
+        constexpr float kShare = 1.0F / (1U << 20);
+        constexpr float kSmallest = 1e-30F;  // its inverse is finite
+        // Where all planes are the same the quotient is not a number, or infinite: then the last
+        // plane is the nearest one, and as good as any.
+        return step == 0 || (step >= kSmallest && step >= kShare * lo && step >= -kShare * lo &&
+                             step >= kShare * hi && step >= -kShare * hi);
+    }
+
     HEAPWOOD_INLINE static unsigned guess(float lo, float inverse, float x) {
         const float g = (x - lo) * inverse;
         // Clamped before the conversion; a NaN of a flat axis ends at the last bin.
@@ -110,17 +160,31 @@ private:
 
 /// Counts a reference's box in `bins`, which the other lanes of the warp count in at the same time.
 HEAPWOOD_INLINE void count_in_bins(Bins& bins, const BinFrame& frame, const Box& box) {
-    const auto along = [&](unsigned axis, float lo, float step, float inverse, float from,
-                           float to) {
-        const unsigned begin = BinFrame::planes_to(lo, step, inverse, from);
-        const unsigned end = BinFrame::planes_below(lo, step, inverse, to);
+    const auto count = [&](unsigned axis, unsigned begin, unsigned end) {
         platform::AtomicRef(bins.begin[axis][begin]).count_relaxed(1);
         // What lies in a plane goes right of it (Side::right): it ends where it begins.
         platform::AtomicRef(bins.end[axis][end < begin ? begin : end]).count_relaxed(1);
     };
-    along(0, frame.lo.x, frame.step.x, frame.inverse.x, box.lo.x, box.hi.x);
-    along(1, frame.lo.y, frame.step.y, frame.inverse.y, box.lo.y, box.hi.y);
-    along(2, frame.lo.z, frame.step.z, frame.inverse.z, box.lo.z, box.hi.z);
+    if (frame.apart) {
+        const auto along = [&](unsigned axis, float lo, float step, float inverse, float from,
+                               float to) {
+            count(axis, BinFrame::planes_to_apart(lo, step, inverse, from),
+                  BinFrame::planes_below_apart(lo, step, inverse, to));
+        };
+        along(0, frame.lo.x, frame.step.x, frame.inverse.x, box.lo.x, box.hi.x);
+        along(1, frame.lo.y, frame.step.y, frame.inverse.y, box.lo.y, box.hi.y);
+        along(2, frame.lo.z, frame.step.z, frame.inverse.z, box.lo.z, box.hi.z);
+        return;
+    }
+    HEAPWOOD_UNROLL(1)
+    for (unsigned axis = 0; axis < 3; ++axis) {
+        const float lo = component(frame.lo, axis);
+        const float step = component(frame.step, axis);
+        const float inverse = component(frame.inverse, axis);
+        const unsigned begin = BinFrame::planes_to(lo, step, inverse, component(box.lo, axis));
+        count(axis, begin,
+              BinFrame::planes_below(lo, step, inverse, component(box.hi, axis), begin));
+    }
 }
 
 /// Collective: sets all counts of `bins` to 0, and the box to an empty one.
@@ -198,20 +262,19 @@ HEAPWOOD_INLINE void offer_cuts(const W& warp, const CellMeasure& measure, const
     }
 }
 
-/// Collective: the best of the bins' planes, and of the planes that cut empty space off at the box
-/// `tight` around the references, for a cell that holds n references. `tight` may be the cell
-/// itself: then the bins' planes are the only ones.
-///
-/// The cell is not the frame: it may reach beyond it, and it may be smaller where empty space has
-/// been cut off since the counting; planes outside it are passed over.
+/// The planes at the lower ends of bins, with how many references are on either side. A lane has
+/// those of one bin, one for each axis.
+struct BinPlanes {
+    float position[3];
+    std::uint32_t left[3];
+    std::uint32_t right[3];
+};
+
+/// Collective: what the bins of n references say of their planes.
 template <class W>
-HEAPWOOD_FN Choice split_binned(const W& warp, const Bins& bins, const BinFrame& frame,
-                                const BinGrid& grid, const Box& cell, const Box& tight,
-                                std::uint32_t n, const CostModel& model) {
+HEAPWOOD_INLINE BinPlanes sum_bins(const W& warp, const Bins& bins, const BinFrame& frame,
+                                   std::uint32_t n) {
     static_assert(W::width == kBins);
-    const CellMeasure measure(cell, model);
-    BestSplit best;
-    offer_cuts(warp, measure, cell, tight, n, best);
     const unsigned b = warp.lane();
     std::uint32_t here[6];  // what begins in this bin on each axis, and what ends
     std::uint32_t to_here[6];
@@ -220,15 +283,37 @@ HEAPWOOD_FN Choice split_binned(const W& warp, const Bins& bins, const BinFrame&
         to_here[i] = here[i] = i < 3 ? bins.begin[i][b] : bins.end[i - 3][b];
     }
     warp.inclusive_sums(to_here);
+    BinPlanes planes;
     HEAPWOOD_UNROLL_ALL
     for (unsigned axis = 0; axis < 3; ++axis) {
-        const std::uint32_t left = to_here[axis] - here[axis];
-        const std::uint32_t right = n - (to_here[3 + axis] - here[3 + axis]);
-        const float position = frame.plane(axis, b);
+        planes.position[axis] = frame.plane(axis, b);
+        planes.left[axis] = to_here[axis] - here[axis];
+        planes.right[axis] = n - (to_here[3 + axis] - here[3 + axis]);
+    }
+    return planes;
+}
+
+/// Collective: the best of the bins' planes, and of the planes that cut empty space off at the box
+/// `tight` around the references, for a cell that holds n references. `tight` may be the cell
+/// itself: then the bins' planes are the only ones.
+///
+/// The cell is not the bins' frame: it may reach beyond it, and it may be smaller where empty space
+/// has been cut off since the counting; planes outside it are passed over.
+template <class W>
+HEAPWOOD_FN Choice split_binned(const W& warp, const BinPlanes& planes, const BinGrid& grid,
+                                const Box& cell, const Box& tight, std::uint32_t n,
+                                const CostModel& model) {
+    const CellMeasure measure(cell, model);
+    BestSplit best;
+    offer_cuts(warp, measure, cell, tight, n, best);
+    const unsigned b = warp.lane();
+    HEAPWOOD_UNROLL_ALL
+    for (unsigned axis = 0; axis < 3; ++axis) {
+        const float position = planes.position[axis];
         if (b > 0 && b < grid.bins[axis] && component(cell.lo, axis) < position &&
             position < component(cell.hi, axis)) {
-            best.offer(measure.cost(axis, position, left, right), axis, Side::right, position, left,
-                       right);
+            best.offer(measure.cost(axis, position, planes.left[axis], planes.right[axis]), axis,
+                       Side::right, position, planes.left[axis], planes.right[axis]);
         }
     }
     return choose(warp, best);

@@ -54,8 +54,9 @@ struct BinnedBody {
                 choices[i] = split_binned_serially(bins[i], frame, node.grid, node.cell, node.tight,
                                                    node.count, node.model);
             } else {
-                const Choice choice = split_binned(warp, bins[i], frame, node.grid, node.cell,
-                                                   node.tight, node.count, node.model);
+                const Choice choice =
+                    split_binned(warp, sum_bins(warp, bins[i], frame, node.count), node.grid,
+                                 node.cell, node.tight, node.count, node.model);
                 if (warp.lane() == 0) choices[i] = choice;
             }
         }

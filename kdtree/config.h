@@ -65,12 +65,14 @@ struct BuildConfig {
     /// moves to the nearest end of a reference if that is cheaper; 0: never. Ours (measured, with
     /// exact_limit = 64: 1 to 2 % less SAH, and 5 to 17 % fewer references).
     std::uint32_t snap_limit = 1024;
-    /// Nodes above this many references are divided by all warps together, level by level; 0: 128
-    /// on a GPU, 4096 on a CPU, whose few threads have other nodes to work on, and add to shared
-    /// counters one by one. Levels with few references for each warp have a higher limit.
+    /// Nodes above this many references are divided by many warps together; 0: 96 to 192 on a GPU,
+    /// by triangles for each warp, and 4096 on a CPU, whose few threads have other nodes to work
+    /// on, and add to shared counters one by one. The limit is higher once few references for each
+    /// warp are left.
     std::uint32_t large_limit = 0;
-    /// Most references of such a node that a warp divides at a time, fewer in a level that has not
-    /// so many for each warp; 0: 512 on a GPU, 4096 on a CPU.
+    /// Most references of such a node that a warp divides at a time, fewer where there are not so
+    /// many for each warp; 0: 256 or, with more than 1024 triangles for each warp, 512 on a GPU,
+    /// and 4096 on a CPU.
     std::uint32_t chunk = 0;
     /// Clip triangles at split planes, rather than cut their boxes only.
     bool clip = true;

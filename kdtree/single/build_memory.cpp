@@ -37,9 +37,6 @@ BuildMemory::BuildMemory(allocators::ArrayPool& pool, const BuildConfig& config,
                          std::uint32_t warps, std::uint64_t triangles, std::uint32_t lanes)
     : pool_(pool), config_(config), lanes_(lanes) {
     require_triangles(triangles);
-    const bool gpu = pool.place() != allocators::Place::host;
-    problem_.large_limit = config.large_limit != 0 ? config.large_limit : gpu ? 128 : 4096;
-    problem_.chunk = config.chunk != 0 ? config.chunk : gpu ? 512 : 4096;
     problem_.warps = warps;
     problem_.slot_bits =
         static_cast<std::uint32_t>(std::bit_width(warps * (TaskQueue<Piece>::kMostGiven + 1)));
@@ -57,6 +54,17 @@ std::uint64_t BuildMemory::slack_warps(std::uint64_t triangles) const {
     return std::min<std::uint64_t>(problem_.warps, triangles);
 }
 
+void BuildMemory::set_division(std::uint64_t triangles) {
+    // Measured on an H100 (kdtree/single/README.md).
+    const std::uint64_t each = triangles / problem_.warps;
+    const bool gpu = pool_.place() != allocators::Place::host;
+    const std::uint32_t small = each < 64 || each >= 192 ? 128 : 96;
+    const std::uint32_t limit = !gpu ? 4096 : each < 1024 ? small : 192;
+    const std::uint32_t chunk = !gpu ? 4096 : each < 1024 ? 256 : 512;
+    problem_.large_limit = config_.large_limit != 0 ? config_.large_limit : limit;
+    problem_.chunk = config_.chunk != 0 ? config_.chunk : chunk;
+}
+
 std::uint32_t BuildMemory::tiny_limit(std::uint64_t triangles) const {
     constexpr std::uint32_t kFew = 8;
     constexpr std::uint32_t kMany = kSegmentMost;
@@ -68,21 +76,22 @@ std::uint32_t BuildMemory::tiny_limit(std::uint64_t triangles) const {
 bool BuildMemory::reserve(std::uint64_t n) {
     if (n <= capacity_) return false;
     require_triangles(n);
+    set_division(n);
     capacity_ = 0;
     for (Block* block :
-         {&triangles_, &large_nodes_, &chunks_, &pieces_, &stacks_, &tiny_stacks_, &tiny_pieces_,
+         {&triangles_, &large_nodes_, &work_, &pieces_, &stacks_, &tiny_stacks_, &tiny_pieces_,
           &arenas_, &profiles_, &slots_, &state_, &nodes_, &references_}) {
         *block = Block();
     }
-    // In all levels together scenes have a large node for each 0.4 to 0.5 times large_limit
-    // triangles, and a level has about as many chunks as there are warps, or as its references
-    // fill. Past that a node is built by one warp.
+    // Scenes have a large node for each 0.4 to 0.5 times large_limit triangles. A node has two
+    // children to go on with, and a level of 20 to 30 has about as many chunks as there are warps,
+    // or as its references fill. Past that a node is built by one warp.
     const auto large = std::max(
         problem_.large_capacity,
         static_cast<std::uint32_t>(64 + 3 * n / std::max<std::uint32_t>(problem_.large_limit, 64)));
-    const auto chunks =
-        std::max(problem_.chunk_capacity,
-                 static_cast<std::uint32_t>(large + 2 * problem_.warps + 4 * n / problem_.chunk));
+    const auto work = std::max(
+        problem_.work_capacity,
+        static_cast<std::uint32_t>(3 * large + 40 * problem_.warps + 30 * n / problem_.chunk));
     const std::uint64_t nodes =
         config_.max_nodes != 0
             ? config_.max_nodes
@@ -94,8 +103,8 @@ bool BuildMemory::reserve(std::uint64_t n) {
 
     const std::uint64_t warps = problem_.warps;
     const std::uint64_t triangle_bytes = n * sizeof(Triangle);
-    const std::uint64_t large_bytes = large * (sizeof(LargeNode) + sizeof(Piece)) + sizeof(Piece) +
-                                      2 * std::uint64_t{chunks} * sizeof(Chunk);
+    const std::uint64_t large_bytes =
+        large * (sizeof(LargeNode) + sizeof(Piece)) + sizeof(Piece) + work_bytes(work);
     const std::uint64_t stack_bytes = warps * kStackSize * sizeof(Piece);
     // Scenes leave 0.02 to 0.4 tiny nodes for each triangle. Past that the second stage makes them.
     problem_.tiny_capacity = lanes_ > 1 ? static_cast<std::uint32_t>(n / 2 + 1) : 0;
@@ -115,7 +124,7 @@ bool BuildMemory::reserve(std::uint64_t n) {
                   kArrays * allocators::ArrayPool::kChunk);
     triangles_ = pool_.request(triangle_bytes, "the triangles");
     problem_.triangles = triangles_.as<Triangle>();
-    make_large_arrays(large, chunks);
+    make_large_arrays(large, work);
     stacks_ = pool_.request(stack_bytes, "the warps' stacks");
     problem_.stacks = stacks_.as<Piece>();
     if (lanes_ > 1) {
@@ -160,6 +169,7 @@ void BuildMemory::expect(std::uint64_t n, const scenes::Bounds& bounds, float sc
     problem_.count = static_cast<std::uint32_t>(n);
     problem_.bounds = {bounds.lo * scale, bounds.hi * scale};
     static_cast<TreeRules&>(problem_) = tree_rules(config_, problem_.bounds, n);
+    set_division(n);
     problem_.tiny_limit = std::min(tiny_limit(n), problem_.exact_limit);
     // Of any two blocks of references that a warp reserves one after the other as much is used as
     // one holds, so of all but its last ones at least half.
@@ -168,19 +178,23 @@ void BuildMemory::expect(std::uint64_t n, const scenes::Bounds& bounds, float sc
         budget > UINT32_MAX ? UINT64_MAX : 2 * (budget + kLostReferences * problem_.warps);
 }
 
-void BuildMemory::make_large_arrays(std::uint32_t nodes, std::uint32_t chunks) {
+std::uint64_t BuildMemory::work_bytes(std::uint32_t items) const {
+    return (std::uint64_t{items} + problem_.warps) * sizeof(std::uint64_t);
+}
+
+void BuildMemory::make_large_arrays(std::uint32_t nodes, std::uint32_t items) {
     // All are had before any is given up.
     Block large_nodes = pool_.request(nodes * sizeof(LargeNode), "the large nodes");
-    Block chunk_list = pool_.request(2 * std::uint64_t{chunks} * sizeof(Chunk), "their chunks");
+    Block work = pool_.request(work_bytes(items), "the work on them");
     Block pieces =
         pool_.request((nodes + std::uint64_t{1}) * sizeof(Piece), "the nodes below them");
     large_nodes_ = std::move(large_nodes);
-    chunks_ = std::move(chunk_list);
+    work_ = std::move(work);
     pieces_ = std::move(pieces);
     problem_.large_nodes = large_nodes_.as<LargeNode>();
     problem_.large_capacity = nodes;
-    problem_.chunks = chunks_.as<Chunk>();
-    problem_.chunk_capacity = chunks;
+    problem_.work = work_.as<std::uint64_t>();
+    problem_.work_capacity = items;
     problem_.pieces = pieces_.as<Piece>();
 }
 
@@ -205,6 +219,7 @@ void BuildMemory::reset() {
     start.most_references = most_references_;
     state_.write(0, &start, sizeof(start));
     slots_.fill(0, 0, slots_.size());
+    work_.fill(0, 0, work_.size());
 }
 
 BuildState BuildMemory::state() const {
@@ -275,15 +290,16 @@ void BuildMemory::enlarge(const BuildState& s) {
 }
 
 bool BuildMemory::enlarge_large_arrays(const BuildState& s) {
-    const auto nodes = static_cast<std::uint32_t>(s.next_level >> 32);
-    if (nodes <= problem_.large_capacity && s.most_chunks <= problem_.chunk_capacity) return false;
+    const auto nodes = static_cast<std::uint32_t>(s.large >> 32);
+    const auto items = static_cast<std::uint32_t>(s.large);
+    if (nodes <= problem_.large_capacity && items <= problem_.work_capacity) return false;
     // Those that were not made large had no children that could be counted.
     const auto more = [](std::uint32_t needed, std::uint32_t had) {
         return needed <= had ? had : needed + needed / 8;
     };
     try {
         make_large_arrays(more(nodes, problem_.large_capacity),
-                          more(s.most_chunks, problem_.chunk_capacity));
+                          more(items, problem_.work_capacity));
     } catch (const allocators::BufferError&) {
         return false;
     }
@@ -296,7 +312,7 @@ MemoryUse BuildMemory::use() const {
     use.triangles = triangles_.size();
     use.nodes = nodes_.size();
     use.references = references_.size();
-    use.large_nodes = large_nodes_.size() + chunks_.size() + pieces_.size();
+    use.large_nodes = large_nodes_.size() + work_.size() + pieces_.size();
     use.stacks = stacks_.size() + arenas_.size() + tiny_stacks_.size() + tiny_pieces_.size();
     use.queue = slots_.size() + state_.size();
     use.spare = s.peak_slab_bytes - use.total();

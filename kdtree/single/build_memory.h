@@ -83,11 +83,16 @@ public:
 
 private:
     /// @throws allocators::BufferError: then the former arrays stay.
-    void make_large_arrays(std::uint32_t nodes, std::uint32_t chunks);
+    void make_large_arrays(std::uint32_t nodes, std::uint32_t items);
+    /// Of the first stage's work with room for so many items.
+    std::uint64_t work_bytes(std::uint32_t items) const;
     void make_outputs(std::uint64_t nodes, std::uint64_t references);
     /// Warps that lose some of the nodes and references that they reserve, in a scene of so many
     /// triangles.
     std::uint64_t slack_warps(std::uint64_t triangles) const;
+
+    /// Sets from where on nodes of a scene of so many triangles are large, and their chunks.
+    void set_division(std::uint64_t triangles);
 
     /// Most references of a tiny node. With more, fewer nodes are left to warps that work on one at
     /// a time; but each takes longer, which a small scene has no other work to hide.
@@ -104,7 +109,7 @@ private:
     Block nodes_;
     Block references_;
     Block large_nodes_;
-    Block chunks_;
+    Block work_;
     Block pieces_;
     Block stacks_;
     Block tiny_stacks_;

@@ -13,6 +13,7 @@
 #include "kdtree/single/grid_barrier.cuh"
 #include "kdtree/single/phase_profile.cuh"
 #include "kdtree/single/task_queue.cuh"
+#include "kdtree/single/work_list.cuh"
 #include "kdtree/split/divide.cuh"
 #include "kdtree/split/segment.cuh"
 #include "kdtree/split/split_binned.cuh"
@@ -47,34 +48,34 @@ struct alignas(16) TinyPiece {
     std::uint32_t pad;
 };
 
-/// A large node, which all warps divide together, chunk by chunk. Everything but `used` and `bins`
-/// is written a level before, and then only read.
+/// A large node, which many warps divide, chunk by chunk. Everything but the counters and `bins` is
+/// written before that, and then only read.
 struct alignas(128) LargeNode {
     Piece piece;
     Reference* child_references[2];
     std::uint32_t child_node;  ///< left child; the right one follows
     std::uint32_t chunk;       ///< references of a chunk, but for the last one
     BinFrame frames[2];
+    Counter chunks;   ///< that have not been divided
     Counter used[2];  ///< references written so far to either child's array
     alignas(128) Bins bins[2];
 };
 
-/// A part of a large node's references.
-struct alignas(8) Chunk {
-    static constexpr std::uint32_t kNone = 0xffffffffU;  ///< no node: there is nothing to divide
+/// An item of the first stage's work: a chunk of a large node's references to divide, or a child of
+/// a node that has been divided to go on with.
+struct LargeWork {
+    std::uint32_t node;  ///< its number among the large ones
+    std::uint32_t part;  ///< the chunk's number, or kChild + the side
 
-    std::uint32_t node;    ///< its number among the large ones
-    std::uint32_t number;  ///< of the node's chunks
-};
+    static constexpr std::uint32_t kChild = 0x80000000U;
 
-/// A level of large nodes: those numbered from `first` to `end`, and how many chunks they have.
-struct LargeLevel {
-    std::uint32_t first;
-    std::uint32_t end;
-    std::uint32_t chunks;
-    std::uint32_t chunk;   ///< most references of a chunk in the next level
-    std::uint32_t limit;   ///< children with more references are nodes of the next level
-    std::uint32_t failed;  ///< not 0: the build had failed before the level began
+    HEAPWOOD_INLINE bool is_child() const { return part >= kChild; }
+    HEAPWOOD_INLINE unsigned side() const { return part - kChild; }
+
+    HEAPWOOD_INLINE std::uint64_t word() const { return (node + std::uint64_t{1}) << 32 | part; }
+    HEAPWOOD_INLINE static LargeWork of(std::uint64_t word) {
+        return {static_cast<std::uint32_t>(word >> 32) - 1, static_cast<std::uint32_t>(word)};
+    }
 };
 
 /// Counters of a build, all zero at its start, and a limit that only rare code asks for.
@@ -86,18 +87,17 @@ struct BuildState {
     Counter outstanding;
     Counter done;
     BarrierState barrier;
-    /// Of the first stage: how many large nodes there are, and from bit 0 to 31 how many chunks
-    /// those of the next level have.
-    alignas(128) std::uint64_t next_level;
-    Counter next_references;  ///< of the next level's nodes
-    alignas(128) LargeLevel level;
-    std::uint32_t most_chunks;         ///< of any level
-    std::uint32_t late_pieces;         ///< in the list before those of late levels
-    Counter pieces;                    ///< in the list for the second stage
-    Counter taken;                     ///< of them, beyond the first for each warp
-    Counter tiny_pieces;               ///< in the list for the third stage
-    Counter tiny_taken;                ///< of them
-    Counter status;                    ///< the failure, as a Status
+    /// Of the first stage: how many large nodes there are, and from bit 0 to 31 how many items of
+    /// work; more than there is room for if some were left to the second stage for lack of it.
+    alignas(128) std::uint64_t large;
+    WorkCounters work;
+    Counter open;               ///< references of large nodes, and of children not decided on
+    std::uint32_t late_pieces;  ///< in the list before the first that was found late
+    Counter pieces;             ///< in the list for the second stage
+    Counter taken;              ///< of them, beyond the first for each warp
+    Counter tiny_pieces;        ///< in the list for the third stage
+    Counter tiny_taken;         ///< of them
+    Counter status;             ///< the failure, as a Status
     alignas(128) std::uint64_t nodes;  ///< pairs of nodes reserved
     alignas(128) std::uint64_t references;
     alignas(128) std::uint64_t failed_bytes;  ///< size of the request that ended the build
@@ -122,12 +122,12 @@ struct Problem : TreeRules {
     std::uint64_t reference_capacity;
     LargeNode* large_nodes;
     std::uint32_t large_capacity;
-    Chunk* chunks;  ///< twice chunk_capacity: of a level and of the next one
-    std::uint32_t chunk_capacity;
-    Piece* pieces;             ///< the list for the second stage: large_capacity + 1
-    Piece* stacks;             ///< kStackSize pieces for each warp
-    std::uint32_t tiny_limit;  ///< most references of a tiny node; 0: there is no third stage
-    TinyPiece* tiny_pieces;    ///< the list for the third stage
+    std::uint64_t* work;          ///< the list of the first stage's work
+    std::uint32_t work_capacity;  ///< items; there is a place more for each warp
+    Piece* pieces;                ///< the list for the second stage: large_capacity + 1
+    Piece* stacks;                ///< kStackSize pieces for each warp
+    std::uint32_t tiny_limit;     ///< most references of a tiny node; 0: there is no third stage
+    TinyPiece* tiny_pieces;       ///< the list for the third stage
     std::uint32_t tiny_capacity;
     TinyPiece* tiny_stacks;  ///< kTinyStackSize for each warp
     Reference* arenas;  ///< kArenaSize for each warp; nullptr: all arrays come from the allocator

@@ -5,7 +5,7 @@
 /// The tree is made from the root down. A node's references are an array from the allocator; the
 /// references are read, split into two arrays that are requested for the children, and the
 /// node's own array is freed. By size there are four ways to do that, in three stages:
-/// - first all warps divide the large nodes (above large_limit) together, level by level;
+/// - first all warps divide the large nodes (above large_limit) together, chunk by chunk;
 /// - then each warp works for itself. Medium nodes (above exact_limit) are partitioned by one warp,
 ///   which bins both children in the same pass and decides their splits at once;
 /// - small nodes are read into memory that a warp's lanes share; every plane is tried;

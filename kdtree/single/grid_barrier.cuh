@@ -43,17 +43,14 @@ public:
     HEAPWOOD_FN GridBarrier(const W& warp, const Team& team, BarrierState& state)
         : warp_(warp), team_(team), state_(state) {}
 
-    /// Collective of all warps. The last one to arrive calls `last()`, by one lane, before any
-    /// goes on.
-    template <class Last>
-    HEAPWOOD_INLINE void wait(Last last) {
+    /// Collective of all warps.
+    HEAPWOOD_INLINE void wait() {
         warp_.sync();
         team_.sync();
         ++turn_;
         if (team_.leads() && warp_.lane() == 0) {
             const std::uint32_t before = state_.arrived.ref().add_acq_rel(1);
             if (before + 1 == turn_ * team_.teams()) {
-                last();
                 state_.passed.ref().store_release(turn_);
             } else {
                 auto passed = state_.passed.ref();
@@ -64,9 +61,6 @@ public:
         }
         team_.sync();
         warp_.sync();
-    }
-    HEAPWOOD_INLINE void wait() {
-        wait([] {});
     }
 
 private:

@@ -1,13 +1,14 @@
 /// @file
-/// The first stage of a build: all warps divide the large nodes together, level by level.
+/// The first stage of a build: all warps divide the large nodes together.
 ///
-/// A level has two steps, and a barrier after each. First its nodes are divided: they are cut into
-/// chunks of references, which are dealt out to the warps; all of them add the bins of the
-/// children up. Then the children are dealt out: a warp decides on one by its bins, and makes it a
-/// node of the next level if it is large, with arrays for its own children. All others it enters in
-/// a list for the second stage. Meanwhile other warps free the arrays that have been divided.
+/// The work is a list (work_list.cuh) of two kinds of items. A chunk of a node's references is
+/// divided by one warp; all warps with chunks of the same node add the bins of its children up.
+/// The warp that ends a node's last chunk enters both children. The warp that takes one decides on
+/// it by its bins, and makes it a large node, with arrays for its own children, whose chunks it
+/// enters. Children that are not large it enters in a list for the second stage.
 ///
-/// Whatever is written in a step and read in a later one is ordered by the barrier.
+/// So no node waits for another. How large a chunk is, and which child is large, goes by how many
+/// references there are to work on at the time.
 #pragma once
 
 #include <cstdint>
@@ -19,6 +20,7 @@
 #include "kdtree/single/division.cuh"
 #include "kdtree/single/grid_barrier.cuh"
 #include "kdtree/single/node_arrays.cuh"
+#include "kdtree/single/work_list.cuh"
 
 namespace heapwood::kdtree {
 
@@ -38,7 +40,7 @@ public:
           arrays_(arrays),
           clock_(clock),
           barrier_(warp, team, problem.state->barrier),
-          limit_(problem.large_limit) {}
+          work_(warp, problem.work, problem.state->work, team.all_warps()) {}
 
     /// Collective of all warps: divides all large nodes. Afterwards the pieces that are left are
     /// in the list, seen by all.
@@ -58,36 +60,23 @@ public:
             settle(piece, root, 0);
         }
         HEAPWOOD_UNROLL(1)
-        for (unsigned turn = 0;; ++turn) {
-            end_level();
-            const LargeLevel level = problem_.state->level;  // written at the barrier
-            if (level.chunks == 0) return;
-            const Chunk* const chunks = problem_.chunks + (turn % 2) * problem_.chunk_capacity;
-            next_ = problem_.chunks + (1 - turn % 2) * problem_.chunk_capacity;
-            next_chunk_ = level.chunk;
-            limit_ = level.limit;
-            failed_ = level.failed != 0;
-            clock_.enter(Phase::divide_large);
-            HEAPWOOD_UNROLL(1)
-            for (std::uint32_t i = team_.rank(); i < level.chunks; i += team_.all_warps()) {
-                const Chunk chunk = chunks[i];
-                if (chunk.node != Chunk::kNone) {
-                    divide_chunk(problem_.large_nodes[chunk.node], chunk.number);
-                }
-            }
-            wait_for_all();
-            const std::uint32_t nodes = level.end - level.first;
-            HEAPWOOD_UNROLL(1)
-            for (std::uint32_t i = team_.rank(); i < 3 * nodes; i += team_.all_warps()) {
-                if (i < nodes) {
-                    // By other warps than those for which all wait, if there are enough.
-                    arrays_.release_large(problem_.large_nodes[level.first + i].piece);
-                } else {
-                    const std::uint32_t child = i - nodes;
-                    settle_child(problem_.large_nodes[level.first + child / 2], child % 2);
-                }
+        for (;;) {
+            clock_.enter(Phase::wait);
+            const std::uint64_t word = work_.take();
+            clock_.enter(Phase::other);
+            if (word == work_.kNothing) continue;
+            if (word == work_.kEnd) break;
+            const LargeWork item = LargeWork::of(word);
+            LargeNode& node = problem_.large_nodes[item.node];
+            if (item.is_child()) {
+                settle_child(node, item.side());
+            } else {
+                clock_.enter(Phase::divide_large);
+                divide_chunk(node, item.part);
+                end_chunk(node, item.node);
             }
         }
+        wait_for_all();
     }
 
 private:
@@ -99,34 +88,7 @@ private:
         clock_.enter(Phase::other);
     }
 
-    /// Collective of all warps: what has been made is the level to go on with.
-    HEAPWOOD_INLINE void end_level() {
-        clock_.enter(Phase::wait);
-        barrier_.wait([&] {
-            BuildState& state = *problem_.state;
-            const platform::AtomicRef made(state.next_level);
-            const std::uint64_t now = made.load_relaxed();
-            const auto chunks = static_cast<std::uint32_t>(now);
-            const auto nodes = static_cast<std::uint32_t>(now >> 32);
-            LargeLevel& level = state.level;
-            level.first = level.end;
-            level.end = nodes < problem_.large_capacity ? nodes : problem_.large_capacity;
-            level.chunks = chunks < problem_.chunk_capacity ? chunks : problem_.chunk_capacity;
-            if (chunks > state.most_chunks) state.most_chunks = chunks;
-            // The level after this one has about as many references.
-            const std::uint32_t references = state.next_references.ref().load_relaxed();
-            level.chunk = chunk_for(references);
-            const std::uint32_t limit = limit_for(references);
-            if (limit > level.limit) state.late_pieces = state.pieces.ref().load_relaxed();
-            level.limit = limit;
-            level.failed = ends_build(static_cast<Status>(state.status.ref().load_relaxed()));
-            made.store_relaxed(now - chunks);
-            state.next_references.ref().store_relaxed(0);
-        });
-        clock_.enter(Phase::other);
-    }
-
-    /// How many references a chunk should have, in a level of so many.
+    /// How many references a chunk should have, where so many are open.
     HEAPWOOD_INLINE std::uint32_t chunk_for(std::uint32_t references) const {
         // Nodes have a smaller chunk each, too. With this many, most warps have one, and few two.
         const std::uint32_t even = references / (team_.all_warps() * 3 / 4 + 1) + 1;
@@ -138,7 +100,7 @@ private:
         return platform::round_up<std::uint32_t>(references, W::width);
     }
 
-    /// How many references a child must exceed to be large, after a level of so many.
+    /// How many references a child must exceed to be large, where so many are open.
     HEAPWOOD_INLINE std::uint32_t limit_for(std::uint32_t references) const {
         if (references >= kLateShare * team_.all_warps()) return problem_.large_limit;
         constexpr std::uint32_t kMost = ~0U / kLateFactor;
@@ -157,22 +119,16 @@ private:
             root.piece.cell = root.piece.tight = problem_.bounds;
             root.frames[0] = BinFrame::of(problem_.bounds, problem_.grid);
             root.chunk = chunk_for(problem_.count);
+            state.large = std::uint64_t{1} << 32;
+            state.work.expected.value = 1;
+            state.open.value = problem_.count;
             state.nodes = 1;  // counts pairs: the root and a sibling that is not used
-            state.next_level = std::uint64_t{1} << 32;
-            state.level = {.first = 0,
-                           .end = 1,
-                           .chunks = 0,
-                           .chunk = root.chunk,
-                           .limit = problem_.large_limit,
-                           .failed = 0};
             if (array == nullptr) {
                 output_.record_failure(Status::pool_exhausted,
                                        NodeArraysOf::bytes_of(problem_.count));
             }
         }
         clear_bins(warp_, root.bins[0]);
-        next_ = problem_.chunks;
-        next_chunk_ = chunk_for(problem_.count);
     }
 
     HEAPWOOD_MAY_CALL_HOST
@@ -202,106 +158,164 @@ private:
 
     HEAPWOOD_FN void divide_chunk(LargeNode& node, std::uint32_t number) {
         warp_.sync();  // the scratch memory's previous use is over in all lanes
-        Piece piece;
-        piece.references = node.piece.references;
-        piece.split = node.piece.split;
-        Division division;
-        division.begin = number * node.chunk;
-        division.end = end_of(division.begin, node.chunk, node.piece.count);
-        division.arrays[0] = node.child_references[0];
-        division.arrays[1] = node.child_references[1];
+        const std::uint32_t begin = number * node.chunk;
+        const Stretch stretch{node.piece.references, begin,
+                              end_of(begin, node.chunk, node.piece.count), node.piece.split};
         for (unsigned i = warp_.lane(); i < 2; i += W::width) scratch_.frames[i] = node.frames[i];
         clear_bins(warp_, scratch_.division.bins[0]);
         clear_bins(warp_, scratch_.division.bins[1]);
-        reserve_parts(node, division);
+        const ChunkPlaces places = reserve_places(node, number, stretch);
         warp_.sync();
-        clock_.count_divided(division.end - division.begin);
-        divide_piece<Loops::many_loads>(warp_, problem_, piece, division, scratch_, output_);
+        clock_.count_divided(stretch.end - stretch.begin);
+        const bool bin[2] = {stretch.split.left > problem_.exact_limit,
+                             stretch.split.right > problem_.exact_limit};
+        divide<Loops::many_loads>(warp_, problem_.triangles, problem_.clip, stretch, {0, 0}, bin,
+                                  scratch_.division.bins, scratch_.frames,
+                                  scratch_.division.crossing, places);
         warp_.sync();
         for (unsigned side = 0; side < 2; ++side) {
-            if ((side == 0 ? piece.split.left : piece.split.right) > problem_.exact_limit) {
+            if (side == 0 ? bin[0] : bin[1]) {
                 add_bins(warp_, node.bins[side], scratch_.division.bins[side]);
             }
         }
     }
 
+    /// Where a chunk's references go in the children's arrays: from a place on, one after the
+    /// other, upwards or downwards.
+    struct ChunkPlaces {
+        Reference* first[2];
+        std::int32_t step;  ///< 1 or -1
+
+        HEAPWOOD_INLINE void put(unsigned side, std::uint32_t i, const Reference& reference) const {
+            store_wide((side == 0 ? first[0] : first[1]) + static_cast<std::int32_t>(i) * step,
+                       reference);
+        }
+        Reference* from(unsigned side, std::uint32_t i) const { return first[side] + i; }
+        void done(unsigned, std::uint32_t, const Reference*, std::uint32_t) const {}
+    };
+
     /// Collective: reserves places in the children's arrays for a chunk's references.
-    HEAPWOOD_FN void reserve_parts(LargeNode& node, Division& division) const {
+    HEAPWOOD_FN ChunkPlaces reserve_places(LargeNode& node, std::uint32_t number,
+                                           const Stretch& stretch) const {
+        ChunkPlaces places{{node.child_references[0], node.child_references[1]}, 1};
+        // Of at most two chunks the first fills the arrays from the beginning, and the other from
+        // the end. Nothing has to be counted for that. (A warp of one lane goes upwards only.)
+        if (node.piece.count <= (W::width == 1 ? 1 : 2) * std::uint64_t{node.chunk}) {
+            if (number == 1) {
+                places.first[0] += stretch.split.left - 1;
+                places.first[1] += stretch.split.right - 1;
+                places.step = -1;
+            }
+            return places;
+        }
         std::uint32_t parts[2];
-        count_sides<Loops::many_loads>(
-            warp_, {node.piece.references, division.begin, division.end, node.piece.split}, parts);
+        count_sides<Loops::many_loads>(warp_, stretch, parts);
         std::uint64_t start[2];
         by_two_lanes(warp_, start, [&](unsigned side) {
             return (side == 0 ? node.used[0] : node.used[1])
                 .ref()
                 .add_relaxed(side == 0 ? parts[0] : parts[1]);
         });
-        division.used[0] = static_cast<std::uint32_t>(start[0]);
-        division.used[1] = static_cast<std::uint32_t>(start[1]);
+        places.first[0] += start[0];
+        places.first[1] += start[1];
+        return places;
+    }
+
+    /// Collective: a chunk of a node has been divided. After its last one there are its children to
+    /// go on with.
+    HEAPWOOD_FN void end_chunk(LargeNode& node, std::uint32_t number) {
+        warp_.sync();
+        const std::uint32_t left =
+            warp_.shuffle(leader() ? node.chunks.ref().sub_acq_rel(1) : 0U, 0);
+        if (left != 1) return;
+        warp_.sync();
+        std::uint32_t place = 0;
+        if (leader()) {
+            place = work_.take_places(2);
+            work_.expect(1);  // two children in place of the node
+            const Piece& piece = node.piece;
+            problem_.state->open.ref().count_relaxed(piece.split.left + piece.split.right -
+                                                     piece.count);
+        }
+        work_.enter(place, 2, [&](std::uint32_t i) {
+            return LargeWork{number, LargeWork::kChild + i}.word();
+        });
+        arrays_.release_large(node.piece);
     }
 
     /// Collective: goes on with a child of a node that has been divided.
     HEAPWOOD_FN void settle_child(LargeNode& node, unsigned side) {
         const Piece& parent = node.piece;
-        if (parent.references == nullptr) return;
         Piece child = child_of(parent, parent.split, side,
                                side == 0 ? node.child_references[0] : node.child_references[1],
                                node.child_node);
         settle(child, node, side);
     }
 
-    /// Collective: decides on a piece by a node's bins of that side, and makes it a node of the
-    /// next level or enters it in the list.
+    /// Collective: decides on a piece by a node's bins of that side, and makes it a large node or
+    /// enters it in the second stage's list.
     HEAPWOOD_FN void settle(Piece& piece, const LargeNode& node, unsigned side) {
-        if (!failed_ && piece.count > problem_.exact_limit) {
+        BuildState& state = *problem_.state;
+        std::uint64_t seen = 0;
+        if (leader()) {
+            const auto status = static_cast<Status>(state.status.ref().load_relaxed());
+            seen = std::uint64_t{ends_build(status)} << 32 | state.open.ref().load_relaxed();
+        }
+        seen = warp_.shuffle(seen, 0);
+        const bool failed = seen >> 32 != 0;
+        const auto open = static_cast<std::uint32_t>(seen);
+        if (!failed && piece.count > problem_.exact_limit) {
             clock_.enter(Phase::decide);
             decide_binned<Loops::many_loads>(warp_, problem_, piece,
                                              side == 0 ? node.bins[0] : node.bins[1],
                                              side == 0 ? node.frames[0] : node.frames[1], output_);
         }
         clock_.enter(Phase::allocate);
-        if (!failed_ && piece.count > limit_ && piece.split.axis < Split::kMakeLeaf &&
-            enlist(piece)) {
+        const std::uint32_t limit = limit_for(open);
+        if (!failed && piece.count > limit && piece.split.axis < Split::kMakeLeaf &&
+            enlarge(piece, chunk_for(open))) {
             return;
         }
         if (leader()) {
-            BuildState& state = *problem_.state;
-            problem_.pieces[state.pieces.ref().add_relaxed(1)] = piece;
+            const std::uint32_t place = state.pieces.ref().add_relaxed(1);
+            problem_.pieces[place] = piece;
             state.outstanding.ref().count_relaxed(1);
+            state.open.ref().count_relaxed(0U - piece.count);
+            const platform::AtomicRef late(state.late_pieces);
+            std::uint32_t none = 0;
+            if (limit > problem_.large_limit && late.load_relaxed() == 0) {
+                late.cas_relaxed(none, place);
+            }
         }
+        work_.finish();
     }
 
-    /// Collective: makes a piece a node of the next level. False: there is no room for it, or no
-    /// memory for its children.
-    HEAPWOOD_FN bool enlist(const Piece& piece) {
-        BuildState& state = *problem_.state;
-        const std::uint32_t chunks = platform::ceil_div(piece.count, next_chunk_);
-        const std::uint32_t chunk = whole_rounds(platform::ceil_div(piece.count, chunks));
-        std::uint64_t place = 0;
+    /// Collective: makes a piece a large node, of chunks of so many references, and enters these.
+    /// False: there is no room for it, or no memory for its children.
+    HEAPWOOD_FN bool enlarge(const Piece& piece, std::uint32_t chunk) {
+        // The chunks are of about the same size.
+        chunk =
+            whole_rounds(platform::ceil_div(piece.count, platform::ceil_div(piece.count, chunk)));
+        const std::uint32_t chunks = platform::ceil_div(piece.count, chunk);
+        std::uint64_t before = 0;
         if (leader()) {
-            place =
-                platform::AtomicRef(state.next_level).add_relaxed(std::uint64_t{1} << 32 | chunks);
-            state.next_references.ref().count_relaxed(piece.count);
+            before = platform::AtomicRef(problem_.state->large)
+                         .add_relaxed(std::uint64_t{1} << 32 | (chunks + 2));
         }
-        Reference* arrays[2] = {nullptr, nullptr};
-        place = warp_.shuffle(place, 0);
-        const auto number = static_cast<std::uint32_t>(place >> 32);
-        const auto first = static_cast<std::uint32_t>(place);
-        const bool made = number < problem_.large_capacity &&
-                          first + chunks <= problem_.chunk_capacity &&
-                          arrays_.allocate_children(piece.split, output_, arrays);
-        HEAPWOOD_UNROLL(1)
-        for (std::uint32_t i = warp_.lane(); i < chunks && first + i < problem_.chunk_capacity;
-             i += W::width) {
-            const bool some = made && i * chunk < piece.count;
-            next_[first + i] = {some ? number : Chunk::kNone, i};
-        }
-        if (number >= problem_.large_capacity) return false;
-        LargeNode& node = problem_.large_nodes[number];
-        if (!made) {
-            if (leader()) node.piece.references = nullptr;  // its number means no node
+        before = warp_.shuffle(before, 0);
+        const auto number = static_cast<std::uint32_t>(before >> 32);
+        if (number >= problem_.large_capacity ||
+            static_cast<std::uint32_t>(before) + chunks + 2 > problem_.work_capacity) {
             return false;
         }
+        // On its way while memory is asked for.
+        const std::uint32_t place = leader() ? work_.take_places(chunks) : 0;
+        Reference* arrays[2] = {nullptr, nullptr};
+        if (!arrays_.allocate_children(piece.split, output_, arrays)) {
+            work_.enter(place, chunks, [&](std::uint32_t) { return work_.kNothing; });
+            return false;
+        }
+        LargeNode& node = problem_.large_nodes[number];
         const Split& split = piece.split;
         const std::uint32_t child = output_.reserve_pair();
         for (unsigned side = warp_.lane(); side < 2; side += W::width) {
@@ -315,19 +329,21 @@ private:
             node.child_references[1] = arrays[1];
             node.child_node = child;
             node.chunk = chunk;
+            node.chunks.value = chunks;
         }
         clear_bins(warp_, node.bins[0]);
         clear_bins(warp_, node.bins[1]);
+        work_.enter(place, chunks, [&](std::uint32_t i) { return LargeWork{number, i}.word(); });
         return true;
     }
 
     /// References below which a further warp costs more than it helps. (A smaller
     /// BuildConfig::chunk goes first.)
     static constexpr std::uint32_t kSmallestChunk = W::width == 1 ? 1024 : 32;
-    /// A level of fewer references for each warp is late: it takes longer than the second stage
+    /// With fewer open references for each warp it is late: this stage takes longer than the second
     /// would take for them. Only children so many times as large as others are still divided
     /// together.
-    static constexpr std::uint32_t kLateShare = 16;
+    static constexpr std::uint32_t kLateShare = 8;
     static constexpr std::uint32_t kLateFactor = 8;
 
     const W warp_;
@@ -338,10 +354,7 @@ private:
     NodeArraysOf& arrays_;
     PhaseClock<W>& clock_;
     GridBarrier<W, Team> barrier_;
-    Chunk* next_ = nullptr;         ///< the next level's chunks
-    std::uint32_t next_chunk_ = 0;  ///< most references of one
-    std::uint32_t limit_;           ///< children with more references are large
-    bool failed_ = false;           ///< the build had failed before the level began
+    const WorkList<W> work_;
 };
 
 }  // namespace heapwood::kdtree

@@ -60,7 +60,7 @@ public:
     HEAPWOOD_INLINE bool take_listed(Piece& piece) {
         if (in_list_ >= list_end_) return false;
         top_ = bottom_ = 0;
-        // Those of late levels first, which are the largest. Then the oldest, for it is their
+        // Those that were found late first, which are the largest. Then the oldest, for it is their
         // memory that allocators can use again soonest.
         const std::uint32_t place = late_ + in_list_;
         piece = load_wide(problem_.pieces + (place < list_end_ ? place : place - list_end_));
@@ -158,7 +158,7 @@ private:
     Piece* const stack_;
     std::uint32_t in_list_ = 0;  ///< the next piece of the list, if it is below list_end_
     std::uint32_t list_end_ = 0;
-    std::uint32_t late_ = 0;         ///< where the late levels' pieces begin
+    std::uint32_t late_ = 0;         ///< where the pieces begin that were found late
     std::uint32_t after_first_ = 0;  ///< the list's pieces that are some warp's first
     std::uint32_t bottom_ = 0;
     std::uint32_t top_ = 0;

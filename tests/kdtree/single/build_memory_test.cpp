@@ -35,7 +35,8 @@ BuildConfig crowded() {
 
 /// What a problem's arrays of large nodes take.
 std::uint64_t large_bytes(const Problem& problem) {
-    return problem.large_capacity * sizeof(LargeNode) + 2 * problem.chunk_capacity * sizeof(Chunk) +
+    return problem.large_capacity * sizeof(LargeNode) +
+           (problem.work_capacity + problem.warps) * sizeof(std::uint64_t) +
            (problem.large_capacity + 1) * sizeof(Piece);
 }
 
@@ -89,8 +90,9 @@ protected:
         EXPECT_EQ(state.status.value, 0U);
         return state;
     }
+
     static std::uint32_t large_nodes(const BuildState& state) {
-        return static_cast<std::uint32_t>(state.next_level >> 32);
+        return static_cast<std::uint32_t>(state.large >> 32);
     }
 
     const scenes::Scene scene_ = crowd();
@@ -111,7 +113,7 @@ TEST_F(CrowdedBuild, TooFewLargeNodesAreMoreTheNextTime) {
     BuildState last = first;
     for (int i = 0; i < 20 && memory.enlarge_large_arrays(last); ++i) {
         EXPECT_GE(memory.problem().large_capacity, large_nodes(last));
-        EXPECT_GE(memory.problem().chunk_capacity, last.most_chunks);
+        EXPECT_GE(memory.problem().work_capacity, static_cast<std::uint32_t>(last.large));
         EXPECT_EQ(memory.use().large_nodes, large_bytes(memory.problem()));
         last = build(memory);
         EXPECT_EQ(digest(memory.tree()), wanted);

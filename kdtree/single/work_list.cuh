@@ -1,0 +1,97 @@
+/// @file
+/// The work of the first stage: a list of items that warps take in order, and which they lengthen
+/// while they work, until none is left and none can come.
+///
+/// Two counters number the list's places: whoever has new items takes places of `tail` for them,
+/// and a warp without work takes a place of `head`, at which it waits. So nobody scans, each
+/// waiting warp polls a word of its own, and no warp waits for an item while another one is there.
+///
+/// Items are counted from the time when it is certain that they will come (`expect`) until all
+/// that follows from them has been counted, too (`finish`). Whoever finishes the last one puts an
+/// end where each warp waits, or will.
+///
+/// Memory order: whatever a warp did before it entered an item happens before what the warp does
+/// that takes it. The word is released by the one and acquired by the other.
+#pragma once
+
+#include <cstdint>
+
+#include "allocators/platform/atomic.cuh"
+#include "allocators/platform/macros.cuh"
+#include "kdtree/single/task_queue.cuh"
+
+namespace heapwood::kdtree {
+
+/// The counters of a list: all zero at the start but `expected`, which is 1.
+struct WorkCounters {
+    Counter head;
+    Counter tail;
+    Counter expected;
+};
+
+/// One warp's view of the list. Items are words that are neither 0 nor kNothing nor kEnd.
+template <class W>
+class WorkList {
+public:
+    static constexpr std::uint64_t kNothing = 1;
+    static constexpr std::uint64_t kEnd = ~std::uint64_t{0};
+
+    /// Refers to its arguments. There are places, all 0 at the start, for all items that will ever
+    /// be entered, and one for each of `warps` more.
+    HEAPWOOD_FN WorkList(const W& warp, std::uint64_t* places, WorkCounters& counters,
+                         std::uint32_t warps)
+        : warp_(warp), places_(places), counters_(counters), warps_(warps) {}
+
+    /// Lane 0 calls it for its warp: takes places for `n` items, for `enter`.
+    HEAPWOOD_INLINE std::uint32_t take_places(std::uint32_t n) const {
+        return counters_.tail.ref().add_relaxed(n);
+    }
+
+    /// Collective: enters `n` items, which have been expected, at places from lane 0's `first` on:
+    /// item_of(i), i from 0, by any lane. kNothing: there is none after all.
+    template <class F>
+    HEAPWOOD_INLINE void enter(std::uint32_t first, std::uint32_t n, F item_of) const {
+        first = warp_.shuffle(first, 0);
+        warp_.sync();  // what the other lanes have written for the items
+        HEAPWOOD_UNROLL(1)
+        for (std::uint32_t i = warp_.lane(); i < n; i += W::width) {
+            platform::AtomicRef(places_[first + i]).store_release(item_of(i));
+        }
+    }
+
+    /// Collective: takes the next item, or waits for one. kEnd: none will come; kNothing: there is
+    /// none at this place.
+    HEAPWOOD_INLINE std::uint64_t take() const {
+        std::uint64_t item = 0;
+        if (warp_.lane() == 0) {
+            const platform::AtomicRef place(places_[counters_.head.ref().add_relaxed(1)]);
+            // Relaxed first: on a GPU each acquire empties the multiprocessor's cache.
+            while (place.load_relaxed() == 0) W::back_off(0);
+            item = place.load_acquire();
+        }
+        item = warp_.shuffle(item, 0);
+        warp_.sync();
+        return item;
+    }
+
+    /// One lane calls it, before it or its warp calls `finish`: `n` more items will come.
+    HEAPWOOD_INLINE void expect(std::uint32_t n) const {
+        counters_.expected.ref().count_relaxed(n);
+    }
+
+    /// Collective: an item is done with, and all that will follow from it is expected.
+    HEAPWOOD_INLINE void finish() const {
+        const std::uint32_t before =
+            warp_.shuffle(warp_.lane() == 0 ? counters_.expected.ref().sub_acq_rel(1) : 0U, 0);
+        if (before != 1) return;
+        enter(counters_.tail.ref().load_relaxed(), warps_, [](std::uint32_t) { return kEnd; });
+    }
+
+private:
+    const W warp_;
+    std::uint64_t* const places_;
+    WorkCounters& counters_;
+    const std::uint32_t warps_;
+};
+
+}  // namespace heapwood::kdtree

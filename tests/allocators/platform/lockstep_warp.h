@@ -53,7 +53,8 @@ public:
     }
     template <class T>
     T shuffle(T v, unsigned source) const {
-        return gather(v)[source];
+        // As a GPU takes it: a lane that has no use for the result may pass 32.
+        return gather(v)[source % width];
     }
     unsigned rank(bool p) const {
         return static_cast<unsigned>(std::popcount(ballot(p) & ((1U << lane_) - 1U)));

@@ -95,8 +95,7 @@ private:
                 clock_.enter(piece.count > problem_.exact_limit ? Phase::divide_medium
                                                                 : Phase::divide_small);
                 clock_.count_divided(division.end);
-                divide_piece<Loops::short_code>(warp_, problem_, piece, division, scratch_,
-                                                output_);
+                divide_piece(warp_, problem_, piece, division, scratch_, output_);
                 clock_.enter(Phase::other);
             }
             warp_.sync();  // what the lanes have written: references, bins

@@ -11,12 +11,10 @@
 
 namespace heapwood::kdtree {
 
-/// How a piece, or a chunk of a job's, is divided, and what becomes of it.
+/// How one warp divides a piece, and what becomes of it.
 struct Division {
-    std::uint32_t begin = 0;  ///< first of the references to divide
-    std::uint32_t end = 0;
+    std::uint32_t end = 0;                      ///< references to divide: all, or none
     Reference* arrays[2] = {nullptr, nullptr};  ///< the children's
-    std::uint32_t used[2] = {0, 0};             ///< where to go on in them
     std::uint64_t leaf_references[2] = {0, 0};  ///< of children that are leaves at once
     std::uint32_t node = 0;                     ///< the left child; the right one follows
     std::uint32_t leaves = 0;  ///< bit i: child i is such a leaf; its array is not kept
@@ -89,19 +87,18 @@ HEAPWOOD_INLINE void decide_binned(const W& warp, const Problem& problem, Piece&
         [&](const Split& split) { output.cut_empty(piece, split); });
 }
 
-/// Collective: divides references among the children's arrays; counts those of children above the
-/// exact limit in the scratch memory's bins, and writes out those of leaves.
+/// Collective: divides a piece's references among the children's arrays; counts those of children
+/// above the exact limit in the scratch memory's bins, and writes out those of leaves.
 HEAPWOOD_MAY_CALL_HOST
-template <Loops kLoops, class W>
+template <class W>
 HEAPWOOD_INLINE void divide_piece(const W& warp, const Problem& problem, const Piece& piece,
                                   const Division& division, Scratch<W>& scratch,
                                   const BuildOutput<W>& output) {
     const bool bin[2] = {piece.split.left > problem.exact_limit,
                          piece.split.right > problem.exact_limit};
-    divide<kLoops>(warp, problem.triangles, problem.clip,
-                   {piece.references, division.begin, division.end, piece.split}, division.used,
-                   bin, scratch.division.bins, scratch.frames, scratch.division.crossing,
-                   ChildPlaces<W>{division, output});
+    divide(warp, problem.triangles, problem.clip, {piece.references, 0, division.end, piece.split},
+           {0, 0}, bin, scratch.division.bins, scratch.frames, scratch.division.crossing,
+           ChildPlaces<W>{division, output});
 }
 
 }  // namespace heapwood::kdtree

@@ -78,94 +78,6 @@ TEST(BuilderExplorer, BarrierIsSound) {
     EXPECT_TRUE(r.complete);
 }
 
-// ---------------------------------------------------------------- the list of work
-
-constexpr std::uint32_t kWorkers = 2;
-/// A root, its children and theirs.
-constexpr std::uint32_t kItems = 7;
-
-struct WorkMemory {
-    kdtree::WorkCounters counters;
-    std::uint64_t places[kItems + 1 + kWorkers];  ///< of items, and one of nothing
-    std::uint32_t notes[kItems];                  ///< what an item's maker has written for it
-    std::uint32_t ends[kItems];                   ///< how often it has been done
-};
-WorkMemory at_work;
-using Work = kdtree::WorkList<Warp>;
-
-std::uint64_t word_of(std::uint32_t item) {
-    return item + std::uint64_t{2};
-}
-void note(std::uint32_t item) {
-    poke(at_work.notes[item], item + 1);
-}
-
-/// A warp's way through the work. The first one enters the root, after a place for nothing if
-/// `gap`. Items 0 to 2 have two children each.
-void labour(std::uint32_t warp, bool gap) {
-    begin_operation("labour", warp);
-    const Work work(Warp{}, at_work.places, at_work.counters, kWorkers);
-    if (warp == 0) {
-        note(0);
-        const std::uint32_t n = gap ? 2 : 1;
-        work.enter(work.take_places(n), n,
-                   [&](std::uint32_t i) { return i + 1 < n ? Work::kNothing : word_of(0); });
-    }
-    for (;;) {
-        const std::uint64_t word = work.take();
-        if (word == Work::kEnd) break;
-        if (word == Work::kNothing) continue;
-        const auto item = static_cast<std::uint32_t>(word - 2);
-        access(&at_work.notes[item], sizeof(std::uint32_t));
-        if (at_work.notes[item] != item + 1) fail("an item comes before its note");
-        poke(at_work.ends[item], at_work.ends[item] + 1);
-        if (item > 2) {
-            work.finish();
-            continue;
-        }
-        const std::uint32_t child = 2 * item + 1;
-        note(child);
-        note(child + 1);
-        work.expect(1);
-        work.enter(work.take_places(2), 2, [&](std::uint32_t i) { return word_of(child + i); });
-    }
-    end_operation(0);
-}
-
-Result run_work(bool gap, const Bounds& bounds, const Mutation& mutation = {}) {
-    Program program;
-    for (std::uint32_t warp = 0; warp < kWorkers; ++warp) {
-        program.threads.emplace_back([=] { labour(warp, gap); });
-    }
-    program.begin = [] {
-        for (std::uint32_t i = 0; i < kItems; ++i) at_work.notes[i] = at_work.ends[i] = 0;
-    };
-    program.finish = [] {
-        for (const std::uint32_t ends : at_work.ends) {
-            if (ends != 1) fail("an item is lost, or done twice");
-        }
-    };
-    program.shared = [] {
-        std::uint64_t hash = 0;
-        for (std::uint32_t i = 0; i < kItems; ++i) {
-            hash = hash * 64 + at_work.notes[i] * 8 + at_work.ends[i];
-        }
-        return hash;
-    };
-    at_work = {};
-    at_work.counters.expected.value = 1;
-    return explore(program, bounds, mutation);
-}
-
-TEST(BuilderExplorer, ListOfWorkIsSound) {
-    for (const bool gap : {false, true}) {
-        const Result r = run_work(gap, {.preemptions = 3, .stale_reads = 1, .steps = 2000});
-        std::cout << "  " << r.executions << " executions, " << r.states << " states\n";
-        EXPECT_EQ(r.finding, "") << r.schedule;
-        EXPECT_TRUE(r.complete);
-    }
-}
-
 // ---------------------------------------------------------------- the queue
 
 /// Four words that are the same, copied one by one in the explorer's sight.
@@ -399,7 +311,7 @@ TEST(BuilderExplorer, EveryNodeIsDividedOnceAndTheBuildEnds) {
     }
 }
 
-/// Breaks every source line of the barrier, the lists and the warps' tasks in every way that
+/// Breaks every source line of the barrier, the queue and the warps' tasks in every way that
 /// applies to it, one at a time. The order of what the last warp does with the credits and the word
 /// that says "done" matters to nobody: who reads it only ends. (Without `if (failed_) return` in
 /// share() the failing build finds that a node without a decision is divided.)
@@ -413,7 +325,6 @@ TEST(BuilderExplorer, FindsFaults) {
         add_places(places, run_build(s, few), {"task_queue.cuh", "warp_tasks.cuh"});
     }
     add_places(places, run_barrier(few), {"grid_barrier.cuh"});
-    add_places(places, run_work(false, few), {"work_list.cuh"});
     auto found = break_each(places, [](const Mutation& m) {
         const Bounds bounds{.preemptions = 2, .stale_reads = 1, .steps = 2000};
         for (const QueueScenario& s : queue_scenarios()) {
@@ -424,15 +335,13 @@ TEST(BuilderExplorer, FindsFaults) {
             const Result r = run_build(s, bounds, m);
             if (r.found()) return "a build: " + r.finding;
         }
-        const Result barrier = run_barrier(bounds, m);
-        if (barrier.found()) return "the barrier: " + barrier.finding;
-        const Result r = run_work(false, bounds, m);
-        if (r.found()) return "the list of work: " + r.finding;
+        const Result r = run_barrier(bounds, m);
+        if (r.found()) return "the barrier: " + r.finding;
         return std::string();
     });
-    EXPECT_EQ(found[Fault::no_acquire], 6U);
-    EXPECT_EQ(found[Fault::no_release], 6U);
-    EXPECT_EQ(found[Fault::torn], 8U);
+    EXPECT_EQ(found[Fault::no_acquire], 4U);
+    EXPECT_EQ(found[Fault::no_release], 4U);
+    EXPECT_EQ(found[Fault::torn], 4U);
 }
 
 }  // namespace

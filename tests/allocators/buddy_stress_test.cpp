@@ -138,7 +138,7 @@ TEST(Buddy, MergesBuddiesFreedAtTheSameTime) {
     EXPECT_EQ(none, 0U) << "of " << kRounds;
 }
 
-/// A policy whose threads now and then yield or sleep where that may hurt.
+/// A policy whose threads now and then sleep where that may hurt.
 struct Stalling : allocators::BuddyPolicy {
     static void pause() { stall_now_and_then(); }
 };

@@ -12,7 +12,7 @@ namespace heapwood::tests {
 
 namespace {
 
-/// A policy whose threads now and then yield or sleep where that may hurt, whose chunks merge both
+/// A policy whose threads now and then sleep where that may hurt, whose chunks merge both
 /// ways, and are cut for others as often as there is room.
 template <class Policy>
 struct Stalling : Policy {

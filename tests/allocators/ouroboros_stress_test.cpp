@@ -15,14 +15,14 @@ namespace heapwood::tests {
 
 namespace {
 
-/// A policy whose threads now and then yield or sleep where that may hurt, whose queues are often
+/// A policy whose threads now and then sleep where that may hurt, whose queues are often
 /// full, and whose requests soon open a chunk for themselves.
 template <class Base>
 struct Stalling : Base {
     static constexpr std::uint32_t kMostEntries = 64;
     static constexpr std::uint32_t kMostParts = 2;
     static constexpr unsigned kPatience = 2;
-    static void pause() { stall_now_and_then(32); }
+    static void pause() { stall_now_and_then(8); }
 };
 
 template <class Policy>

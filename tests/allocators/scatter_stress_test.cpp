@@ -25,7 +25,7 @@ using allocators::PoolConfig;
 using allocators::Region;
 using allocators::ScatterAlloc;
 
-/// A policy whose threads now and then yield or sleep where that may hurt.
+/// A policy whose threads now and then sleep where that may hurt.
 struct StallingScatter : allocators::ScatterPolicy {
     static void pause() { stall_now_and_then(); }
 };

@@ -11,13 +11,13 @@
 
 namespace heapwood::tests {
 
-/// Yields in `yields` of 4096 calls, and sleeps in one. Each thread has dice of its own.
-inline void stall_now_and_then(std::uint64_t yields = 128) {
+/// Sleeps for the shortest time, some 60 us, in `stalls` of 4096 calls. Each thread has dice of its
+/// own. A thread that yields instead would be gone for a whole time slice wherever the machine has
+/// other work, and a test that ends in 2 s would take minutes.
+inline void stall_now_and_then(std::uint64_t stalls = 32) {
     static std::atomic<std::uint64_t> threads{0};
     thread_local Dice dice{++threads};
-    const std::uint64_t roll = dice.below(4096);
-    if (roll < yields) std::this_thread::yield();
-    if (roll == 4095) std::this_thread::sleep_for(std::chrono::microseconds(50));
+    if (dice.below(4096) < stalls) std::this_thread::sleep_for(std::chrono::nanoseconds(1));
 }
 
 }  // namespace heapwood::tests

@@ -37,7 +37,7 @@ struct Stalling : Policy {
         const auto roll = static_cast<std::uint32_t>(clock64()) * 0x9e3779b1U >> 24;
         if (roll < 8) __nanosleep(roll == 0 ? 20000 : 1000);
 #elif !defined(__CUDACC__)
-        stall_now_and_then(64);
+        stall_now_and_then(16);
 #endif
     }
 };

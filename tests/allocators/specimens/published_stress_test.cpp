@@ -10,7 +10,7 @@ namespace heapwood::tests {
 
 namespace {
 
-/// More threads than most machines' tests may use, so that one that yields is gone for a while.
+/// More threads than most machines' tests may use, so that one that sleeps is gone for a while.
 constexpr StressScale kScale{.warps = 8, .rounds = 1000, .pool = 8192, .largest = 1500};
 #if defined(__SANITIZE_THREAD__)
 constexpr bool kSanitized = true;

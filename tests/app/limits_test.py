@@ -125,8 +125,10 @@ class Pools(unittest.TestCase):
         """A build meets the end of its pool anywhere between the root and its last node."""
         numbers = dice()
         builds = done = 0
-        for turn in range(200 if thorough() else 3):
-            pool = f"{2 ** numbers.uniform(-0.5, 5):.3f}x"
+        turns = 200 if thorough() else 3
+        for turn in range(turns):
+            # Each turn has a share of the sizes, so that some pools are too small and some are not.
+            pool = f"{2 ** (-0.5 + 5.5 * (turn + numbers.uniform(0, 1)) / turns):.3f}x"
             arrays = numbers.choice(("every", "large"))
             found = self.check(f"gen:{numbers.choice(('soup', 'city', 'sphere'))}:3000:{turn + 1}",
                                pool, numbers.choice((1, 2, 8, 32)), "--arrays", arrays)

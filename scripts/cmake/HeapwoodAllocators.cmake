@@ -143,18 +143,24 @@ function(heapwood_allocators variable)
     set(${variable} ${names} PARENT_SCOPE)
 endfunction()
 
-# heapwood_allocator_sources(TARGET TEMPLATE SUFFIX [SOUND] [ONLY name...])
+# heapwood_allocator_sources(TARGET TEMPLATE SUFFIX [APART] [SOUND] [ONLY name...])
 #
 # Gives TARGET a file NAME_SUFFIX made from TEMPLATE for every allocator as heapwood_allocators
 # chooses them; a template whose name ends in .cu.in is for GPUs. In the template @HEAPWOOD_NAME@ is
 # the name on the command line, @HEAPWOOD_ID@ the same with underscores for hyphens,
-# @HEAPWOOD_CLASS@ the class with its namespace, and @HEAPWOOD_INCLUDE@ the header.
+# @HEAPWOOD_CLASS@ the class with its namespace, and @HEAPWOOD_INCLUDE@ the header. With APART each
+# file is compiled alone, else five as one.
 function(heapwood_allocator_sources target template suffix)
-    set(machine "")
-    if(template MATCHES "\\.cu\\.in$")
-        set(machine GPU)
+    set(choice ${ARGN})
+    set(apart OFF)
+    if(APART IN_LIST choice)
+        set(apart ON)
+        list(REMOVE_ITEM choice APART)
     endif()
-    heapwood_allocators(names ${machine} ${ARGN})
+    if(template MATCHES "\\.cu\\.in$")
+        list(PREPEND choice GPU)
+    endif()
+    heapwood_allocators(names ${choice})
     get_property(own GLOBAL PROPERTY HEAPWOOD_OWN_ALLOCATORS)
     set(together "")
     foreach(HEAPWOOD_NAME IN LISTS names)
@@ -171,7 +177,7 @@ function(heapwood_allocator_sources target template suffix)
         configure_file(${template} ${file} @ONLY)
         # A source with properties of its own is compiled alone, and so is one with a header from
         # outside of the tree: what that header defines is not known.
-        if(include OR options OR machine OR NOT HEAPWOOD_NAME IN_LIST own)
+        if(include OR options OR apart OR NOT HEAPWOOD_NAME IN_LIST own)
             target_sources(${target} PRIVATE ${file})
             set_source_files_properties(${file} TARGET_DIRECTORY ${target} PROPERTIES
                 INCLUDE_DIRECTORIES "${include}" COMPILE_OPTIONS "${options}")

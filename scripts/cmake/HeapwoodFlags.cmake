@@ -26,9 +26,22 @@ mark_as_advanced(HEAPWOOD_UNITY)
 # that it reads the headers which they share once. They share their unnamed namespace, too. Files
 # with flags of their own stay apart.
 function(heapwood_compile_together target)
-    target_sources(${target} PRIVATE ${ARGN})
     get_filename_component(first ${ARGV1} NAME_WE)
     string(MAKE_C_IDENTIFIER "${first}" group)
+    if(HEAPWOOD_UNITY AND ARGV1 MATCHES "\\.cu$")
+        # CMake itself does so with CUDA sources from version 3.31 on only.
+        set(file ${CMAKE_CURRENT_BINARY_DIR}/unity_${group}.cu)
+        set(includes "")
+        foreach(source IN LISTS ARGN)
+            get_filename_component(path ${source} ABSOLUTE)
+            file(RELATIVE_PATH path ${CMAKE_CURRENT_BINARY_DIR} ${path})
+            string(APPEND includes "#include \"${path}\"\n")
+        endforeach()
+        file(CONFIGURE OUTPUT ${file} CONTENT "${includes}" @ONLY)
+        target_sources(${target} PRIVATE ${file})
+        return()
+    endif()
+    target_sources(${target} PRIVATE ${ARGN})
     set_source_files_properties(${ARGN} PROPERTIES UNITY_GROUP ${group})
     set_target_properties(${target} PROPERTIES
         UNITY_BUILD ${HEAPWOOD_UNITY} UNITY_BUILD_MODE GROUP)

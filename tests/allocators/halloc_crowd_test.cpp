@@ -29,7 +29,6 @@ using allocators::PoolConfig;
 template <bool kRoomyFirstHere>
 struct HookedPolicy : HallocPolicy {
     static constexpr std::uint32_t kPatience = 2;
-    static constexpr std::uint32_t kRounds = 4;
     static constexpr bool kRoomyFirst = kRoomyFirstHere;
     static void pause() { Interruptible::pause(); }
 };

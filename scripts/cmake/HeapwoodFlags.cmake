@@ -29,7 +29,8 @@ function(heapwood_compile_together target)
     get_filename_component(first ${ARGV1} NAME_WE)
     string(MAKE_C_IDENTIFIER "${first}" group)
     if(HEAPWOOD_UNITY AND ARGV1 MATCHES "\\.cu$")
-        # CMake itself does so with CUDA sources from version 3.31 on only.
+        # CMake compiles CUDA sources together from version 3.31 on only. Paths are relative, so
+        # that clones can share a compiler cache. Here no file may have flags of its own.
         set(file ${CMAKE_CURRENT_BINARY_DIR}/unity_${group}.cu)
         set(includes "")
         foreach(source IN LISTS ARGN)

@@ -12,8 +12,8 @@
 namespace heapwood::tests {
 
 /// Sleeps for the shortest time, some 60 us, in `stalls` of 4096 calls. Each thread has dice of its
-/// own. A thread that yields instead would be gone for a whole time slice wherever the machine has
-/// other work, and a test that ends in 2 s would take minutes.
+/// own. It does not yield: on a machine with other work a thread that yields is gone for a whole
+/// time slice, and tests that take 2 s would take minutes.
 inline void stall_now_and_then(std::uint64_t stalls = 32) {
     static std::atomic<std::uint64_t> threads{0};
     thread_local Dice dice{++threads};

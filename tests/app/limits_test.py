@@ -128,7 +128,7 @@ class Pools(unittest.TestCase):
         turns = 200 if thorough() else 3
         for turn in range(turns):
             # Each turn has a share of the sizes, so that some pools are too small and some are not.
-            pool = f"{2 ** (-0.5 + 5.5 * (turn + numbers.uniform(0, 1)) / turns):.3f}x"
+            pool = f"{2 ** (-0.5 + 5.5 * (turn + numbers.random()) / turns):.3f}x"
             arrays = numbers.choice(("every", "large"))
             found = self.check(f"gen:{numbers.choice(('soup', 'city', 'sphere'))}:3000:{turn + 1}",
                                pool, numbers.choice((1, 2, 8, 32)), "--arrays", arrays)

@@ -71,6 +71,8 @@ struct LargeWork {
 
     HEAPWOOD_INLINE bool is_child() const { return part >= kChild; }
     HEAPWOOD_INLINE unsigned side() const { return part - kChild; }
+    /// Among the items that were entered together with it.
+    HEAPWOOD_INLINE std::uint32_t number() const { return is_child() ? side() : part; }
 
     HEAPWOOD_INLINE std::uint64_t word() const { return (node + std::uint64_t{1}) << 32 | part; }
     HEAPWOOD_INLINE static LargeWork of(std::uint64_t word) {

@@ -62,7 +62,8 @@ public:
         HEAPWOOD_UNROLL(1)
         for (;;) {
             clock_.enter(Phase::wait);
-            const std::uint64_t word = work_.take();
+            const std::uint64_t word = work_.take(
+                [](std::uint64_t item) { return LargeWork::of(item).number(); });
             clock_.enter(Phase::other);
             if (word == work_.kNothing) continue;
             if (word == work_.kEnd) break;

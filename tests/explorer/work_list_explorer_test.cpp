@@ -40,6 +40,13 @@ void note(std::uint32_t item) {
     poke(at_work.notes[item], item + 1);
 }
 
+/// Among the items that were entered together: siblings are, and the root after a place for nothing
+/// if `gap`.
+std::uint32_t number_of(std::uint64_t word, bool gap) {
+    const auto item = static_cast<std::uint32_t>(word - 2);
+    return item == 0 ? (gap ? 1 : 0) : (item + 1) % 2;
+}
+
 /// A warp's way through the work. The first one enters the root, after a place for nothing if
 /// `gap`. Items 0 to 2 have two children each.
 void labour(std::uint32_t warp, bool gap) {
@@ -52,7 +59,7 @@ void labour(std::uint32_t warp, bool gap) {
                    [&](std::uint32_t i) { return i + 1 < n ? Work::kNothing : word_of(0); });
     }
     for (;;) {
-        const std::uint64_t word = work.take();
+        const std::uint64_t word = work.take([&](std::uint64_t item) { return number_of(item, gap); });
         if (word == Work::kEnd) break;
         if (word == Work::kNothing) continue;
         const auto item = static_cast<std::uint32_t>(word - 2);

@@ -49,7 +49,7 @@ public:
             clock_.start_all();
             make_root();
         }
-        wait_for_all();
+        barrier_.wait();
         clock_.start();
         LargeNode& root = problem_.large_nodes[0];
         if (root.piece.references == nullptr) return;

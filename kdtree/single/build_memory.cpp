@@ -58,8 +58,7 @@ void BuildMemory::set_division(std::uint64_t triangles) {
     // Measured on an H100 (kdtree/single/README.md).
     const std::uint64_t each = triangles / problem_.warps;
     const bool gpu = pool_.place() != allocators::Place::host;
-    const std::uint32_t small = each < 64 || each >= 192 ? 128 : 96;
-    const std::uint32_t limit = !gpu ? 4096 : each < 1024 ? small : 192;
+    const std::uint32_t limit = !gpu ? 4096 : each < 192 ? 64 : each < 1024 ? 128 : 192;
     const std::uint32_t chunk = !gpu ? 4096 : each < 1024 ? 256 : 512;
     problem_.large_limit = config_.large_limit != 0 ? config_.large_limit : limit;
     problem_.chunk = config_.chunk != 0 ? config_.chunk : chunk;
@@ -104,7 +103,7 @@ bool BuildMemory::reserve(std::uint64_t n) {
     const std::uint64_t warps = problem_.warps;
     const std::uint64_t triangle_bytes = n * sizeof(Triangle);
     const std::uint64_t large_bytes =
-        large * (sizeof(LargeNode) + sizeof(Piece)) + sizeof(Piece) + work_bytes(work);
+        large * (sizeof(LargeNode) + sizeof(Piece)) + sizeof(Piece) + work_bytes(large, work);
     const std::uint64_t stack_bytes = warps * kStackSize * sizeof(Piece);
     // Scenes leave 0.02 to 0.4 tiny nodes for each triangle. Past that the second stage makes them.
     problem_.tiny_capacity = lanes_ > 1 ? static_cast<std::uint32_t>(n / 2 + 1) : 0;
@@ -178,14 +177,15 @@ void BuildMemory::expect(std::uint64_t n, const scenes::Bounds& bounds, float sc
         budget > UINT32_MAX ? UINT64_MAX : 2 * (budget + kLostReferences * problem_.warps);
 }
 
-std::uint64_t BuildMemory::work_bytes(std::uint32_t items) const {
-    return (std::uint64_t{items} + problem_.warps) * sizeof(std::uint64_t);
+std::uint64_t BuildMemory::work_bytes(std::uint32_t nodes, std::uint32_t items) const {
+    const std::uint64_t pieces = nodes + std::uint64_t{1};
+    return (items + pieces + 2 * std::uint64_t{problem_.warps}) * sizeof(std::uint64_t);
 }
 
 void BuildMemory::make_large_arrays(std::uint32_t nodes, std::uint32_t items) {
     // All are had before any is given up.
     Block large_nodes = pool_.request(nodes * sizeof(LargeNode), "the large nodes");
-    Block work = pool_.request(work_bytes(items), "the work on them");
+    Block work = pool_.request(work_bytes(nodes, items), "the work on them");
     Block pieces =
         pool_.request((nodes + std::uint64_t{1}) * sizeof(Piece), "the nodes below them");
     large_nodes_ = std::move(large_nodes);
@@ -195,6 +195,7 @@ void BuildMemory::make_large_arrays(std::uint32_t nodes, std::uint32_t items) {
     problem_.large_capacity = nodes;
     problem_.work = work_.as<std::uint64_t>();
     problem_.work_capacity = items;
+    problem_.piece_list = problem_.work + items + problem_.warps;
     problem_.pieces = pieces_.as<Piece>();
 }
 

@@ -84,8 +84,9 @@ struct LargeWork {
 struct BuildState {
     Counter queue_head;
     Counter queue_tail;
-    /// Credits: one for each piece in the list or on its way through the queue, and each such piece
-    /// whose descendants a warp still works on. The build is done when it falls to 0.
+    /// Credits: one for the first stage, one for each piece in the list or on its way through the
+    /// queue, and each such piece whose descendants a warp still works on. The build is done when
+    /// it falls to 0.
     Counter outstanding;
     Counter done;
     BarrierState barrier;
@@ -93,13 +94,11 @@ struct BuildState {
     /// work; more than there is room for if some were left to the second stage for lack of it.
     alignas(128) std::uint64_t large;
     WorkCounters work;
-    Counter open;               ///< references of large nodes, and of children not decided on
-    std::uint32_t late_pieces;  ///< in the list before the first that was found late
-    Counter pieces;             ///< in the list for the second stage
-    Counter taken;              ///< of them, beyond the first for each warp
-    Counter tiny_pieces;        ///< in the list for the third stage
-    Counter tiny_taken;         ///< of them
-    Counter status;             ///< the failure, as a Status
+    Counter open;         ///< references of large nodes, and of children not decided on
+    WorkCounters pieces;  ///< of the list for the second stage
+    Counter tiny_pieces;  ///< in the list for the third stage
+    Counter tiny_taken;   ///< of them
+    Counter status;       ///< the failure, as a Status
     alignas(128) std::uint64_t nodes;  ///< pairs of nodes reserved
     alignas(128) std::uint64_t references;
     alignas(128) std::uint64_t failed_bytes;  ///< size of the request that ended the build
@@ -126,7 +125,8 @@ struct Problem : TreeRules {
     std::uint32_t large_capacity;
     std::uint64_t* work;          ///< the list of the first stage's work
     std::uint32_t work_capacity;  ///< items; there is a place more for each warp
-    Piece* pieces;                ///< the list for the second stage: large_capacity + 1
+    Piece* pieces;                ///< for the second stage: large_capacity + 1
+    std::uint64_t* piece_list;    ///< the list of them: as many places, and one more for each warp
     Piece* stacks;                ///< kStackSize pieces for each warp
     std::uint32_t tiny_limit;     ///< most references of a tiny node; 0: there is no third stage
     TinyPiece* tiny_pieces;       ///< the list for the third stage

@@ -11,8 +11,8 @@
 /// - small nodes are read into memory that a warp's lanes share; every plane is tried;
 /// - tiny nodes (up to tiny_limit) wait for the third stage, in which a warp makes several at the
 ///   same time. There every plane is tried, too.
-/// In the second stage a warp keeps the children on a stack of its own and gives the oldest away
-/// when others idle. Warps of one lane have no third stage, nor has a build with a small pool, with
+/// Some warps leave the first stage early (large_stage.cuh), so the first two overlap. In the second
+/// a warp keeps the children on a stack of its own and gives the oldest away when others idle. Warps of one lane have no third stage, nor has a build with a small pool, with
 /// an allocator of slow_crowds, or with arrays from the allocator for large nodes only.
 ///
 /// Which way is taken, by whom and in which order, changes nothing in the result: counts are
@@ -58,6 +58,7 @@ public:
           scratch_(scratch),
           output_(warp, problem),
           clock_(warp, problem.profiles, context.warp),
+          multiprocessor_(context.multiprocessor),
           arrays_(warp, problem, allocator, context),
           tasks_(warp, problem, context.warp),
           tiny_(warp, problem, context.warp,
@@ -66,8 +67,10 @@ public:
     /// Works until the build is done. Collective, of all warps; returns when no work is left
     /// anywhere.
     HEAPWOOD_FN void run() {
-        LargeStage(warp_, team_, problem_, scratch_, output_, arrays_, clock_).run();
-        if (tasks_.open_list(team_.rank(), team_.all_warps())) {
+        // By pairs of multiprocessors, which share the way to their instructions.
+        const bool helps = multiprocessor_ / 2 % 2 == 1 && team_.rank() != 0;
+        LargeStage large(warp_, team_, problem_, scratch_, output_, arrays_, tasks_, clock_, helps);
+        if (large.run()) {
             work();
             if constexpr (NodeArrays<W, A, kArrays>::kForLanes) {
                 clock_.enter(Phase::tiny);
@@ -115,12 +118,12 @@ private:
                 arrays_.go_back_to(piece);
             } else {
                 arrays_.clear_arena();
+                clock_.enter(Phase::wait);
                 if (!tasks_.take_listed(piece)) {
                     tiny_.share();
-                    clock_.enter(Phase::wait);
                     if (!tasks_.wait_for(piece)) return false;
-                    clock_.enter(Phase::other);
                 }
+                clock_.enter(Phase::other);
             }
             if (!tiny_.takes(piece.count)) return true;
             tiny_.push(piece);
@@ -259,6 +262,7 @@ private:
     Scratch<W>& scratch_;
     BuildOutput<W> output_;
     PhaseClock<W> clock_;
+    const std::uint32_t multiprocessor_;
     NodeArrays<W, A, kArrays> arrays_;
     WarpTasks<W> tasks_;
     TinyNodes<W> tiny_;

@@ -5,10 +5,14 @@
 /// divided by one warp; all warps with chunks of the same node add the bins of its children up.
 /// The warp that ends a node's last chunk enters both children. The warp that takes one decides on
 /// it by its bins, and makes it a large node, with arrays for its own children, whose chunks it
-/// enters. Children that are not large it enters in a list for the second stage.
+/// enters. Children that are not large it puts in a list for the second stage.
 ///
 /// So no node waits for another. How large a chunk is, and which child is large, goes by how many
 /// references there are to work on at the time.
+///
+/// The way down to the last large node is long, and most warps wait on it. So half of them, the
+/// helpers, leave this stage for the second while the others go on, as soon as these are enough. A
+/// multiprocessor has only helpers or none: warps of both stages hinder one another on one of them.
 #pragma once
 
 #include <cstdint>
@@ -20,6 +24,7 @@
 #include "kdtree/single/division.cuh"
 #include "kdtree/single/grid_barrier.cuh"
 #include "kdtree/single/node_arrays.cuh"
+#include "kdtree/single/warp_tasks.cuh"
 #include "kdtree/single/work_list.cuh"
 
 namespace heapwood::kdtree {
@@ -28,23 +33,25 @@ namespace heapwood::kdtree {
 template <platform::Warp W, class Team, class NodeArraysOf>
 class LargeStage {
 public:
-    /// Refers to its arguments.
+    /// Refers to its arguments. `helps`: the warp is a helper; not all may be.
     HEAPWOOD_FN LargeStage(const W& warp, const Team& team, const Problem& problem,
                            Scratch<W>& scratch, BuildOutput<W>& output, NodeArraysOf& arrays,
-                           PhaseClock<W>& clock)
+                           WarpTasks<W>& tasks, PhaseClock<W>& clock, bool helps)
         : warp_(warp),
           team_(team),
           problem_(problem),
           scratch_(scratch),
           output_(output),
           arrays_(arrays),
+          tasks_(tasks),
           clock_(clock),
           barrier_(warp, team, problem.state->barrier),
-          work_(warp, problem.work, problem.state->work, team.all_warps()) {}
+          work_(warp, problem.work, problem.state->work, team.all_warps()),
+          helps_(helps) {}
 
-    /// Collective of all warps: divides all large nodes. Afterwards the pieces that are left are
-    /// in the list, seen by all.
-    HEAPWOOD_FN void run() {
+    /// Collective of all warps: divides all large nodes, and puts the pieces that are left in the
+    /// list. False: there is no memory for the root.
+    HEAPWOOD_FN bool run() {
         if (team_.rank() == 0) {
             clock_.start_all();
             make_root();
@@ -52,7 +59,7 @@ public:
         barrier_.wait();
         clock_.start();
         LargeNode& root = problem_.large_nodes[0];
-        if (root.piece.references == nullptr) return;
+        if (root.piece.references == nullptr) return false;
         fill_root_chunks(root);
         wait_for_all();
         if (team_.rank() == 0) {
@@ -60,13 +67,13 @@ public:
             settle(piece, root, 0);
         }
         HEAPWOOD_UNROLL(1)
-        for (;;) {
+        while (!(helps_ && may_leave())) {
             clock_.enter(Phase::wait);
-            const std::uint64_t word = work_.take(
-                [](std::uint64_t item) { return LargeWork::of(item).number(); });
+            const std::uint64_t word =
+                work_.take([](std::uint64_t item) { return LargeWork::of(item).number(); });
             clock_.enter(Phase::other);
             if (word == work_.kNothing) continue;
-            if (word == work_.kEnd) break;
+            if (work_.is_end(word)) break;
             const LargeWork item = LargeWork::of(word);
             LargeNode& node = problem_.large_nodes[item.node];
             if (item.is_child()) {
@@ -77,7 +84,7 @@ public:
                 end_chunk(node, item.node);
             }
         }
-        wait_for_all();
+        return true;
     }
 
 private:
@@ -89,10 +96,20 @@ private:
         clock_.enter(Phase::other);
     }
 
+    /// Collective: whether so few references are open that half of the warps are enough for them.
+    HEAPWOOD_INLINE bool may_leave() const {
+        return warp_.any(leader() && are_few(problem_.state->open.ref().load_relaxed()));
+    }
+    HEAPWOOD_INLINE bool are_few(std::uint32_t references) const {
+        return references < kFewShare * team_.all_warps();
+    }
+
     /// How many references a chunk should have, where so many are open.
     HEAPWOOD_INLINE std::uint32_t chunk_for(std::uint32_t references) const {
         // Nodes have a smaller chunk each, too. With this many, most warps have one, and few two.
-        const std::uint32_t even = references / (team_.all_warps() * 3 / 4 + 1) + 1;
+        const std::uint32_t warps = team_.all_warps();
+        const std::uint32_t even =
+            references / ((are_few(references) ? warps / 2 : warps * 3 / 4) + 1) + 1;
         const std::uint32_t chunk = even > kSmallestChunk ? even : kSmallestChunk;
         return whole_rounds(chunk < problem_.chunk ? chunk : problem_.chunk);
     }
@@ -123,6 +140,7 @@ private:
             state.large = std::uint64_t{1} << 32;
             state.work.expected.value = 1;
             state.open.value = problem_.count;
+            state.outstanding.value = 1;
             state.nodes = 1;  // counts pairs: the root and a sibling that is not used
             if (array == nullptr) {
                 output_.record_failure(Status::pool_exhausted,
@@ -254,7 +272,7 @@ private:
     }
 
     /// Collective: decides on a piece by a node's bins of that side, and makes it a large node or
-    /// enters it in the second stage's list.
+    /// puts it in the second stage's list.
     HEAPWOOD_FN void settle(Piece& piece, const LargeNode& node, unsigned side) {
         BuildState& state = *problem_.state;
         std::uint64_t seen = 0;
@@ -277,18 +295,9 @@ private:
             enlarge(piece, chunk_for(open))) {
             return;
         }
-        if (leader()) {
-            const std::uint32_t place = state.pieces.ref().add_relaxed(1);
-            problem_.pieces[place] = piece;
-            state.outstanding.ref().count_relaxed(1);
-            state.open.ref().count_relaxed(0U - piece.count);
-            const platform::AtomicRef late(state.late_pieces);
-            std::uint32_t none = 0;
-            if (limit > problem_.large_limit && late.load_relaxed() == 0) {
-                late.cas_relaxed(none, place);
-            }
-        }
-        work_.finish();
+        if (leader()) state.open.ref().count_relaxed(0U - piece.count);
+        tasks_.enlist(piece);
+        if (work_.finish()) tasks_.end_list();
     }
 
     /// Collective: makes a piece a large node, of chunks of so many references, and enters these.
@@ -346,6 +355,8 @@ private:
     /// together.
     static constexpr std::uint32_t kLateShare = 8;
     static constexpr std::uint32_t kLateFactor = 8;
+    /// With fewer open references for each warp half of the warps are enough for them.
+    static constexpr std::uint32_t kFewShare = 256;
 
     const W warp_;
     const Team team_;
@@ -353,9 +364,11 @@ private:
     Scratch<W>& scratch_;
     BuildOutput<W>& output_;
     NodeArraysOf& arrays_;
+    WarpTasks<W>& tasks_;
     PhaseClock<W>& clock_;
     GridBarrier<W, Team> barrier_;
     const WorkList<W> work_;
+    const bool helps_;
 };
 
 }  // namespace heapwood::kdtree

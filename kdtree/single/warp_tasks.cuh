@@ -1,7 +1,7 @@
 /// @file
-/// One warp's pieces of work in the second stage: those of the first stage's list, its own on a
-/// stack, and those that it gives to idle warps or is given when it idles; and when the build is
-/// done, or has failed.
+/// One warp's pieces of work in the second stage: those that the first stage has put in a list, its
+/// own on a stack, and those that it gives to idle warps or is given when it idles; and when the
+/// build is done, or has failed.
 #pragma once
 
 #include <cstddef>
@@ -10,12 +10,13 @@
 #include "allocators/platform/warp.cuh"
 #include "kdtree/build_result.h"
 #include "kdtree/single/build_state.cuh"
+#include "kdtree/single/work_list.cuh"
 
 namespace heapwood::kdtree {
 
 /// A warp keeps the children of its nodes on the stack, and gives the oldest away when others idle:
-/// these are mostly the largest. It takes the list's pieces one by one, and idles when the list has
-/// no more.
+/// these are mostly the largest. It takes the list's pieces one by one, while the first stage may
+/// still lengthen it, and idles when that has ended and the list has no more.
 template <platform::Warp W>
 class WarpTasks {
 public:
@@ -26,17 +27,23 @@ public:
           state_(*problem.state),
           queue_(problem.slots, problem.slot_bits, &problem.state->queue_head,
                  &problem.state->queue_tail),
+          list_(warp, problem.piece_list, problem.state->pieces, problem.warps),
           stack_(problem.stacks + static_cast<std::size_t>(warp_number) * kStackSize) {}
 
-    /// Collective: begins with the list, which is whole. This warp's first piece is number `rank`
-    /// of it, which differs for all `warps` of the build. False: the list is empty.
-    HEAPWOOD_FN bool open_list(std::uint32_t rank, std::uint32_t warps) {
-        in_list_ = rank;
-        after_first_ = warps;
-        list_end_ = state_.pieces.ref().load_relaxed();
-        late_ = state_.late_pieces;
-        look_around();
-        return list_end_ > 0;
+    /// Collective: puts a piece in the list, in the first stage.
+    HEAPWOOD_FN void enlist(const Piece& piece) const {
+        std::uint32_t place = 0;
+        if (leader()) {
+            place = list_.take_places(1);
+            problem_.pieces[place] = piece;
+            state_.outstanding.ref().count_relaxed(1);
+        }
+        list_.enter(place, 1, [&](std::uint32_t) { return list_.kNothing + 1 + place; });
+    }
+    /// Collective: the list is whole, and this warp has the credit of the first stage.
+    HEAPWOOD_FN void end_list() {
+        ++credits_;
+        list_.end();
     }
 
     /// Whether this warp knows that the build has failed: from then on it only frees what it meets.
@@ -56,17 +63,22 @@ public:
         return true;
     }
 
-    /// Collective, when the stack is empty: the list's next piece. False: it has no more.
-    HEAPWOOD_INLINE bool take_listed(Piece& piece) {
-        if (in_list_ >= list_end_) return false;
+    /// Collective, when the stack is empty: waits for the list's next piece, the oldest, for it is
+    /// its memory that allocators can use again soonest. False: no more will come.
+    HEAPWOOD_FN bool take_listed(Piece& piece) {
+        if (list_ended_) return false;
         top_ = bottom_ = 0;
-        // Those that were found late first, which are the largest. Then the oldest, for it is their
-        // memory that allocators can use again soonest.
-        const std::uint32_t place = late_ + in_list_;
-        piece = load_wide(problem_.pieces + (place < list_end_ ? place : place - list_end_));
+        const std::uint64_t word = list_.take([](std::uint64_t) { return 0U; });
+        list_ended_ = list_.is_end(word);
+        if (list_ended_) {
+            look_around();
+            return false;
+        }
+        piece = load_wide(problem_.pieces + (word - list_.kNothing - 1));
         ++credits_;
-        if (leader()) in_list_ = after_first_ + state_.taken.ref().add_relaxed(1);
-        in_list_ = warp_.shuffle(in_list_, 0);
+        // The first stage decides on all others.
+        failed_ = failed_ ||
+                  (piece.count > problem_.exact_limit && piece.split.axis == Split::kUndecided);
         return true;
     }
 
@@ -155,11 +167,9 @@ private:
     const Problem& problem_;
     BuildState& state_;
     const TaskQueue<Piece> queue_;
+    const WorkList<W> list_;
     Piece* const stack_;
-    std::uint32_t in_list_ = 0;  ///< the next piece of the list, if it is below list_end_
-    std::uint32_t list_end_ = 0;
-    std::uint32_t late_ = 0;         ///< where the pieces begin that were found late
-    std::uint32_t after_first_ = 0;  ///< the list's pieces that are some warp's first
+    bool list_ended_ = false;  ///< for this warp
     std::uint32_t bottom_ = 0;
     std::uint32_t top_ = 0;
     std::uint32_t credits_ = 0;  ///< held by this warp (leader's count is what matters)

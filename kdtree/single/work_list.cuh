@@ -11,9 +11,10 @@
 /// end where each warp waits, or will.
 ///
 /// Memory order: whatever a warp did before it entered an item happens before what the warp does
-/// that takes it. Of the words that are entered together only the first one is released, for on a
-/// GPU each release waits until all that was written before is there: a node of 2,000 chunks took
-/// 60 us. So a warp that takes one of the others acquires the first one, too. Ends order nothing.
+/// that takes it, and all items happen before an end. Of the words that are entered together only
+/// the first one is released, for on a GPU each release waits until all that was written before is
+/// there: a node of 2,000 chunks took 60 us. So a warp that takes one of the others acquires the
+/// first one, too.
 #pragma once
 
 #include <cstdint>
@@ -31,12 +32,15 @@ struct WorkCounters {
     Counter expected;
 };
 
-/// One warp's view of the list. Items are words that are neither 0 nor kNothing nor kEnd.
+/// One warp's view of the list. Items are words between kNothing and kEnds.
 template <class W>
 class WorkList {
 public:
     static constexpr std::uint64_t kNothing = 1;
-    static constexpr std::uint64_t kEnd = ~std::uint64_t{0};
+    static constexpr std::uint64_t kEnds = std::uint64_t{0xffffffff} << 32;
+
+    /// Whether a word that has been taken is an end: nothing comes after it.
+    HEAPWOOD_INLINE static bool is_end(std::uint64_t word) { return word >= kEnds; }
 
     /// Refers to its arguments. There are places, all 0 at the start, for all items that will ever
     /// be entered, and one for each of `warps` more.
@@ -64,8 +68,8 @@ public:
         }
     }
 
-    /// Collective: takes the next item, or waits for one. kEnd: none will come; kNothing: there is
-    /// none at this place. number_of(item): the i for which the item was entered.
+    /// Collective: takes the next item, or waits for one. An end: none will come; kNothing: there
+    /// is none at this place. number_of(item): the i for which the item was entered.
     template <class F>
     HEAPWOOD_INLINE std::uint64_t take(F number_of) const {
         std::uint64_t item = 0;
@@ -74,8 +78,10 @@ public:
             // Relaxed first: on a GPU each acquire empties the multiprocessor's cache.
             const platform::AtomicRef word(places_[place]);
             while ((item = word.load_relaxed()) == 0) W::back_off(0);
-            if (item != kNothing && item != kEnd) {
-                const platform::AtomicRef first(places_[place - number_of(item)]);
+            if (item != kNothing) {
+                const std::uint32_t number =
+                    is_end(item) ? static_cast<std::uint32_t>(item) : number_of(item);
+                const platform::AtomicRef first(places_[place - number]);
                 while (first.load_acquire() == 0) W::back_off(0);
             }
         }
@@ -89,12 +95,21 @@ public:
         counters_.expected.ref().count_relaxed(n);
     }
 
-    /// Collective: an item is done with, and all that will follow from it is expected.
-    HEAPWOOD_INLINE void finish() const {
+    /// Collective: an item is done with, and all that will follow from it is expected. After the
+    /// last one it enters the ends, and returns true.
+    HEAPWOOD_INLINE bool finish() const {
         const std::uint32_t before =
             warp_.shuffle(warp_.lane() == 0 ? counters_.expected.ref().sub_acq_rel(1) : 0U, 0);
-        if (before != 1) return;
-        enter(counters_.tail.ref().load_relaxed(), warps_, [](std::uint32_t) { return kEnd; });
+        if (before != 1) return false;
+        end();
+        return true;
+    }
+
+    /// Collective: enters an end for each warp. For a list whose items are not counted: whatever
+    /// has been entered happens before the call, and nothing will be.
+    HEAPWOOD_INLINE void end() const {
+        enter(counters_.tail.ref().load_relaxed(), warps_,
+              [](std::uint32_t i) { return kEnds + i; });
     }
 
 private:

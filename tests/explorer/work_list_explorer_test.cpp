@@ -59,8 +59,9 @@ void labour(std::uint32_t warp, bool gap) {
                    [&](std::uint32_t i) { return i + 1 < n ? Work::kNothing : word_of(0); });
     }
     for (;;) {
-        const std::uint64_t word = work.take([&](std::uint64_t item) { return number_of(item, gap); });
-        if (word == Work::kEnd) break;
+        const std::uint64_t word =
+            work.take([&](std::uint64_t item) { return number_of(item, gap); });
+        if (Work::is_end(word)) break;
         if (word == Work::kNothing) continue;
         const auto item = static_cast<std::uint32_t>(word - 2);
         access(&at_work.notes[item], sizeof(std::uint32_t));

@@ -37,6 +37,7 @@ BuildConfig crowded() {
 std::uint64_t large_bytes(const Problem& problem) {
     return problem.large_capacity * sizeof(LargeNode) +
            (problem.work_capacity + problem.warps) * sizeof(std::uint64_t) +
+           (problem.large_capacity + 1 + problem.warps) * sizeof(std::uint64_t) +
            (problem.large_capacity + 1) * sizeof(Piece);
 }
 

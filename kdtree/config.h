@@ -65,7 +65,7 @@ struct BuildConfig {
     /// moves to the nearest end of a reference if that is cheaper; 0: never. Ours (measured, with
     /// exact_limit = 64: 1 to 2 % less SAH, and 5 to 17 % fewer references).
     std::uint32_t snap_limit = 1024;
-    /// Nodes above this many references are divided by many warps together; 0: 96 to 192 on a GPU,
+    /// Nodes above this many references are divided by many warps together; 0: 64 to 192 on a GPU,
     /// by triangles for each warp, and 4096 on a CPU, whose few threads have other nodes to work
     /// on, and add to shared counters one by one. The limit is higher once few references for each
     /// warp are left.

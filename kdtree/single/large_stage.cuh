@@ -56,7 +56,7 @@ public:
             clock_.start_all();
             make_root();
         }
-        barrier_.wait();
+        wait_for_all();
         clock_.start();
         LargeNode& root = problem_.large_nodes[0];
         if (root.piece.references == nullptr) return false;

@@ -68,10 +68,10 @@ public:
             if (leader_) mine_->start = since_ = busy_since_ = all_->start;
         }
     }
-    /// The warp begins with something else.
+    /// The warp begins with something else. Nothing counts before it has started.
     HEAPWOOD_INLINE void enter(Phase phase) {
         if constexpr (kProfiling) {
-            if (leader_ && phase != phase_) change(phase);
+            if (leader_ && since_ != 0 && phase != phase_) change(phase);
         }
     }
 

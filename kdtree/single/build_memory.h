@@ -84,7 +84,8 @@ public:
 private:
     /// @throws allocators::BufferError: then the former arrays stay.
     void make_large_arrays(std::uint32_t nodes, std::uint32_t items);
-    /// Of the first stage's work with room for so many items.
+    /// Of the lists of the first stage's work, with room for so many items, and of the pieces below
+    /// so many large nodes.
     std::uint64_t work_bytes(std::uint32_t nodes, std::uint32_t items) const;
     void make_outputs(std::uint64_t nodes, std::uint64_t references);
     /// Warps that lose some of the nodes and references that they reserve, in a scene of so many

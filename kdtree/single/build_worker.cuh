@@ -12,8 +12,9 @@
 /// - tiny nodes (up to tiny_limit) wait for the third stage, in which a warp makes several at the
 ///   same time. There every plane is tried, too.
 /// Some warps leave the first stage early (large_stage.cuh), so the first two overlap. In the second
-/// a warp keeps the children on a stack of its own and gives the oldest away when others idle. Warps of one lane have no third stage, nor has a build with a small pool, with
-/// an allocator of slow_crowds, or with arrays from the allocator for large nodes only.
+/// a warp keeps the children on a stack of its own and gives the oldest away when others idle. Warps
+/// of one lane have no third stage, nor has a build with a small pool, with an allocator of
+/// slow_crowds, or with arrays from the allocator for large nodes only.
 ///
 /// Which way is taken, by whom and in which order, changes nothing in the result: counts are
 /// integers, ties have an order, and node numbers are made canonical afterwards.
@@ -67,7 +68,7 @@ public:
     /// Works until the build is done. Collective, of all warps; returns when no work is left
     /// anywhere.
     HEAPWOOD_FN void run() {
-        // By pairs of multiprocessors, which share the way to their instructions.
+        // Every other pair of multiprocessors: the two of a pair may share caches.
         const bool helps = multiprocessor_ / 2 % 2 == 1 && team_.rank() != 0;
         LargeStage large(warp_, team_, problem_, scratch_, output_, arrays_, tasks_, clock_, helps);
         if (large.run()) {

@@ -76,7 +76,7 @@ public:
         }
         piece = load_wide(problem_.pieces + (word - list_.kNothing - 1));
         ++credits_;
-        // The first stage decides on all others.
+        // The first stage decides on a piece of this size, unless the build has failed.
         failed_ = failed_ ||
                   (piece.count > problem_.exact_limit && piece.split.axis == Split::kUndecided);
         return true;

@@ -25,7 +25,8 @@
 
 namespace heapwood::kdtree {
 
-/// The counters of a list: all zero at the start but `expected`, which is 1.
+/// The counters of a list: all zero at the start but `expected`, which is 1 where items are
+/// counted.
 struct WorkCounters {
     Counter head;
     Counter tail;
@@ -37,6 +38,7 @@ template <class W>
 class WorkList {
 public:
     static constexpr std::uint64_t kNothing = 1;
+    /// The i-th end is kEnds + i.
     static constexpr std::uint64_t kEnds = std::uint64_t{0xffffffff} << 32;
 
     /// Whether a word that has been taken is an end: nothing comes after it.

@@ -11,10 +11,10 @@
 /// - small nodes are read into memory that a warp's lanes share; every plane is tried;
 /// - tiny nodes (up to tiny_limit) wait for the third stage, in which a warp makes several at the
 ///   same time. There every plane is tried, too.
-/// Some warps leave the first stage early (large_stage.cuh), so the first two overlap. In the second
-/// a warp keeps the children on a stack of its own and gives the oldest away when others idle. Warps
-/// of one lane have no third stage, nor has a build with a small pool, with an allocator of
-/// slow_crowds, or with arrays from the allocator for large nodes only.
+/// Some warps leave the first stage early (large_stage.cuh), so the first two overlap. In the
+/// second a warp keeps the children on a stack of its own and gives the oldest away when others
+/// idle. Warps of one lane have no third stage, nor has a build with a small pool, with an
+/// allocator of slow_crowds, or with arrays from the allocator for large nodes only.
 ///
 /// Which way is taken, by whom and in which order, changes nothing in the result: counts are
 /// integers, ties have an order, and node numbers are made canonical afterwards.

@@ -48,8 +48,9 @@ class BuildWorker {
     using AllocatorRef = typename A::Ref;
 
 public:
-    /// `context.warp` numbers the warps of the build from 0. `scratch` is shared by the lanes of
-    /// this warp alone. Refers to its arguments, but not to the context.
+    /// `context.warp` numbers the warps of the build from 0; the warps of a team have the same
+    /// cache. `scratch` is shared by the lanes of this warp alone. Refers to its arguments, but not
+    /// to the context.
     HEAPWOOD_FN BuildWorker(const W& warp, const Team& team, const Problem& problem,
                             const AllocatorRef& allocator, const allocators::Context& context,
                             Scratch<W>& scratch)
@@ -78,8 +79,10 @@ public:
                 TinyStage(warp_, problem_, output_, arrays_, tiny_).run();
             }
         }
+        clock_.enter(Phase::wait);
+        team_.sync();  // no warp of the team uses its cache any more
         clock_.enter(Phase::other);
-        if (leader()) arrays_.flush();
+        if (team_.leads() && leader()) arrays_.flush();
         clock_.enter(Phase::wait);  // records what the warp was busy with
     }
 

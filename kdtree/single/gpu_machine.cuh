@@ -62,13 +62,14 @@ __global__ void __launch_bounds__(kWarpsPerBlock * 32, kBlocksPerMultiprocessor)
     build_kernel(const __grid_constant__ Problem problem,
                  const __grid_constant__ typename A::Ref allocator, std::uint32_t multiprocessors) {
     __shared__ Scratch<platform::DeviceWarp> scratch[kWarpsPerBlock];
-    __shared__ allocators::CallerCache caches[kWarpsPerBlock];
+    // One for all warps of the block: so allocators keep fewer blocks of memory open.
+    __shared__ allocators::CallerCache cache;
     const std::uint32_t in_block = threadIdx.x / 32;
-    if (threadIdx.x % 32 == 0) caches[in_block] = {};
-    __syncwarp();
+    if (threadIdx.x == 0) cache = {};
+    __syncthreads();
     const allocators::Context context{.multiprocessor = platform::multiprocessor(multiprocessors),
                                       .warp = blockIdx.x * kWarpsPerBlock + in_block,
-                                      .cache = &caches[in_block]};
+                                      .cache = &cache};
     BuildWorker<platform::DeviceWarp, BlockTeam, A, kArrays> worker({}, {}, problem, allocator,
                                                                     context, scratch[in_block]);
     worker.run();

@@ -2,13 +2,13 @@
 /// Cambium: blocks that are cut front to back and counted by what was freed, Heapwood's own
 /// allocator. (Cambium is the layer in which wood grows.)
 ///
-/// **Structure.** The pool is cut into blocks of up to 256 KiB. A map has a bit for each that is
-/// free, and a table counts how much of each has been freed. Requests are cut from open blocks,
-/// front to back, in units of 16 bytes; a request that does not fit there takes as many blocks next
-/// to one another as it needs, and the tail of the last one is the next open block. There are no
-/// sizes, no headers and no list: a block returns to the map when all of its units have been freed,
-/// in any pieces and in any order. So a block of memory may also be freed in parts.
-/// cambium/core.cuh and cambium/blocks.cuh have the algorithm, and why it is sound.
+/// **Structure.** The pool is cut into blocks of up to 256 KiB, or 1 MiB if it is ample. A map has
+/// a bit for each that is free, and a table counts how much of each has been freed. Requests are
+/// cut from open blocks, front to back, in units of 16 bytes; a request that does not fit there
+/// takes as many blocks next to one another as it needs, and the tail of the last one is the next
+/// open block. There are no sizes, no headers and no list: a block returns to the map when all of
+/// its units have been freed, in any pieces and in any order. So a block of memory may also be
+/// freed in parts. cambium/core.cuh and cambium/blocks.cuh have the algorithm, and why it is sound.
 ///
 /// **Where open blocks are kept.** In the caller's cache (Context::cache), which on a GPU is shared
 /// memory: then a request touches the pool's tables only when it needs a fresh block. Callers
@@ -78,7 +78,8 @@ public:
           freed_(config.place, std::uint64_t{blocks_} * sizeof(std::uint32_t)) {
         // Of the pool, callers have at most a third open to themselves and a third spare; an eighth
         // is open to all.
-        cached_callers_ = std::min(config.callers, blocks_ / kBlocksPerCachedCaller);
+        cached_callers_ =
+            std::min(config.callers, blocks_ / kBlocksPerCache * std::max(config.cache_users, 1U));
         shared_count_ = std::bit_floor(
             std::clamp(config.callers, 1U, std::max(blocks_ / kBlocksPerShared, 1U)));
         shared_ = Buffer(config.place, shared_count_ * sizeof(Shared));
@@ -131,8 +132,8 @@ public:
 private:
     static constexpr std::uint32_t kSmallestShift = 9;
     static constexpr std::uint32_t kFewestBlocks = 1024;
-    /// Blocks of the pool for each that a caller may keep to itself.
-    static constexpr std::uint32_t kBlocksPerCachedCaller = 3;
+    /// Blocks of the pool for each cache in which callers may keep one to themselves.
+    static constexpr std::uint32_t kBlocksPerCache = 3;
     /// Blocks of the pool for each that is open to all.
     static constexpr std::uint32_t kBlocksPerShared = 8;
 
@@ -142,7 +143,14 @@ private:
     /// Callers that call at the same time, of a multiprocessor.
     static constexpr std::uint32_t kMostCallers = 64;
 
-    /// Less in a small pool, so that it has some hundred blocks, and some for every caller.
+    /// With so many times the largest request, and more, a pool is ample.
+    static constexpr std::uint64_t kAmplePool = 48;
+    /// Log2 of how many times as large its blocks may be.
+    static constexpr std::uint32_t kAmpleShift = 2;
+
+    /// Less in a small pool, so that it has some hundred blocks, and some for every caller, so that
+    /// there are runs of them between those that are open. In an ample pool there are so anyway,
+    /// and some for every cache are enough: a block lasts the longer, and to open one takes long.
     static std::uint32_t block_shift(const PoolConfig& config) {
         if (config.bytes < traits().smallest_pool) {
             throw std::invalid_argument(std::string(traits().name) + " needs a pool of at least " +
@@ -150,9 +158,12 @@ private:
         }
         const std::uint64_t callers = std::min<std::uint64_t>(
             config.callers, std::uint64_t{kMostCallers} * std::max(config.multiprocessors, 1U));
+        const bool ample =
+            config.largest_request > 0 && config.bytes / config.largest_request >= kAmplePool;
+        const std::uint64_t caches = callers / std::max(config.cache_users, 1U);
         const std::uint64_t blocks =
-            std::max<std::uint64_t>(kFewestBlocks, callers * kBlocksPerCachedCaller);
-        std::uint32_t shift = Policy::kLargestShift;
+            std::max<std::uint64_t>(kFewestBlocks, kBlocksPerCache * (ample ? caches : callers));
+        std::uint32_t shift = Policy::kLargestShift + (ample ? kAmpleShift : 0);
         while (shift > kSmallestShift && config.bytes >> shift < blocks) --shift;
         return shift;
     }

@@ -28,6 +28,7 @@ public:
 
     allocators::Place place() const { return allocators::Place::host; }
     std::uint32_t warps() const { return threads_; }
+    std::uint32_t cache_users() const { return 1; }
     std::uint32_t lanes() const { return platform::SerialWarp::width; }
     std::uint32_t multiprocessors() const { return threads_; }
 

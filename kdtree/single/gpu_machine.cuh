@@ -89,6 +89,8 @@ public:
 
     allocators::Place place() const { return allocators::Place::device; }
     std::uint32_t warps() const { return blocks_ * kWarpsPerBlock; }
+    /// Warps that have the same allocators::CallerCache.
+    std::uint32_t cache_users() const { return kWarpsPerBlock; }
     std::uint32_t lanes() const { return platform::DeviceWarp::width; }
     std::uint32_t multiprocessors() const { return multiprocessors_; }
 

@@ -3,7 +3,8 @@
 /// was short, and what a build took.
 ///
 /// A machine says where memory lies and how many warps run, and begins builds:
-///     Place place() const;  std::uint32_t warps() const;  std::uint32_t multiprocessors() const;
+///     Place place() const;  std::uint32_t warps() const;  std::uint32_t cache_users() const;
+///     std::uint32_t multiprocessors() const;
 ///     std::uint32_t lanes() const;  // of a warp
 ///     template <class A> Launch launch(const Problem&, const typename A::Ref&) const;
 ///         // launch.ms() waits until the build has ended, and has its milliseconds
@@ -70,6 +71,7 @@ public:
                  .largest_request = root_array_bytes(triangles),
                  .multiprocessors = machine.multiprocessors(),
                  .callers = machine.warps(),
+                 .cache_users = machine.cache_users(),
                  .choices = options.choices};
     }
     /// The same for this scene, which is loaded.

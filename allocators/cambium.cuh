@@ -67,7 +67,8 @@ public:
                 .header_bytes = sizeof(std::uint32_t),  // per block, and a bit
                 .smallest_pool = 16384,
                 .splittable = true,
-                .shares_regions = true};
+                .shares_regions = true,
+                .shares_cache = true};
     }
 
     explicit BasicCambium(const PoolConfig& config)

@@ -48,8 +48,8 @@ class BuildWorker {
     using AllocatorRef = typename A::Ref;
 
 public:
-    /// `context.warp` numbers the warps of the build from 0; the warps of a team have the same
-    /// cache. `scratch` is shared by the lanes of this warp alone. Refers to its arguments, but not
+    /// `context.warp` numbers the warps of the build from 0. The cache is of this warp alone, or of
+    /// its team where A shares_cache; `scratch` is of this warp. Refers to its arguments, but not
     /// to the context.
     HEAPWOOD_FN BuildWorker(const W& warp, const Team& team, const Problem& problem,
                             const AllocatorRef& allocator, const allocators::Context& context,
@@ -79,10 +79,13 @@ public:
                 TinyStage(warp_, problem_, output_, arrays_, tiny_).run();
             }
         }
-        clock_.enter(Phase::wait);
-        team_.sync();  // no warp of the team uses its cache any more
         clock_.enter(Phase::other);
-        if (team_.leads() && leader()) arrays_.flush();
+        bool flushes = leader();
+        if constexpr (A::traits().shares_cache) {
+            team_.sync();  // none of its warps uses their cache any more
+            flushes = flushes && team_.leads();
+        }
+        if (flushes) arrays_.flush();
         clock_.enter(Phase::wait);  // records what the warp was busy with
     }
 

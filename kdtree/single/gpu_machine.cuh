@@ -22,6 +22,10 @@ namespace heapwood::kdtree {
 inline constexpr unsigned kWarpsPerBlock = 4;
 inline constexpr unsigned kBlocksPerMultiprocessor = 5;
 
+/// Warps that have the same CallerCache in a build with A.
+template <class A>
+inline constexpr std::uint32_t kCacheUsers = A::traits().shares_cache ? kWarpsPerBlock : 1;
+
 /// A block's warps as a team, as SoloTeam is one.
 struct BlockTeam {
     HEAPWOOD_INLINE static std::uint32_t teams() {
@@ -62,14 +66,14 @@ __global__ void __launch_bounds__(kWarpsPerBlock * 32, kBlocksPerMultiprocessor)
     build_kernel(const __grid_constant__ Problem problem,
                  const __grid_constant__ typename A::Ref allocator, std::uint32_t multiprocessors) {
     __shared__ Scratch<platform::DeviceWarp> scratch[kWarpsPerBlock];
-    // One for all warps of the block: so allocators keep fewer blocks of memory open.
-    __shared__ allocators::CallerCache cache;
+    constexpr std::uint32_t kUsers = kCacheUsers<A>;
+    __shared__ allocators::CallerCache caches[kWarpsPerBlock / kUsers];
     const std::uint32_t in_block = threadIdx.x / 32;
-    if (threadIdx.x == 0) cache = {};
+    if (threadIdx.x % (kUsers * 32) == 0) caches[in_block / kUsers] = {};
     __syncthreads();
     const allocators::Context context{.multiprocessor = platform::multiprocessor(multiprocessors),
                                       .warp = blockIdx.x * kWarpsPerBlock + in_block,
-                                      .cache = &cache};
+                                      .cache = &caches[in_block / kUsers]};
     BuildWorker<platform::DeviceWarp, BlockTeam, A, kArrays> worker({}, {}, problem, allocator,
                                                                     context, scratch[in_block]);
     worker.run();
@@ -89,8 +93,7 @@ public:
 
     allocators::Place place() const { return allocators::Place::device; }
     std::uint32_t warps() const { return blocks_ * kWarpsPerBlock; }
-    /// Warps that have the same allocators::CallerCache.
-    std::uint32_t cache_users() const { return kWarpsPerBlock; }
+    std::uint32_t cache_users() const { return kCacheUsers<A>; }
     std::uint32_t lanes() const { return platform::DeviceWarp::width; }
     std::uint32_t multiprocessors() const { return multiprocessors_; }
 

@@ -42,9 +42,8 @@ struct Traits {
     bool shares_regions = false;  ///< a region of the walk may hold several allocations
     bool sound = true;            ///< false: a specimen, known to go wrong; in no default list
     PublishedRegisters published_registers = {};  ///< Vinkler & Havran 2015, table 1
-    bool slow_crowds = false;  ///< builds take longer if lanes of a warp call at the same time
-    bool shares_cache =
-        false;              ///< they take less time if a block's warps have the same CallerCache
+    bool slow_crowds = false;   ///< builds take longer if lanes of a warp call at the same time
+    bool shares_cache = false;  ///< a block's warps should have the same CallerCache
     bool one_heap = false;  ///< on a GPU: a process has one pool of this kind, which it never frees
 };
 

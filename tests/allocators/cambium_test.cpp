@@ -103,6 +103,32 @@ TEST(CambiumTest, BlocksMayBeFreedInParts) {
     EXPECT_NE(ref.allocate({}, pool.pool_bytes()), nullptr);
 }
 
+/// Of a pool in which one piece is in use.
+std::uint64_t block_bytes(const Cambium& pool) {
+    EXPECT_NE(pool.ref().allocate({}, kAlignment), nullptr);
+    std::uint64_t bytes = 0;
+    pool.for_each_region([&](const Region& r) { bytes += r.allocated ? r.size : 0; });
+    return bytes;
+}
+
+/// Where so many callers share a cache, blocks can be as many times larger with as much of the pool
+/// in caches; but only an ample pool has room for large requests beside them.
+TEST(CambiumTest, AnAmplePoolHasLargerBlocksForSharedCaches) {
+    PoolConfig config{.bytes = 64 << 20, .multiprocessors = 132, .callers = 2640};
+    const auto with = [&](std::uint32_t cache_users, std::uint64_t largest_request) {
+        config.cache_users = cache_users;
+        config.largest_request = largest_request;
+        return block_bytes(Cambium(config));
+    };
+    constexpr std::uint64_t kAmple = 1 << 20;  // 64 times this
+    constexpr std::uint64_t kShort = 4 << 20;
+    EXPECT_EQ(with(1, kShort), 8192);
+    EXPECT_EQ(with(4, kShort), 8192);
+    EXPECT_EQ(with(4, 0), 8192) << "not known";
+    EXPECT_EQ(with(1, kAmple), 8192);
+    EXPECT_EQ(with(4, kAmple), 32768);
+}
+
 }  // namespace
 
 }  // namespace heapwood::tests

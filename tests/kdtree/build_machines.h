@@ -47,6 +47,7 @@ struct LockstepWarps {
     struct Machine {
         allocators::Place place() const { return allocators::Place::host; }
         std::uint32_t warps() const { return N; }
+        std::uint32_t cache_users() const { return 1; }
         std::uint32_t lanes() const { return heapwood::tests::LockstepWarp::width; }
         std::uint32_t multiprocessors() const { return N; }
         template <class A>

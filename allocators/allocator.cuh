@@ -71,7 +71,7 @@ struct PoolConfig {
     std::uint64_t largest_request = 0;  ///< bytes a user expects to ask for at once; 0: unknown
     std::uint32_t multiprocessors = 1;  ///< Context::multiprocessor is below; 0 means 1
     std::uint32_t callers = 1;          ///< about the number of warps that will call at once
-    std::uint32_t cache_users = 1;      ///< of them, those that have the same CallerCache
+    std::uint32_t cache_users = 1;      ///< that have the same CallerCache; 0 means 1
     Choices choices = {};               ///< of the values of the allocator's own options
 };
 

@@ -149,9 +149,10 @@ private:
     /// Log2 of how many times as large its blocks may be.
     static constexpr std::uint32_t kAmpleShift = 2;
 
-    /// Less in a small pool, so that it has some hundred blocks, and some for every caller, so that
-    /// there are runs of them between those that are open. In an ample pool there are so anyway,
-    /// and some for every cache are enough: a block lasts the longer, and to open one takes long.
+    /// A small pool has small blocks: so there are some hundred of them, and some for every caller.
+    /// Then large requests find free blocks next to one another between the open ones. An ample
+    /// pool has room for these anyway. Its blocks are larger, some for every cache: a caller opens
+    /// one less often.
     static std::uint32_t block_shift(const PoolConfig& config) {
         if (config.bytes < traits().smallest_pool) {
             throw std::invalid_argument(std::string(traits().name) + " needs a pool of at least " +

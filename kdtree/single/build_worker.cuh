@@ -82,7 +82,7 @@ public:
         clock_.enter(Phase::other);
         bool flushes = leader();
         if constexpr (A::traits().shares_cache) {
-            team_.sync();  // none of its warps uses their cache any more
+            team_.sync();  // no warp of the team uses their cache any more
             flushes = flushes && team_.leads();
         }
         if (flushes) arrays_.flush();

@@ -43,7 +43,7 @@ struct Traits {
     bool sound = true;            ///< false: a specimen, known to go wrong; in no default list
     PublishedRegisters published_registers = {};  ///< Vinkler & Havran 2015, table 1
     bool slow_crowds = false;   ///< builds take longer if lanes of a warp call at the same time
-    bool shares_cache = false;  ///< a block's warps should have the same CallerCache
+    bool shares_cache = false;  ///< a thread block's warps should have one CallerCache
     bool one_heap = false;  ///< on a GPU: a process has one pool of this kind, which it never frees
 };
 
@@ -71,7 +71,7 @@ struct PoolConfig {
     std::uint64_t largest_request = 0;  ///< bytes a user expects to ask for at once; 0: unknown
     std::uint32_t multiprocessors = 1;  ///< Context::multiprocessor is below; 0 means 1
     std::uint32_t callers = 1;          ///< about the number of warps that will call at once
-    std::uint32_t cache_users = 1;      ///< that have the same CallerCache; 0 means 1
+    std::uint32_t cache_users = 1;      ///< warps that have the same CallerCache; 0 means 1
     Choices choices = {};               ///< of the values of the allocator's own options
 };
 

@@ -82,7 +82,7 @@ public:
         clock_.enter(Phase::other);
         bool flushes = leader();
         if constexpr (A::traits().shares_cache) {
-            team_.sync();  // no warp of the team uses their cache any more
+            team_.sync();  // from here on no warp of the team uses the cache
             flushes = flushes && team_.leads();
         }
         if (flushes) arrays_.flush();

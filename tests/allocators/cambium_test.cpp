@@ -111,8 +111,8 @@ std::uint64_t block_bytes(const Cambium& pool) {
     return bytes;
 }
 
-/// Where so many callers share a cache, blocks can be as many times larger with as much of the pool
-/// in caches; but only an ample pool has room for large requests beside them.
+/// With four callers for each cache there is a quarter of the caches, so that blocks can be four
+/// times as large. Only an ample pool has room for large requests beside them.
 TEST(CambiumTest, AnAmplePoolHasLargerBlocksForSharedCaches) {
     PoolConfig config{.bytes = 64 << 20, .multiprocessors = 132, .callers = 2640};
     const auto with = [&](std::uint32_t cache_users, std::uint64_t largest_request) {

@@ -49,8 +49,8 @@ std::uint64_t entries(const char* folder) {
     return static_cast<std::uint64_t>(std::distance(begin(all), end(all)));
 }
 
-/// Without what `shared` keeps for later builds: a large one makes it keep more, and that is no
-/// growth.
+/// Takes stock, after `shared` has given back what it keeps for later builds: a large build makes
+/// it keep more, and that is no growth.
 Footprint footprint(allocators::ArrayPool& shared) {
     EXPECT_EQ(shared.statistics().live_bytes, 0U);
     shared.trim();
@@ -177,6 +177,7 @@ TEST(EnduranceTest, TreesStayRightAndNothingGrows) {
         }
         if (HasFailure()) return;  // one is enough to read
     }
+    const allocators::ArrayPool::Statistics pool = shared.statistics();
     const Footprint last = footprint(shared);
     std::cout << builds << " builds: " << endings[Status::done] << " done, "
               << endings[Status::pool_exhausted] << " out of pool, "
@@ -188,6 +189,8 @@ TEST(EnduranceTest, TreesStayRightAndNothingGrows) {
               << " threads" << std::endl;
     EXPECT_GT(endings[Status::done], builds / 4);
     EXPECT_GT(endings[Status::pool_exhausted], builds / 20);
+    // Builds use the slabs of earlier ones. If not, there would be slabs for some hundred builds.
+    EXPECT_LE(pool.peak_slab_bytes, 16 * pool.peak_live_bytes);
     EXPECT_EQ(last.files, middle.files);
     EXPECT_EQ(last.threads, middle.threads);
     if (kdtree::tests::kSlow) return;  // a sanitizer keeps books of its own

@@ -173,7 +173,7 @@ void BuildMemory::expect(std::uint64_t n, const scenes::Bounds& bounds, float sc
     // Of any two blocks of references that a warp reserves one after the other as much is used as
     // one holds, so of all but its last ones at least half.
     const std::uint64_t budget = reference_budget(config_, n);
-    most_references_ =
+    problem_.most_references =
         budget > UINT32_MAX ? UINT64_MAX : 2 * (budget + kLostReferences * problem_.warps);
 }
 
@@ -216,8 +216,7 @@ void BuildMemory::make_outputs(std::uint64_t nodes, std::uint64_t references) {
 
 void BuildMemory::reset() {
     if (kProfiling) profiles_.fill(0, 0, profiles_.size());
-    BuildState start{};
-    start.most_references = most_references_;
+    const BuildState start{};
     state_.write(0, &start, sizeof(start));
     slots_.fill(0, 0, slots_.size());
     work_.fill(0, 0, work_.size());

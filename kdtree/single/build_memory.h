@@ -105,7 +105,6 @@ private:
     std::uint64_t capacity_ = 0;
     Box scene_bounds_{};
     float normalisation_ = 1;            ///< of the scene's coordinates, for the build
-    std::uint64_t most_references_ = 0;  ///< BuildState has it
     Block triangles_;
     Block nodes_;
     Block references_;

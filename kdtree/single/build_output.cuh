@@ -14,7 +14,8 @@ namespace heapwood::kdtree {
 /// for an addition to the one counter costs more than the places that are lost in the end.
 ///
 /// When an array is full nothing more is written to it, but the counting goes on, so that the
-/// caller learns how much would have been enough.
+/// caller learns how much would have been enough. Only `report` tells of it, for a call in the hot
+/// code takes registers from it.
 template <class W>
 class BuildOutput {
 public:
@@ -38,7 +39,14 @@ public:
                             .add_relaxed(own ? count : kReferenceBlock);
             }
             first = warp_.shuffle(first, 0);
-            if (own) return first;
+            end_beyond_budget(first);
+            if (own) {
+                // For report(). The rest of the block is lost, but so is the tree.
+                if (first + count > problem_.reference_capacity) {
+                    reference_ = reference_end_ = first + count;
+                }
+                return first;
+            }
             reference_ = first;
             reference_end_ = first + kReferenceBlock;
         }
@@ -84,6 +92,7 @@ public:
         std::uint64_t first = 0;
         if (leader()) first = platform::AtomicRef(state().references).add_relaxed(block);
         first = warp_.shuffle(first, 0);
+        end_beyond_budget(first);
         const std::uint64_t mine = (fits ? reference_ : first - before) + (end - count);
         reference_ = first + rest;
         reference_end_ = first + block;
@@ -92,20 +101,12 @@ public:
 
     /// Any lane may call it.
     HEAPWOOD_INLINE void write_node(std::uint32_t index, Node node) const {
-        if (index < problem_.node_capacity) {
-            problem_.nodes[index] = node;
-        } else {
-            record_failure(Status::nodes_exhausted, 0);
-        }
+        if (index < problem_.node_capacity) problem_.nodes[index] = node;
     }
 
     /// Any lane may call it.
     HEAPWOOD_INLINE void write_reference(std::uint64_t index, std::uint32_t primitive) const {
-        if (index < problem_.reference_capacity) {
-            problem_.references[index] = primitive;
-        } else {
-            record_failure(Status::references_exhausted, 0);
-        }
+        if (index < problem_.reference_capacity) problem_.references[index] = primitive;
     }
 
     /// Collective: makes a leaf of a piece.
@@ -134,11 +135,22 @@ public:
         ++piece.depth;
     }
 
-    /// Records a failure: the first one, but what ends the build (the latest of these) before lack
-    /// of space for nodes and references, which does not. Any lane may call it. `bytes`: what the
-    /// allocator was asked for.
-    HEAPWOOD_INLINE void record_failure(Status status, std::uint64_t bytes) const {
-        record_failure(state(), status, bytes);
+    /// Records that the allocator had no memory for a request, which ends the build. Any lane may
+    /// call it.
+    HEAPWOOD_INLINE void record_exhausted(std::uint64_t bytes) const {
+        record_exhausted(state(), bytes);
+    }
+
+    /// One lane calls it at the end: records whether an array was too small for what the warp has
+    /// reserved. A failure that has ended the build goes before that.
+    HEAPWOOD_INLINE void report() const {
+        // A warp's places only rise, so its last ones tell of all.
+        const bool too_few_nodes = 2 * std::uint64_t{pair_} > problem_.node_capacity;
+        if (!too_few_nodes && reference_ <= problem_.reference_capacity) return;
+        auto none = static_cast<std::uint32_t>(Status::done);
+        state().status.ref().cas_relaxed(
+            none, static_cast<std::uint32_t>(too_few_nodes ? Status::nodes_exhausted
+                                                           : Status::references_exhausted));
     }
 
 private:
@@ -158,26 +170,19 @@ private:
     }
     HEAPWOOD_INLINE BuildState& state() const { return *problem_.state; }
 
+    /// Ends a build whose references from `first` on are beyond its array, and beyond its budget.
+    HEAPWOOD_INLINE void end_beyond_budget(std::uint64_t first) const {
+        if (first > problem_.reference_capacity && first > problem_.most_references && leader()) {
+            state().status.ref().store_relaxed(static_cast<std::uint32_t>(Status::over_budget));
+        }
+    }
+
     /// Out of line, for it is rare. Static, for a call with `this` would force the whole object
     /// from registers into memory.
-    ///
-    /// Where the arrays are full it also ends a build that is over its budget of references. Such a
-    /// build has reserved more than they hold; and further calls in the hot code would take
-    /// registers from it (dragon_871k: 4 % of the time).
-    HEAPWOOD_NOINLINE static void record_failure(BuildState& state, Status status,
-                                                 std::uint64_t bytes) {
-        const auto value = static_cast<std::uint32_t>(status);
-        if (ends_build(status)) {
-            if (state.status.ref().exchange_acq_rel(value) != value) {
-                platform::AtomicRef(state.failed_bytes).store_relaxed(bytes);
-            }
-        } else {
-            auto none = static_cast<std::uint32_t>(Status::done);
-            state.status.ref().cas_relaxed(none, value);
-            if (platform::AtomicRef(state.references).load_relaxed() > state.most_references) {
-                state.status.ref().exchange_acq_rel(
-                    static_cast<std::uint32_t>(Status::over_budget));
-            }
+    HEAPWOOD_NOINLINE static void record_exhausted(BuildState& state, std::uint64_t bytes) {
+        constexpr auto kExhausted = static_cast<std::uint32_t>(Status::pool_exhausted);
+        if (state.status.ref().exchange_acq_rel(kExhausted) != kExhausted) {
+            platform::AtomicRef(state.failed_bytes).store_relaxed(bytes);
         }
     }
 

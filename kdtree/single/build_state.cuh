@@ -102,8 +102,6 @@ struct BuildState {
     alignas(128) std::uint64_t nodes;  ///< pairs of nodes reserved
     alignas(128) std::uint64_t references;
     alignas(128) std::uint64_t failed_bytes;  ///< size of the request that ended the build
-    /// A build that reserves more is surely over its budget.
-    std::uint64_t most_references = UINT64_MAX;
     /// What is wrong with a frame in place (kdtree/single/frame.cuh), found before the build.
     std::uint32_t faults = 0;
 };
@@ -121,6 +119,7 @@ struct Problem : TreeRules {
     std::uint64_t node_capacity;
     std::uint32_t* references;
     std::uint64_t reference_capacity;
+    std::uint64_t most_references;  ///< a build that reserves more is surely over its budget
     LargeNode* large_nodes;
     std::uint32_t large_capacity;
     std::uint64_t* work;          ///< the list of the first stage's work

@@ -80,6 +80,7 @@ public:
             }
         }
         clock_.enter(Phase::other);
+        if (leader()) output_.report();
         bool flushes = leader();
         if constexpr (A::traits().shares_cache) {
             team_.sync();  // from here on no warp of the team uses the cache

@@ -143,8 +143,7 @@ private:
             state.outstanding.value = 1;
             state.nodes = 1;  // counts pairs: the root and a sibling that is not used
             if (array == nullptr) {
-                output_.record_failure(Status::pool_exhausted,
-                                       NodeArraysOf::bytes_of(problem_.count));
+                output_.record_exhausted(NodeArraysOf::bytes_of(problem_.count));
             }
         }
         clear_bins(warp_, root.bins[0]);

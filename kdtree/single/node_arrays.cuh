@@ -97,9 +97,9 @@ public:
         warp_.sync();  // what the other lane's allocation wrote, before it is freed from here
         if (leader()) {
             const bool first_failed = arrays[0] == nullptr;
-            output.record_failure(Status::pool_exhausted, kJoint         ? bytes[0] + bytes[1]
-                                                          : first_failed ? bytes[0]
-                                                                         : bytes[1]);
+            output.record_exhausted(kJoint         ? bytes[0] + bytes[1]
+                                    : first_failed ? bytes[0]
+                                                   : bytes[1]);
             if constexpr (!kJoint) {  // a joint request has failed as a whole
                 free_one(allocator_, context_, first_failed ? arrays[1] : arrays[0],
                          first_failed ? bytes[1] : bytes[0]);
@@ -147,9 +147,9 @@ public:
         const bool failed = divides && (arrays[0] == nullptr || arrays[1] == nullptr);
         if (failed) {
             const bool first_failed = arrays[0] == nullptr;
-            output.record_failure(Status::pool_exhausted, kJoint         ? bytes[0] + bytes[1]
-                                                          : first_failed ? bytes[0]
-                                                                         : bytes[1]);
+            output.record_exhausted(kJoint         ? bytes[0] + bytes[1]
+                                    : first_failed ? bytes[0]
+                                                   : bytes[1]);
             if constexpr (!kJoint) {
                 free_one(allocator_, context_, first_failed ? arrays[1] : arrays[0],
                          first_failed ? bytes[1] : bytes[0]);

@@ -53,6 +53,7 @@ struct CambiumPolicy {
 template <class Policy>
 class BasicCambium {
     using Shared = cambium::Shared;
+    using Blocks = cambium::Blocks<Policy>;
 
 public:
     using Ref = cambium::Core<Policy>;
@@ -72,11 +73,13 @@ public:
     }
 
     explicit BasicCambium(const PoolConfig& config)
-        : shift_(block_shift(config)),
+        : ample_(is_ample(config)),
+          shift_(block_shift(config)),
           blocks_(static_cast<std::uint32_t>(config.bytes >> shift_)),
           pool_(config.place, pool_bytes()),
           map_(config.place, std::uint64_t{map_words()} * sizeof(std::uint32_t)),
-          freed_(config.place, std::uint64_t{blocks_} * sizeof(std::uint32_t)) {
+          freed_(config.place, std::uint64_t{blocks_} * sizeof(std::uint32_t)),
+          untouched_(config.place, 2 * sizeof(cambium::Untouched)) {
         // Of the pool, callers have at most a third open to themselves and a third spare; an eighth
         // is open to all.
         cached_callers_ =
@@ -89,17 +92,24 @@ public:
     }
 
     Ref ref() const {
-        return Ref(pool_.template as<char>(),
-                   {map_.template as<std::uint32_t>(), freed_.template as<std::uint32_t>(), blocks_,
-                    shift_ - cambium::kUnitShift},
-                   shared_.template as<Shared>(), shared_count_, cached_callers_,
-                   moves_.template as<Moves::Word>());
+        return Ref(
+            pool_.template as<char>(),
+            {map_.template as<std::uint32_t>(), freed_.template as<std::uint32_t>(),
+             untouched_.template as<cambium::Untouched>(), blocks_, shift_ - cambium::kUnitShift},
+            shared_.template as<Shared>(), shared_count_, cached_callers_,
+            moves_.template as<Moves::Word>());
     }
     void reset() {
-        std::vector<std::uint32_t> map(map_words(), ~0U);
-        if (blocks_ % 32 != 0) map.back() = (1U << blocks_ % 32) - 1;
+        // In a small pool single blocks are taken from the map, which has no holes then in which no
+        // run fits.
+        const std::uint32_t upper = Blocks::first_of_upper(blocks_);
+        const std::uint32_t in_map = ample_ ? 0 : upper;
+        std::vector<std::uint32_t> map(map_words());
+        for (std::uint32_t b = 0; b < in_map; ++b) map[b / 32] |= 1U << b % 32;
         map_.write(0, map.data(), map_.size());
         freed_.zero();
+        const cambium::Untouched untouched[2] = {{ample_ ? 0 : upper | cambium::kSettled}, {upper}};
+        untouched_.write(0, untouched, sizeof untouched);
         moves_.zero();
         std::vector<Shared> shared(shared_count_);
         for (std::uint32_t i = 0; i < shared_count_; ++i) {
@@ -110,7 +120,7 @@ public:
     }
     std::uint64_t pool_bytes() const { return std::uint64_t{blocks_} << shift_; }
     std::uint64_t overhead_bytes() const {
-        return map_.size() + freed_.size() + shared_.size() + moves_.size();
+        return map_.size() + freed_.size() + untouched_.size() + shared_.size() + moves_.size();
     }
 
     /// Blocks in use that are next to one another are one region; an open one without any piece in
@@ -120,6 +130,14 @@ public:
         std::vector<std::uint32_t> map(map_words());
         map_.read(0, map.data(), map_.size());
         for (const std::uint32_t block : idle_blocks()) map[block / 32] |= 1U << block % 32;
+        cambium::Untouched untouched[2];
+        untouched_.read(0, untouched, sizeof untouched);
+        const std::uint32_t end_of_lower = Blocks::first_of_upper(blocks_);
+        const auto set_free = [&](std::uint64_t from, std::uint32_t end) {
+            for (std::uint64_t b = from; b < end; ++b) map[b / 32] |= 1U << b % 32;
+        };
+        set_free(untouched[0].lowest, end_of_lower);
+        set_free(untouched[1].lowest, blocks_);
         const auto is_free = [&](std::uint32_t b) { return (map[b / 32] >> b % 32 & 1U) != 0; };
         for (std::uint32_t first = 0; first < blocks_;) {
             std::uint32_t end = first + 1;
@@ -149,6 +167,9 @@ private:
     /// Log2 of how many times as large its blocks may be.
     static constexpr std::uint32_t kAmpleShift = 2;
 
+    static bool is_ample(const PoolConfig& config) {
+        return config.largest_request > 0 && config.bytes / config.largest_request >= kAmplePool;
+    }
     /// A small pool has small blocks: so there are some hundred of them, and some for every caller.
     /// Then large requests find free blocks next to one another between the open ones. An ample
     /// pool has room for these anyway. Its blocks are larger, some for every cache: a caller opens
@@ -160,8 +181,7 @@ private:
         }
         const std::uint64_t callers = std::min<std::uint64_t>(
             config.callers, std::uint64_t{kMostCallers} * std::max(config.multiprocessors, 1U));
-        const bool ample =
-            config.largest_request > 0 && config.bytes / config.largest_request >= kAmplePool;
+        const bool ample = is_ample(config);
         const std::uint64_t caches = callers / std::max(config.cache_users, 1U);
         const std::uint64_t blocks =
             std::max<std::uint64_t>(kFewestBlocks, kBlocksPerCache * (ample ? caches : callers));
@@ -187,6 +207,7 @@ private:
         return idle;
     }
 
+    bool ample_;
     std::uint32_t shift_;
     std::uint32_t blocks_;
     std::uint32_t shared_count_ = 1;
@@ -194,6 +215,7 @@ private:
     Buffer pool_;
     Buffer map_;
     Buffer freed_;
+    Buffer untouched_;
     Buffer shared_;
     Buffer moves_;
 };

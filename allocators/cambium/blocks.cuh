@@ -1,10 +1,11 @@
 /// @file
 /// The blocks of Cambium's pool in kernels: which are free, and how much of each has been freed.
 ///
-/// **Words.** A bit of the map is set if its block is free and nobody's. freed[b] counts the units
-/// of block b that have been freed, or that nobody will get; it is 0 in a free block. Whoever
-/// brings it to a whole block is alone with the block, sets the count back, and gives the block
-/// back.
+/// **Words.** A bit of the map is set if its block is free and nobody's, but not if the block is
+/// untouched. A word of each half of the pool says which blocks are, the lowest ones being taken
+/// first. freed[b] counts the units of block b that have been freed, or that nobody will get; it is
+/// 0 in a free block. Whoever brings it to a whole block is alone with the block, sets the count
+/// back, and gives the block back.
 ///
 /// **Memory order.** Each count is a release, and the last one acquires: so it has all that was
 /// done to any piece of the block. It sets the bit by a release, and the thread that clears it
@@ -13,6 +14,11 @@
 /// **Taking.** A request clears the bits of the run that it has seen. If another was quicker with
 /// some of them, it sets the others again, and looks further. So nobody waits, and of the requests
 /// that want the same bit one gets it.
+///
+/// **Untouched blocks** are taken by one addition to their half's word, without a search: single
+/// ones from the lower half, runs from the upper one. The first request for more than there are
+/// left gives the map those that are left, and says then that the word is settled. Until it says
+/// so, a request that has found nothing cannot know that there was nothing.
 #pragma once
 
 #include <cstdint>
@@ -26,6 +32,14 @@ namespace heapwood::allocators::cambium {
 /// No block.
 inline constexpr std::uint32_t kNone = ~std::uint32_t{0};
 
+/// The lowest untouched block of a half, if there are any; and kSettled. By itself in a sector of
+/// the L2 cache.
+struct alignas(32) Untouched {
+    std::uint64_t lowest;
+};
+/// No block is untouched, and those that were left for larger requests are in the map.
+inline constexpr std::uint64_t kSettled = std::uint64_t{1} << 63;
+
 /// Handles of the tables; copied into kernels.
 template <class Policy>
 class Blocks {
@@ -35,10 +49,14 @@ public:
     static constexpr std::uint32_t kWordBits = 32;
 
     Blocks() = default;
-    /// `map`: a bit a block; `freed`: a count a block; `shift`: log2 of the units of a block.
-    Blocks(std::uint32_t* map, std::uint32_t* freed, std::uint32_t count, std::uint32_t shift)
-        : map_(map), freed_(freed), count_(count), shift_(shift) {}
+    /// `map`: a bit a block, at first 0; `freed`: a count a block; `untouched`: of each half, at
+    /// first its first block; `shift`: log2 of the units of a block.
+    Blocks(std::uint32_t* map, std::uint32_t* freed, Untouched* untouched, std::uint32_t count,
+           std::uint32_t shift)
+        : map_(map), freed_(freed), untouched_(untouched), count_(count), shift_(shift) {}
 
+    /// The first block of the upper half, of so many blocks.
+    static constexpr std::uint32_t first_of_upper(std::uint32_t count) { return count / 2; }
     HEAPWOOD_INLINE std::uint32_t count() const { return count_; }
     /// Units of 16 bytes of a block.
     HEAPWOOD_INLINE std::uint32_t units() const { return 1U << shift_; }
@@ -77,16 +95,36 @@ public:
             n -= part;
         }
     }
-    /// Takes n blocks next to one another; looks from word `at` of the map on, circularly.
-    /// @param at afterwards the word where it found them. @return the first one, or kNone
-    HEAPWOOD_NOINLINE std::uint32_t take(std::uint32_t n, std::uint32_t& at) const {
-        std::uint32_t first = n <= kWordBits ? take_in_words(n, at) : kNone;
+    /// Takes n untouched blocks of the half that is for as many. @return the first one, or kNone
+    HEAPWOOD_INLINE std::uint32_t take_untouched(std::uint32_t n) const {
+        return take_untouched_of(n == 1 ? 0 : 1, n);
+    }
+    /// Takes n blocks next to one another; looks from word `at` of the map on, circularly, and then
+    /// at the untouched ones; the other way round if the map is scarce.
+    /// @param at afterwards the word where it found them. @param is_scarce afterwards whether the
+    /// map had none. @return the first one, or kNone
+    HEAPWOOD_NOINLINE std::uint32_t take(std::uint32_t n, std::uint32_t& at,
+                                         bool& is_scarce) const {
+        std::uint32_t first = is_scarce ? take_any_untouched(n) : kNone;
+        if (first != kNone) return first;
+        if (n <= kWordBits) first = take_in_words(n, at);
         if (first == kNone && n > 1) first = take_across(n);
-        return first;
+        is_scarce = first == kNone;
+        return is_scarce ? take_any_untouched(n) : first;
+    }
+    /// Makes units of an own block, of which nothing is in use yet, count as freed.
+    HEAPWOOD_INLINE void waste(std::uint32_t block, std::uint32_t units) const {
+        Word(freed_[block]).store_relaxed(units);
+    }
+    /// Whether no blocks are on their way from the untouched ones to the map, nor will be. Acquire:
+    /// those that have been.
+    HEAPWOOD_INLINE bool has_settled() const {
+        return (untouched(0).load_acquire() & untouched(1).load_acquire() & kSettled) != 0;
     }
 
     /// Whether any is free.
     HEAPWOOD_NOINLINE bool any() const {
+        if (has_untouched(0) || has_untouched(1)) return true;
         const std::uint32_t all = words();
         HEAPWOOD_UNROLL(1)
         for (std::uint32_t at = 0; at < all; at += kBatch) {
@@ -105,6 +143,39 @@ private:
     static constexpr std::uint32_t kBatch = 8;
 
     HEAPWOOD_INLINE Word word(std::uint32_t i) const { return Word(map_[i]); }
+    HEAPWOOD_INLINE platform::AtomicRef<std::uint64_t> untouched(std::uint32_t half) const {
+        return platform::AtomicRef<std::uint64_t>(untouched_[half].lowest);
+    }
+    HEAPWOOD_INLINE std::uint32_t end_of(std::uint32_t half) const {
+        return half == 0 ? first_of_upper(count_) : count_;
+    }
+    HEAPWOOD_INLINE bool has_untouched(std::uint32_t half) const {
+        return untouched(half).load_relaxed() < end_of(half);
+    }
+    HEAPWOOD_INLINE std::uint32_t take_untouched_of(std::uint32_t half, std::uint32_t n) const {
+        Policy::pause();
+        // Relaxed: there is nothing to be had from former owners.
+        const std::uint64_t first = untouched(half).add_relaxed(n);
+        const std::uint32_t end = end_of(half);
+        if (first + n <= end) return static_cast<std::uint32_t>(first);
+        if (first <= end) settle_untouched(half, static_cast<std::uint32_t>(first));
+        return kNone;
+    }
+    HEAPWOOD_NOINLINE std::uint32_t take_any_untouched(std::uint32_t n) const {
+        std::uint32_t first = kNone;
+        for (std::uint32_t i = 0; i < 2 && first == kNone; ++i) {
+            const std::uint32_t half = n == 1 ? i : 1 - i;
+            if (has_untouched(half)) first = take_untouched_of(half, n);
+        }
+        return first;
+    }
+    /// For the one request that has come to the end of a half's untouched blocks.
+    HEAPWOOD_NOINLINE void settle_untouched(std::uint32_t half, std::uint32_t first) const {
+        give_back(first, end_of(half) - first);
+        Policy::pause();
+        // Release: the bits, to has_settled().
+        untouched(half).add_release(kSettled);
+    }
     HEAPWOOD_INLINE static std::uint32_t ones(std::uint32_t n) {
         return n == kWordBits ? ~0U : (1U << n) - 1;
     }
@@ -236,6 +307,7 @@ private:
 
     std::uint32_t* map_;
     std::uint32_t* freed_;
+    Untouched* untouched_;
     std::uint32_t count_;
     std::uint32_t shift_;
 };

@@ -25,6 +25,7 @@
 #include "allocators/parts/moves.cuh"
 #include "allocators/platform/atomic.cuh"
 #include "allocators/platform/lanes.cuh"
+#include "allocators/platform/rare_call.cuh"
 #include "allocators/platform/warp.cuh"
 
 namespace heapwood::allocators::cambium {
@@ -36,7 +37,7 @@ static_assert(kAlignment == 1U << kUnitShift);
 /// Of an open block: where what is left of it begins, in units from the pool's start.
 using Position = std::uint64_t;
 
-/// Of a hint: the last search was in vain.
+/// Of a hint: the last search of the map was in vain.
 inline constexpr std::uint32_t kScarce = 1U << 31;
 
 /// A word that callers without a cache share, by itself in a sector of the L2 cache.
@@ -70,16 +71,18 @@ public:
         if (has_cache(context) && bytes - 1 < block_bytes()) {  // not 0
             if (void* p = cut(cached_open(context), units_of(bytes))) return p;
         }
-        return allocate_slowly(context, bytes);
+        return platform::call_rarely(allocate_slowly, *this, context, bytes);
     }
     HEAPWOOD_FN void deallocate(const Context& context, void* p, std::size_t bytes) const {
         if (p == nullptr) return;
         const Position at = position_of(p);
         const std::uint64_t end = (at & (blocks_.units() - 1)) + units_of_any(bytes);
         if (end > blocks_.units() || Policy::is_crowded()) {
-            return deallocate_slowly(context, at, bytes);
+            return platform::call_rarely(deallocate_slowly, *this, context, at, bytes);
         }
-        if (blocks_.add_freed(block_of(at), units_of(bytes))) recycle(context, block_of(at));
+        if (blocks_.add_freed(block_of(at), units_of(bytes))) {
+            platform::call_rarely(recycle_block, *this, context, block_of(at));
+        }
     }
     HEAPWOOD_FN std::uint64_t granted_bytes(const void* p, std::size_t bytes) const {
         return p == nullptr ? 0 : platform::round_up<std::uint64_t>(bytes, kAlignment);
@@ -90,7 +93,10 @@ public:
         if (room(open) != 0) give_up({context.multiprocessor, context.warp}, open);
         const std::uint32_t spare = take_spare(context);
         if (spare != kNone) blocks_.give_back(spare, 1);
-        context.cache->words[2] = 0;
+        for (unsigned i = 2; i < 5; ++i) {
+            platform::AtomicRef<std::uint64_t, Scope::block>(context.cache->words[i])
+                .store_relaxed(0);
+        }
     }
 
     /// Units from a position to the end of its block; 0 at a border.
@@ -138,6 +144,18 @@ private:
     HEAPWOOD_INLINE static CachedMoves cached_moves(const Context& context) {
         return CachedMoves(context.cache->words[2]);
     }
+    /// Whether the caller knows that the half for so many blocks has no untouched ones.
+    HEAPWOOD_INLINE static bool has_ended(const Context& context, std::uint32_t n) {
+        return ended_word(context, n).load_relaxed() != 0;
+    }
+    HEAPWOOD_INLINE static void set_ended(const Context& context, std::uint32_t n) {
+        ended_word(context, n).store_relaxed(1);
+    }
+    HEAPWOOD_INLINE static platform::AtomicRef<std::uint64_t, Scope::block> ended_word(
+        const Context& context, std::uint32_t n) {
+        return platform::AtomicRef<std::uint64_t, Scope::block>(
+            context.cache->words[n == 1 ? 3 : 4]);
+    }
     /// The caller's spare block, or kNone.
     HEAPWOOD_INLINE static std::uint32_t take_spare(const Context& context) {
         return static_cast<std::uint32_t>(spare_word(context).exchange_acq_rel(0)) - 1;
@@ -157,26 +175,41 @@ private:
     // What is rare is out of line, so that it costs callers no registers, and takes contexts by
     // value, so that theirs need not lie in memory.
 
+    HEAPWOOD_NOINLINE static void* allocate_slowly(const Core& core, Context context,
+                                                   std::size_t bytes) {
+        return core.allocate_any(context, bytes);
+    }
+    HEAPWOOD_NOINLINE static void deallocate_slowly(const Core& core, Context context, Position at,
+                                                    std::size_t bytes) {
+        core.deallocate_any(context, at, bytes);
+    }
+    HEAPWOOD_NOINLINE static void recycle_block(const Core& core, Context context,
+                                                std::uint32_t block) {
+        core.recycle(context, block);
+    }
+
     /// Of lanes that are here together, one takes the sum for all.
-    HEAPWOOD_NOINLINE void* allocate_slowly(Context context, std::size_t bytes) const {
+    HEAPWOOD_INLINE void* allocate_any(const Context& context, std::size_t bytes) const {
         if (bytes == 0 || bytes > std::uint64_t{blocks_.count()} * block_bytes()) return nullptr;
         const std::uint64_t units = units_of_any(bytes);
         const platform::Lanes lanes(context.warp);
-        if (lanes.count() > 1) {
-            std::uint64_t before = 0;
-            const std::uint64_t all = lanes.sum(units, before);
-            if (all <= std::uint64_t{blocks_.units()} * Blocks<Policy>::kWordBits) {
-                char* p = lanes.rank() == 0 ? supply(context, all) : nullptr;
-                p = reinterpret_cast<char*>(
-                    lanes.of_leader(std::uint64_t{reinterpret_cast<std::uintptr_t>(p)}));
-                lanes.sync();  // what the leader has acquired
-                if (p != nullptr) return p + (before << kUnitShift);
-            }
+        std::uint64_t before = 0;
+        const std::uint64_t all = lanes.sum(units, before);
+        if (lanes.count() == 1 ||
+            all <= std::uint64_t{blocks_.units()} * Blocks<Policy>::kWordBits) {
+            char* p = lanes.rank() == 0 ? supply(context, all) : nullptr;
+            p = reinterpret_cast<char*>(
+                lanes.of_leader(std::uint64_t{reinterpret_cast<std::uintptr_t>(p)}));
+            lanes.sync();  // what the leader has acquired
+            if (p != nullptr) return p + (before << kUnitShift);
         }
-        // Only a request that is to be refused needs to know what others do meanwhile.
-        if (char* p = supply(context, units)) return p;
+        return insist(context, units);
+    }
+    /// Only a request that is to be refused needs to know what others do meanwhile.
+    HEAPWOOD_NOINLINE void* insist(Context context, std::uint64_t units) const {
         for (std::uint32_t round = 0; round < Policy::kRounds; ++round) {
             const Moves moves(*moves_);
+            const bool has_settled = blocks_.has_settled();
             const Moves::Word look = moves.look();
             const Moves::Word cached_look = has_cache(context) ? cached_moves(context).look() : 0;
             if (char* p = supply(context, units)) return p;
@@ -184,7 +217,7 @@ private:
             bool closed = false;
             if (char* p = from_shared(context, units, closed)) return p;
             if (closed) continue;
-            if (moves.none_since(look) &&
+            if (has_settled && moves.none_since(look) &&
                 (!has_cache(context) || cached_moves(context).none_since(cached_look))) {
                 return nullptr;
             }
@@ -193,57 +226,75 @@ private:
         return nullptr;
     }
     HEAPWOOD_FN char* supply(const Context& context, std::uint64_t units) const {
-        if (has_cache(context)) return cut_any(cached_open(context), context, units);
-        return cut_any(open_of(context.warp), context, units);
-    }
-    template <Scope kScope>
-    HEAPWOOD_FN char* cut_any(Open<kScope> open, const Context& context,
-                              std::uint64_t units) const {
-        if (units <= blocks_.units()) {
+        const auto n = static_cast<std::uint32_t>((units + blocks_.units() - 1) >> blocks_.shift());
+        if (!has_cache(context)) return supply_shared(context, units, n);
+        const Open<Scope::block> open = cached_open(context);
+        if (n == 1) {
             if (char* p = cut(open, static_cast<std::uint32_t>(units))) return p;
         }
-        return cut_fresh(open, context, units);
-    }
-    /// Units from the start of blocks of the caller's own.
-    template <Scope kScope>
-    HEAPWOOD_FN char* cut_fresh(Open<kScope> open, const Context& context,
-                                std::uint64_t units) const {
-        const auto n = static_cast<std::uint32_t>((units + blocks_.units() - 1) >> blocks_.shift());
-        const bool is_private = n == 1 && has_cache(context);
-        // Who shares the cache may miss what is to be opened in it. And the blocks of a run are
-        // hidden from all, and may be set free again.
-        if (has_cache(context)) cached_moves(context).begin();
-        const Moves moves(*moves_);
-        std::uint32_t block = is_private ? take_spare(context) : kNone;
-        if (block == kNone) {
-            const platform::AtomicRef<std::uint32_t> hint(shared(context.warp).hint);
-            const std::uint32_t hinted = hint.load_relaxed();
-            std::uint32_t at = hinted & ~kScarce;
-            // Many may search at the same time in vain, and would wait for one another's moves.
-            const bool is_hopeless = (hinted & kScarce) != 0 && !blocks_.any();
-            if (!is_private && !is_hopeless) moves.begin();
-            if (!is_hopeless) block = blocks_.take(n, at);
-            if (block == kNone) {
-                if (!is_private && !is_hopeless) moves.end_in_vain();
-                if (has_cache(context)) cached_moves(context).end_in_vain();
-                if ((hinted & kScarce) == 0) hint.store_relaxed(at | kScarce);
-                return nullptr;
-            }
-            if (at != hinted) hint.store_relaxed(at);
+        // Who shares the cache may miss what is to be opened in it.
+        cached_moves(context).begin();
+        std::uint32_t block = n == 1 ? take_spare(context) : kNone;
+        if (block == kNone && !has_ended(context, n)) {
+            block = blocks_.take_untouched(n);
+            if (block == kNone) set_ended(context, n);
         }
+        if (block == kNone) block = search(context, n);
+        if (block == kNone) {
+            cached_moves(context).end_in_vain();
+            return nullptr;
+        }
+        char* p = cut_fresh(open, context, block, units);
+        cached_moves(context).end();
+        return p;
+    }
+    HEAPWOOD_NOINLINE char* supply_shared(Context context, std::uint64_t units,
+                                          std::uint32_t n) const {
+        const Open<Scope::device> open = open_of(context.warp);
+        if (n == 1) {
+            if (char* p = cut(open, static_cast<std::uint32_t>(units))) return p;
+        }
+        const std::uint32_t block = search(context, n);
+        if (block == kNone) return nullptr;
+        char* p = cut_fresh(open, context, block, units);
+        Moves(*moves_).end();
+        return p;
+    }
+    /// Takes n blocks from wherever there are. Of a caller without a cache that is a move, which
+    /// ends after what is left of them has been opened for all.
+    HEAPWOOD_NOINLINE std::uint32_t search(Context context, std::uint32_t n) const {
+        const platform::AtomicRef<std::uint32_t> hint(shared(context.warp).hint);
+        const std::uint32_t hinted = hint.load_relaxed();
+        bool is_scarce = (hinted & kScarce) != 0;
+        // Many may search at the same time in vain, and would wait for one another's moves.
+        if (is_scarce && !blocks_.any()) return kNone;
+        std::uint32_t at = hinted & ~kScarce;
+        const Moves moves(*moves_);
+        // The blocks of a run are hidden from all meanwhile, and may be set free again.
+        const bool is_move = n > 1 || !has_cache(context);
+        if (is_move) moves.begin();
+        const std::uint32_t block = blocks_.take(n, at, is_scarce);
+        if (is_scarce) at |= kScarce;
+        if (at != hinted) hint.store_relaxed(at);
+        if (is_move && block == kNone) moves.end_in_vain();
+        if (is_move && block != kNone && has_cache(context)) moves.end();
+        return block;
+    }
+    /// Cuts units from the start of own blocks, and opens what is left of them.
+    template <Scope kScope>
+    HEAPWOOD_INLINE char* cut_fresh(Open<kScope> open, const Context& context, std::uint32_t block,
+                                    std::uint64_t units) const {
         const Position start = std::uint64_t{block} * blocks_.units();
-        Position tail = start + units;
+        const Position tail = start + units;
         Position old = open.load_relaxed();
         while (room(tail) > room(old)) {
             if (kScope == Scope::device) Policy::pause();
             // Release: the block, with all that its former owners did to it.
             if (!open.cas_acq_rel(old, tail)) continue;
-            tail = old;
-            break;
+            if (room(old) != 0) give_up(context, old);
+            return address(start);
         }
-        if (room(tail) != 0) give_up(context, tail);
-        if (!is_private) moves.end();
-        if (has_cache(context)) cached_moves(context).end();
+        if (room(tail) != 0) blocks_.waste(block_of(tail), room(tail));
         return address(start);
     }
     /// What is left at a position nobody will get.
@@ -261,8 +312,8 @@ private:
     }
 
     /// Of lanes that free pieces of one block, one counts for all; and pieces of several blocks.
-    HEAPWOOD_NOINLINE void deallocate_slowly(Context context, Position at,
-                                             std::size_t bytes) const {
+    HEAPWOOD_INLINE void deallocate_any(const Context& context, Position at,
+                                        std::size_t bytes) const {
         std::uint64_t units = units_of_any(bytes);
         const std::uint32_t mask = blocks_.units() - 1;
         // The part in the first block, if that is not the whole of it.

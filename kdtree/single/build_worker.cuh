@@ -46,6 +46,8 @@ namespace heapwood::kdtree {
 template <platform::Warp W, class Team, class A, Arrays kArrays = Arrays::either>
 class BuildWorker {
     using AllocatorRef = typename A::Ref;
+    using ArraysOfNodes = NodeArrays<W, A, kArrays>;
+    using Retired = typename ArraysOfNodes::Retired;
 
 public:
     /// `context.warp` numbers the warps of the build from 0. The cache is of this warp alone, or of
@@ -63,8 +65,7 @@ public:
           multiprocessor_(context.multiprocessor),
           arrays_(warp, problem, allocator, context),
           tasks_(warp, problem, context.warp),
-          tiny_(warp, problem, context.warp,
-                NodeArrays<W, A, kArrays>::kForLanes && !arrays_.has_arena()) {}
+          tiny_(warp, problem, context.warp, ArraysOfNodes::kForLanes && !arrays_.has_arena()) {}
 
     /// Works until the build is done. Collective, of all warps; returns when no work is left
     /// anywhere.
@@ -74,7 +75,7 @@ public:
         LargeStage large(warp_, team_, problem_, scratch_, output_, arrays_, tasks_, clock_, helps);
         if (large.run()) {
             work();
-            if constexpr (NodeArrays<W, A, kArrays>::kForLanes) {
+            if constexpr (ArraysOfNodes::kForLanes) {
                 clock_.enter(Phase::tiny);
                 TinyStage(warp_, problem_, output_, arrays_, tiny_).run();
             }
@@ -96,35 +97,61 @@ private:
     /// The second stage.
     HEAPWOOD_FN void work() {
         Piece piece;
+        Retired retired;
         bool has_one = false;
-        // Whatever the ways of dividing a node have in common stands here, once: a multiprocessor's
-        // cache for instructions is smaller than the kernel.
-        while (has_one || next(piece)) {
-            Division division;
-            prepare_piece(piece, division);
-            if (division.end > 0) {
-                clock_.enter(piece.count > problem_.exact_limit ? Phase::divide_medium
-                                                                : Phase::divide_small);
-                clock_.count_divided(division.end);
-                divide_piece(warp_, problem_, piece, division, scratch_, output_);
-                clock_.enter(Phase::other);
+        if constexpr (!ArraysOfNodes::kFrees) {
+            while (has_one || next(piece, true)) {
+                decide_piece(piece);
+                has_one = make(piece, retired);
             }
-            warp_.sync();  // what the lanes have written: references, bins
-            clock_.enter(Phase::free);
-            arrays_.release(piece, division);
-            clock_.enter(Phase::other);
-            has_one = schedule_children(piece, division);
-            tasks_.share(has_one ? 0 : 1, [&](Piece& given) { return arrays_.move_out(given); });
+        } else {
+            for (;;) {
+                has_one = has_one || next(piece, false);
+                if (has_one) decide_piece(piece);
+                // Only now: a free waits until all is there that was written with the last node.
+                clock_.enter(Phase::free);
+                arrays_.release(retired);
+                clock_.enter(Phase::other);
+                if (has_one) {
+                    has_one = make(piece, retired);
+                } else {
+                    if (!next(piece, true)) return;
+                    has_one = true;
+                }
+            }
         }
     }
 
-    /// The next piece: this warp's newest, else the list's next, else whatever another warp gives.
-    /// False when the build is done.
-    HEAPWOOD_FN bool next(Piece& piece) {
+    /// Makes a node of a piece that has been decided on. This warp goes on with a child of it:
+    /// `piece` becomes that child. False: there is none to go on with. @param retired what is to be
+    /// freed then
+    HEAPWOOD_INLINE bool make(Piece& piece, Retired& retired) {
+        // Whatever the ways of dividing a node have in common stands here, once: a multiprocessor's
+        // cache for instructions is smaller than the kernel.
+        Division division;
+        prepare_piece(piece, division);
+        if (division.end > 0) {
+            clock_.enter(piece.count > problem_.exact_limit ? Phase::divide_medium
+                                                            : Phase::divide_small);
+            clock_.count_divided(division.end);
+            divide_piece(warp_, problem_, piece, division, scratch_, output_);
+            clock_.enter(Phase::other);
+        }
+        warp_.sync();  // what the lanes have written: references, bins
+        retired = arrays_.retire(piece, division);
+        const bool goes_on = schedule_children(piece, division);
+        tasks_.share(goes_on ? 0 : 1, [&](Piece& given) { return arrays_.move_out(given); });
+        return goes_on;
+    }
+
+    /// The next piece: this warp's newest, else, if it `waits`, the list's next or whatever another
+    /// warp gives. False: there is none; if it waits, the build is done.
+    HEAPWOOD_FN bool next(Piece& piece, bool waits) {
         for (;;) {
             if (tasks_.pop(piece)) {
                 arrays_.go_back_to(piece);
             } else {
+                if (!waits) return false;
                 arrays_.clear_arena();
                 clock_.enter(Phase::wait);
                 if (!tasks_.take_listed(piece)) {
@@ -138,8 +165,8 @@ private:
         }
     }
 
-    /// Makes a leaf of a piece, or makes ready to divide it. It may cut off empty space first.
-    HEAPWOOD_FN void prepare_piece(Piece& piece, Division& division) {
+    /// Decides on a piece, unless that has been done. It may cut off empty space first.
+    HEAPWOOD_FN void decide_piece(Piece& piece) {
         // A build that has failed may leave a piece without a decision, but then this warp knows.
         if (tasks_.failed()) return;
         warp_.sync();  // the scratch memory's previous use is over in all lanes
@@ -150,6 +177,11 @@ private:
             decide_small(piece);
             clock_.enter(Phase::other);
         }
+    }
+
+    /// Makes a leaf of a piece, or makes ready to divide it.
+    HEAPWOOD_FN void prepare_piece(const Piece& piece, Division& division) {
+        if (tasks_.failed()) return;
         const Split& split = piece.split;
         if (split.axis == Split::kMakeLeaf) {
             output_.write_leaf(piece);
@@ -271,7 +303,7 @@ private:
     BuildOutput<W> output_;
     PhaseClock<W> clock_;
     const std::uint32_t multiprocessor_;
-    NodeArrays<W, A, kArrays> arrays_;
+    ArraysOfNodes arrays_;
     WarpTasks<W> tasks_;
     TinyNodes<W> tiny_;
 };

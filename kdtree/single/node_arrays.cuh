@@ -34,9 +34,10 @@ class NodeArrays {
     /// Both children's arrays are taken in one request, as the papers do, where nobody minds that
     /// they are freed apart from one another.
     static constexpr bool kJoint = A::traits().splittable || !A::traits().frees_individually;
-    static constexpr bool kFrees = A::traits().frees_individually;
 
 public:
+    /// Whether arrays are freed at all.
+    static constexpr bool kFrees = A::traits().frees_individually;
     /// Whether lanes of a warp may ask for the arrays of several nodes at the same time.
     static constexpr bool kForLanes = W::width > 1 && kArrays != Arrays::large &&
                                       (kJoint || !A::traits().slow_crowds);
@@ -194,22 +195,38 @@ public:
         return true;
     }
 
-    /// Collective, after a sync: frees the array of a piece, and those of children that are leaves.
-    HEAPWOOD_FN void release(const Piece& piece, const Division& division) const {
+    /// An array that is to be freed, for each lane; nullptr: there is none.
+    struct Retired {
+        Reference* references = nullptr;
+        std::uint32_t count = 0;
+    };
+    /// Collective, after a sync: the array of a piece, and those of children that are leaves, for
+    /// release(). A warp of one lane frees them at once.
+    HEAPWOOD_FN Retired retire(const Piece& piece, const Division& division) const {
+        Retired retired;
         if constexpr (kFrees) {
             for (unsigned i = warp_.lane(); i < 3; i += W::width) {
-                Reference* p = piece.references;
-                std::uint32_t count = piece.count;
+                if (W::width == 1) release(retired);
+                retired = {piece.references, piece.count};
                 if (i < 2) {
-                    p = (division.leaves >> i & 1U) == 0 ? nullptr
-                        : i == 0                         ? division.arrays[0]
-                                                         : division.arrays[1];
-                    count = i == 0 ? piece.split.left : piece.split.right;
+                    retired.references = (division.leaves >> i & 1U) == 0 ? nullptr
+                                         : i == 0                         ? division.arrays[0]
+                                                                          : division.arrays[1];
+                    retired.count = i == 0 ? piece.split.left : piece.split.right;
                 }
-                if (p != nullptr && !is_near(p)) {
-                    allocator_.deallocate(context_, p, bytes_of(count));
-                }
+                if (is_near(retired.references)) retired.references = nullptr;
             }
+            if (W::width == 1) release(retired);
+        }
+        return retired;
+    }
+    /// Collective: frees the lanes' arrays.
+    HEAPWOOD_FN void release(Retired& retired) const {
+        if constexpr (kFrees) {
+            if (retired.references != nullptr) {
+                allocator_.deallocate(context_, retired.references, bytes_of(retired.count));
+            }
+            retired.references = nullptr;
             warp_.sync();
         }
     }

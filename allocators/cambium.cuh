@@ -6,9 +6,11 @@
 /// a bit for each that is free, and a table counts how much of each has been freed. Requests are
 /// cut from open blocks, front to back, in units of 16 bytes; a request that does not fit there
 /// takes as many blocks next to one another as it needs, and the tail of the last one is the next
-/// open block. There are no sizes, no headers and no list: a block returns to the map when all of
-/// its units have been freed, in any pieces and in any order. So a block of memory may also be
-/// freed in parts. cambium/core.cuh and cambium/blocks.cuh have the algorithm, and why it is sound.
+/// open block. Blocks that nobody has had yet are given out by a counter, without a search: runs of
+/// them, and single ones in an ample pool. There are no sizes, no headers and no list: a block
+/// returns to the map when all of its units have been freed, in any pieces and in any order. So a
+/// block of memory may also be freed in parts. cambium/core.cuh and cambium/blocks.cuh have the
+/// algorithm, and why it is sound.
 ///
 /// **Where open blocks are kept.** In the caller's cache (Context::cache), which on a GPU is shared
 /// memory: then a request touches the pool's tables only when it needs a fresh block. Callers

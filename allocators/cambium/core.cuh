@@ -9,7 +9,8 @@
 ///
 /// **Fresh blocks.** A request that finds no room takes as many blocks as it needs. The tail of the
 /// last one takes the place of the open block, if it has more room than that; what has less is
-/// counted as freed at once.
+/// counted as freed at once. A tail that is wasted belongs to nobody else yet, so that a store is
+/// enough for it.
 ///
 /// **Progress.** Nobody waits, and all searches are bounded. A request is refused when no blocks
 /// were to be had, no open block of the caller and none of those that all share had room or was
@@ -94,8 +95,7 @@ public:
         const std::uint32_t spare = take_spare(context);
         if (spare != kNone) blocks_.give_back(spare, 1);
         for (unsigned i = 2; i < 5; ++i) {
-            platform::AtomicRef<std::uint64_t, Scope::block>(context.cache->words[i])
-                .store_relaxed(0);
+            cached_word(context, i).store_relaxed(0);
         }
     }
 
@@ -130,31 +130,25 @@ private:
         return context.cache != nullptr && context.warp < cached_callers_;
     }
     HEAPWOOD_INLINE static Open<Scope::block> cached_open(const Context& context) {
-        return Open<Scope::block>(context.cache->words[0]);
+        return cached_word(context, 0);
     }
     HEAPWOOD_INLINE Shared& shared(std::uint32_t i) const { return shared_[i & shared_mask_]; }
     HEAPWOOD_INLINE Open<Scope::device> open_of(std::uint32_t i) const {
         return Open<Scope::device>(shared(i).open);
     }
-    HEAPWOOD_INLINE static platform::AtomicRef<std::uint64_t, Scope::block> spare_word(
-        const Context& context) {
-        return platform::AtomicRef<std::uint64_t, Scope::block>(context.cache->words[1]);
+    HEAPWOOD_INLINE static Open<Scope::block> cached_word(const Context& context, unsigned i) {
+        return Open<Scope::block>(context.cache->words[i]);
+    }
+    HEAPWOOD_INLINE static Open<Scope::block> spare_word(const Context& context) {
+        return cached_word(context, 1);
     }
     /// Of those that share the caller's cache.
     HEAPWOOD_INLINE static CachedMoves cached_moves(const Context& context) {
         return CachedMoves(context.cache->words[2]);
     }
-    /// Whether the caller knows that the half for so many blocks has no untouched ones.
-    HEAPWOOD_INLINE static bool has_ended(const Context& context, std::uint32_t n) {
-        return ended_word(context, n).load_relaxed() != 0;
-    }
-    HEAPWOOD_INLINE static void set_ended(const Context& context, std::uint32_t n) {
-        ended_word(context, n).store_relaxed(1);
-    }
-    HEAPWOOD_INLINE static platform::AtomicRef<std::uint64_t, Scope::block> ended_word(
-        const Context& context, std::uint32_t n) {
-        return platform::AtomicRef<std::uint64_t, Scope::block>(
-            context.cache->words[n == 1 ? 3 : 4]);
+    /// Not 0 if the half for so many blocks is known to have no untouched ones.
+    HEAPWOOD_INLINE static Open<Scope::block> ended(const Context& context, std::uint32_t n) {
+        return cached_word(context, n == 1 ? 3 : 4);
     }
     /// The caller's spare block, or kNone.
     HEAPWOOD_INLINE static std::uint32_t take_spare(const Context& context) {
@@ -235,9 +229,9 @@ private:
         // Who shares the cache may miss what is to be opened in it.
         cached_moves(context).begin();
         std::uint32_t block = n == 1 ? take_spare(context) : kNone;
-        if (block == kNone && !has_ended(context, n)) {
+        if (block == kNone && ended(context, n).load_relaxed() == 0) {
             block = blocks_.take_untouched(n);
-            if (block == kNone) set_ended(context, n);
+            if (block == kNone) ended(context, n).store_relaxed(1);
         }
         if (block == kNone) block = search(context, n);
         if (block == kNone) {

@@ -36,8 +36,8 @@ constexpr std::size_t kBlock = 512 / kUsedPart;
 constexpr std::size_t kPool = kPoolBytes / kUsedPart;
 
 /// Cambium, whose first two callers, if there are two, have a cache each or share one, as
-/// PoolConfig::cache_users says. Of what is asked for, kUsedPart times as much is given, but at most
-/// the pool.
+/// PoolConfig::cache_users says. Of what is asked for, kUsedPart times as much is given, but at
+/// most the pool.
 class WithCaches : public Cambium {
 public:
     struct Ref {
@@ -226,8 +226,7 @@ Result run(const Scenario& s, Setting setting, const Bounds& bounds,
             .callers = setting.cached ? 2U : 1U,
             .cache_users = s.apart ? 1U : 2U},
            expectations);
-    // Half of the blocks are untouched: only runs are cut from them while the map has others. A
-    // request for more than there are puts them in the map.
+    // Of the untouched blocks a request for more than there are puts all in the map.
     std::vector<unsigned> runs{17, 6, 6, 1, 1};
     if (setting.untouched) {
         runs.assign(16, 1);

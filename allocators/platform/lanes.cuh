@@ -55,13 +55,15 @@ public:
     /// The sum over all lanes. @param before becomes that over the lanes of lower rank
     template <class T>
     HEAPWOOD_INLINE T sum(T v, T& before) const {
+        // Bit by bit, for a group is seldom of neighbours, and most sums have few bits.
         before = 0;
         T all = 0;
-        for (unsigned left = mask_; left != 0; left &= left - 1) {
-            const unsigned lane = __ffs(static_cast<int>(left)) - 1;
-            const T other = __shfl_sync(mask_, v, static_cast<int>(lane));
-            if (lane < threadIdx.x % 32) before += other;
-            all += other;
+        const std::uint32_t lower = mask_ & ((1U << (threadIdx.x % 32)) - 1);
+        for (T bits = any_of(v); bits != 0; bits &= bits - 1) {
+            const unsigned bit = lowest_bit(bits);
+            const std::uint32_t lanes = __ballot_sync(mask_, (v >> bit & 1) != 0);
+            before += T{popcount(lanes & lower)} << bit;
+            all += T{popcount(lanes)} << bit;
         }
         return all;
     }
@@ -69,6 +71,23 @@ public:
     HEAPWOOD_INLINE void sync() const { __syncwarp(mask_); }
 
 private:
+    /// The bits that any lane's value has.
+    HEAPWOOD_INLINE std::uint32_t any_of(std::uint32_t v) const {
+#if __CUDA_ARCH__ >= 800
+        return __reduce_or_sync(mask_, v);
+#else
+        std::uint32_t any = 0;
+        for (unsigned bit = 0; bit < 32; ++bit) {
+            any |= std::uint32_t{__any_sync(mask_, v >> bit & 1) != 0} << bit;
+        }
+        return any;
+#endif
+    }
+    HEAPWOOD_INLINE std::uint64_t any_of(std::uint64_t v) const {
+        return any_of(static_cast<std::uint32_t>(v)) |
+               std::uint64_t{any_of(static_cast<std::uint32_t>(v >> 32))} << 32;
+    }
+
     /// 0, which the assembler cannot know. If it knows that lanes have the same key, a constant
     /// perhaps, it takes their mask for that of all lanes which are active at any later point. But
     /// lanes of other groups may be there too, and then some do not wait for their leader, and

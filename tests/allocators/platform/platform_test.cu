@@ -3,9 +3,11 @@
 #include <cstdint>
 
 #include "allocators/platform/lanes.cuh"
+#include "tests/allocators/bodies.h"
 #include "tests/allocators/platform/atomic_order_tests.h"
 #include "tests/allocators/platform/atomic_tests.h"
 #include "tests/allocators/platform/collective_tests.h"
+#include "tests/seed.h"
 
 namespace heapwood::tests {
 namespace {
@@ -94,6 +96,58 @@ TEST(LanesTest, WaitForTheLeaderWhereOthersHaveTheSameConstantKey) {
     EXPECT_GT(counts[0].calls_together, 0U);
     EXPECT_EQ(counts[0].wrong_sums, 0U);
     EXPECT_EQ(counts[0].lost_words, 0U);
+}
+
+/// What a lane adds, and what it gets.
+template <class T>
+struct Summand {
+    T mine, sum, before;
+    unsigned leader, rank;  ///< lanes with the same leader are a group
+};
+
+template <class T>
+__global__ void add_up(Summand<T>* summands) {
+    Summand<T>& s = summands[blockIdx.x * blockDim.x + threadIdx.x];
+    const unsigned groups = blockIdx.x % 7 + 1;
+    if ((threadIdx.x * 5 + blockIdx.x) % 8 == 0) return;  // so groups have gaps
+    const platform::Lanes lanes(static_cast<std::uint32_t>(s.mine % groups));
+    s.sum = lanes.sum(s.mine, s.before);
+    s.rank = lanes.rank();
+    s.leader = lanes.of_leader(threadIdx.x);
+}
+
+template <class T>
+void test_sums() {
+    if (!DeviceMachine::available()) GTEST_SKIP() << "no such device";
+    constexpr unsigned kBlocks = 64;
+    ManagedArray<Summand<T>> summands(32 * kBlocks);
+    Dice dice{test_seed()};
+    for (unsigned i = 0; i < 32 * kBlocks; ++i) {
+        // Of some warps all lanes have the same number, of others numbers of few bits, or of many.
+        const unsigned bits = i / 32 % 3 == 0 ? 1 : i / 32 % 3 == 1 ? 12 : 8 * sizeof(T) - 6;
+        summands[i] = {static_cast<T>(dice.below(std::uint64_t{1} << bits) | 16U), 0, 0, 99, 99};
+    }
+    add_up<<<kBlocks, 32>>>(summands.data());
+    require_cuda(cudaGetLastError());
+    require_cuda(cudaDeviceSynchronize());
+    for (unsigned i = 0; i < 32 * kBlocks; ++i) {
+        if (summands[i].leader == 99) continue;
+        T sum = 0, before = 0;
+        for (unsigned other = i / 32 * 32; other < i / 32 * 32 + 32; ++other) {
+            if (summands[other].leader != summands[i].leader) continue;
+            sum += summands[other].mine;
+            if (summands[other].rank < summands[i].rank) before += summands[other].mine;
+        }
+        EXPECT_EQ(summands[i].sum, sum) << "lane " << i % 32 << " of warp " << i / 32;
+        EXPECT_EQ(summands[i].before, before) << "lane " << i % 32 << " of warp " << i / 32;
+    }
+}
+
+TEST(LanesTest, SumsOfUint32) {
+    test_sums<std::uint32_t>();
+}
+TEST(LanesTest, SumsOfUint64) {
+    test_sums<std::uint64_t>();
 }
 
 TEST(SharedMemoryTest, Uint32) {

@@ -15,7 +15,8 @@
 /// **Where open blocks are kept.** In the caller's cache (Context::cache), which on a GPU is shared
 /// memory: then a request touches the pool's tables only when it needs a fresh block. Callers
 /// without a cache, and those for whose blocks the pool is too small, share a table. Lanes of a
-/// warp that request memory together take the sum of it at once.
+/// warp that request memory together take the sum of it at once; so do those that free pieces of
+/// the same block. Where thousands may search at the same time they begin in different places.
 ///
 /// **What it owes to whom.** Blocks cut front to back and counted are those of `hybrid` and, in
 /// effect, of Gallatin's slices (McCoy & Pandey 2024) and of regions counted as a whole; that idle
@@ -89,7 +90,8 @@ public:
         shared_count_ = std::bit_floor(
             std::clamp(config.callers, 1U, std::max(blocks_ / kBlocksPerShared, 1U)));
         shared_ = Buffer(config.place, shared_count_ * sizeof(Shared));
-        moves_ = Buffer(config.place, sizeof(Moves::Word));
+        moves_count_ = std::min(shared_count_, kMostMoves);
+        moves_ = Buffer(config.place, moves_count_ * sizeof(SpreadMoves::Cell));
         reset();
     }
 
@@ -99,7 +101,7 @@ public:
             {map_.template as<std::uint32_t>(), freed_.template as<std::uint32_t>(),
              untouched_.template as<cambium::Untouched>(), blocks_, shift_ - cambium::kUnitShift},
             shared_.template as<Shared>(), shared_count_, cached_callers_,
-            moves_.template as<Moves::Word>());
+            SpreadMoves(moves_.template as<SpreadMoves::Cell>(), moves_count_));
     }
     void reset() {
         // In a small pool single blocks are taken from the map, which has no holes then in which no
@@ -117,6 +119,7 @@ public:
         for (std::uint32_t i = 0; i < shared_count_; ++i) {
             shared[i].hint = static_cast<std::uint32_t>(std::uint64_t{i} * map_words() /
                                                         (kParts * shared_count_));
+            if (ample_) shared[i].hint |= cambium::kScarce;  // nothing is in the map yet
         }
         shared_.write(0, shared.data(), shared_.size());
     }
@@ -163,6 +166,8 @@ private:
     static constexpr std::uint32_t kParts = 2;
     /// Callers that call at the same time, of a multiprocessor.
     static constexpr std::uint32_t kMostCallers = 64;
+    /// Words in which moves are counted.
+    static constexpr std::uint32_t kMostMoves = 32;
 
     /// With so many times the largest request, and more, a pool is ample.
     static constexpr std::uint64_t kAmplePool = 48;
@@ -202,7 +207,7 @@ private:
         shared_.read(0, shared.data(), shared_.size());
         std::vector<std::uint32_t> idle;
         for (const Shared& s : shared) {
-            const std::uint32_t room = Ref::room_at(s.open, units());
+            const std::uint32_t room = cambium::room_at(s.open, units());
             const auto block = static_cast<std::uint32_t>(s.open / units());
             if (room != 0 && freed[block] + room == units()) idle.push_back(block);
         }
@@ -213,6 +218,7 @@ private:
     std::uint32_t shift_;
     std::uint32_t blocks_;
     std::uint32_t shared_count_ = 1;
+    std::uint32_t moves_count_ = 1;
     std::uint32_t cached_callers_ = 0;
     Buffer pool_;
     Buffer map_;

@@ -25,6 +25,7 @@
 
 #include "allocators/platform/atomic.cuh"
 #include "allocators/platform/bits.cuh"
+#include "allocators/platform/lanes.cuh"
 #include "allocators/platform/macros.cuh"
 
 namespace heapwood::allocators::cambium {
@@ -71,6 +72,14 @@ public:
         // Release: what was done to them, to the thread that frees the last ones.
         return Word(freed_[block]).add_release(units) + units == this->units();
     }
+    /// The same, of lanes that are here together: one counts for those with the same block.
+    HEAPWOOD_INLINE bool add_freed_together(std::uint32_t block, std::uint32_t units) const {
+        const platform::Lanes lanes(block);
+        std::uint32_t before = 0;
+        const std::uint32_t sum = lanes.sum(units, before);
+        lanes.sync();  // what the others have done to their pieces
+        return lanes.rank() == 0 && add_freed(block, sum);
+    }
     /// Makes the count of an own block ready for the next owner.
     HEAPWOOD_INLINE void settle(std::uint32_t block) const {
         const Word freed(freed_[block]);
@@ -97,17 +106,26 @@ public:
     }
     /// Takes n untouched blocks of the half that is for as many. @return the first one, or kNone
     HEAPWOOD_INLINE std::uint32_t take_untouched(std::uint32_t n) const {
-        return take_untouched_of(n == 1 ? 0 : 1, n);
+        return take_untouched_of(half_for(n), n);
     }
-    /// Takes n blocks next to one another; looks from word `at` of the map on, circularly, and then
-    /// at the untouched ones; the other way round if the map is scarce.
-    /// @param at afterwards the word where it found them. @param is_scarce afterwards whether the
-    /// map had none. @return the first one, or kNone
-    HEAPWOOD_NOINLINE std::uint32_t take(std::uint32_t n, std::uint32_t& at,
-                                         bool& is_scarce) const {
+    /// Whether that half has any.
+    HEAPWOOD_INLINE bool has_untouched(std::uint32_t n) const { return half_has(half_for(n)); }
+    /// Takes n blocks next to one another from word `at` of the map. `scatter`: requests with
+    /// different ones look for them in different places first. @return the first one, or kNone
+    HEAPWOOD_INLINE std::uint32_t take_at(std::uint32_t at, std::uint32_t n,
+                                          std::uint32_t scatter) const {
+        return n <= kWordBits ? take_seen(at, word(at).load_relaxed(), n, scatter) : kNone;
+    }
+    /// Takes n blocks next to one another; looks from word `at` of the map on, or from another one
+    /// that `scatter` says, circularly, and then at the untouched ones; the other way round if the
+    /// map is scarce. @param at afterwards the word where it found them. @param is_scarce
+    /// afterwards whether the map had none. @return the first one, or kNone
+    HEAPWOOD_NOINLINE std::uint32_t take(std::uint32_t n, std::uint32_t& at, bool& is_scarce,
+                                         std::uint32_t scatter) const {
         std::uint32_t first = is_scarce ? take_any_untouched(n) : kNone;
         if (first != kNone) return first;
-        if (n <= kWordBits) first = take_in_words(n, at);
+        if (scatter != 0) at = static_cast<std::uint32_t>(std::uint64_t{scatter} * words() >> 32);
+        if (n <= kWordBits) first = take_in_words(n, at, scatter);
         if (first == kNone && n > 1) first = take_across(n);
         is_scarce = first == kNone;
         return is_scarce ? take_any_untouched(n) : first;
@@ -124,7 +142,7 @@ public:
 
     /// Whether any is free.
     HEAPWOOD_NOINLINE bool any() const {
-        if (has_untouched(0) || has_untouched(1)) return true;
+        if (half_has(0) || half_has(1)) return true;
         const std::uint32_t all = words();
         HEAPWOOD_UNROLL(1)
         for (std::uint32_t at = 0; at < all; at += kBatch) {
@@ -139,8 +157,10 @@ public:
     }
 
 private:
-    /// Words that are read at once, for each takes a GPU the better part of a microsecond.
-    static constexpr std::uint32_t kBatch = 8;
+    /// Words that are read at once, for each takes a GPU the better part of a microsecond; and by
+    /// the search for long runs. More of them would take more than 48 registers.
+    static constexpr std::uint32_t kBatch = 6;
+    static constexpr std::uint32_t kAcross = 4;
 
     HEAPWOOD_INLINE Word word(std::uint32_t i) const { return Word(map_[i]); }
     HEAPWOOD_INLINE platform::AtomicRef<std::uint64_t> untouched(std::uint32_t half) const {
@@ -149,7 +169,8 @@ private:
     HEAPWOOD_INLINE std::uint32_t end_of(std::uint32_t half) const {
         return half == 0 ? first_of_upper(count_) : count_;
     }
-    HEAPWOOD_INLINE bool has_untouched(std::uint32_t half) const {
+    HEAPWOOD_INLINE static std::uint32_t half_for(std::uint32_t n) { return n == 1 ? 0 : 1; }
+    HEAPWOOD_INLINE bool half_has(std::uint32_t half) const {
         return untouched(half).load_relaxed() < end_of(half);
     }
     HEAPWOOD_INLINE std::uint32_t take_untouched_of(std::uint32_t half, std::uint32_t n) const {
@@ -165,7 +186,7 @@ private:
         std::uint32_t first = kNone;
         for (std::uint32_t i = 0; i < 2 && first == kNone; ++i) {
             const std::uint32_t half = n == 1 ? i : 1 - i;
-            if (has_untouched(half)) first = take_untouched_of(half, n);
+            if (half_has(half)) first = take_untouched_of(half, n);
         }
         return first;
     }
@@ -190,7 +211,8 @@ private:
         return w;
     }
 
-    HEAPWOOD_FN std::uint32_t take_in_words(std::uint32_t n, std::uint32_t& at) const {
+    HEAPWOOD_FN std::uint32_t take_in_words(std::uint32_t n, std::uint32_t& at,
+                                            std::uint32_t scatter) const {
         const std::uint32_t all = words();
         HEAPWOOD_UNROLL(1)
         for (std::uint32_t looked = 0; looked < all;) {
@@ -204,7 +226,7 @@ private:
             for (std::uint32_t i = 0; i < kBatch; ++i) {
                 if (seen[i] == 0) continue;
                 const std::uint32_t w = at + i < all ? at + i : at + i - all;
-                const std::uint32_t first = take_of(w, seen[i], n);
+                const std::uint32_t first = take_of(w, seen[i], n, scatter);
                 if (first != kNone) {
                     at = w;
                     return first;
@@ -216,12 +238,18 @@ private:
         }
         return kNone;
     }
+    HEAPWOOD_NOINLINE std::uint32_t take_of(std::uint32_t w, std::uint32_t seen, std::uint32_t n,
+                                            std::uint32_t scatter) const {
+        return take_seen(w, seen, n, scatter);
+    }
     /// Takes n blocks of a word, as it was `seen`.
-    HEAPWOOD_NOINLINE std::uint32_t take_of(std::uint32_t w, std::uint32_t seen,
-                                            std::uint32_t n) const {
+    HEAPWOOD_INLINE std::uint32_t take_seen(std::uint32_t w, std::uint32_t seen, std::uint32_t n,
+                                            std::uint32_t scatter) const {
+        const std::uint32_t from = scatter % kWordBits;
         HEAPWOOD_UNROLL(1)
         for (std::uint32_t begins = starts(seen, n); begins != 0; begins = starts(seen, n)) {
-            const std::uint32_t bit = platform::lowest_bit(begins);
+            const std::uint32_t behind = begins >> from << from;
+            const std::uint32_t bit = platform::lowest_bit(behind != 0 ? behind : begins);
             seen = claim(w, ones(n) << bit);
             if (seen == kClaimed) return w * kWordBits + bit;
         }
@@ -249,14 +277,14 @@ private:
     HEAPWOOD_NOINLINE std::uint32_t take_across(std::uint32_t n) const {
         std::uint32_t run = 0;  // free blocks from the one that was looked at last
         HEAPWOOD_UNROLL(1)
-        for (std::uint32_t end = words(); end > 0; end -= end < kBatch ? end : kBatch) {
-            std::uint32_t seen[kBatch];
+        for (std::uint32_t end = words(); end > 0; end -= end < kAcross ? end : kAcross) {
+            std::uint32_t seen[kAcross];
             HEAPWOOD_UNROLL_ALL
-            for (std::uint32_t i = 0; i < kBatch; ++i) {
+            for (std::uint32_t i = 0; i < kAcross; ++i) {
                 seen[i] = i < end ? word(end - 1 - i).load_relaxed() : 0;
             }
             HEAPWOOD_UNROLL_ALL
-            for (std::uint32_t i = 0; i < kBatch; ++i) {
+            for (std::uint32_t i = 0; i < kAcross; ++i) {
                 const std::uint32_t first = i < end ? run_to(end - 1 - i, seen[i], n, run) : kNone;
                 if (first != kNone) return first;
             }

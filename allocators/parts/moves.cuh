@@ -35,11 +35,14 @@ public:
 
     /// To be called before a search, for none_since(). Acquire: the moves that are done.
     HEAPWOOD_INLINE Word look() const { return word_.load_acquire(); }
-    /// Whether no move was under way at the look, nor began since. An update, for that never sees
-    /// an old count.
+    /// Whether no move was under way at the look, nor began since.
     HEAPWOOD_INLINE bool none_since(Word look) const {
-        return static_cast<std::uint32_t>(look) == 0 && word_.add_acq_rel(0) == look;
+        return none_at(look) && look_again() == look;
     }
+    /// Whether no move was under way at a look.
+    HEAPWOOD_INLINE static bool none_at(Word look) { return static_cast<std::uint32_t>(look) == 0; }
+    /// A look after a search. An update, for that never sees an old count.
+    HEAPWOOD_INLINE Word look_again() const { return word_.add_acq_rel(0); }
 
 private:
     static constexpr Word kDone = Word{1} << 32;
@@ -48,6 +51,46 @@ private:
 };
 
 using Moves = MovesAmong<platform::Scope::device>;
+
+/// Moves that are counted in several words, by who moves: thousands of callers do not meet at one.
+/// Who has found nothing looks at all of them. The argument above holds for each word by itself.
+class SpreadMoves {
+public:
+    /// A word by itself in a sector of the L2 cache.
+    struct alignas(32) Cell {
+        Moves::Word word;
+    };
+
+    SpreadMoves() = default;
+    /// `cells`: a power of two of them, at first 0.
+    SpreadMoves(Cell* cells, std::uint32_t count) : cells_(cells), mask_(count - 1) {}
+
+    /// The count for the moves of one caller.
+    HEAPWOOD_INLINE Moves of(std::uint32_t caller) const {
+        return Moves(cells_[caller & mask_].word);
+    }
+    /// As MovesAmong::look, of all words: the sum has the halves that each of them has. Moves that
+    /// are done grow in number only, so none has begun since where a second sum is the same.
+    HEAPWOOD_FN Moves::Word look() const {
+        return sum([](const Moves& moves) { return moves.look(); });
+    }
+    /// As MovesAmong::look_again, of all words.
+    HEAPWOOD_FN Moves::Word look_again() const {
+        return sum([](const Moves& moves) { return moves.look_again(); });
+    }
+
+private:
+    template <class F>
+    HEAPWOOD_INLINE Moves::Word sum(F look) const {
+        Moves::Word all = 0;
+        HEAPWOOD_UNROLL(1)
+        for (std::uint32_t i = 0; i <= mask_; ++i) all += look(of(i));
+        return all;
+    }
+
+    Cell* cells_;
+    std::uint32_t mask_;
+};
 
 /// Searches by take(last), `rounds` times at most, until it succeeds, or it is certain that there
 /// is nothing; `last`: there is no further round. After each search in vain, again() may say that

@@ -33,7 +33,7 @@ BLOCK = re.compile(r"<!-- table: (?P<words>[^\n]*?) -->\n(?P<text>.*?)<!-- end -
 TABLES = {
     **tables.TABLES,
     **{table.__name__: table
-       for table in (published, frontier.frontier, frontier.frontier_summary)},
+       for table in (published, frontier.frontier, frontier.frontier_summary, frontier.distance)},
 }
 
 

@@ -11,6 +11,7 @@ from figures import tables
 
 OURS = ("halloc", "hybrid", "cambium")
 CLOSE = 1.05  # ours from here on stand in bold: they are behind
+NEAR = 1.25  # what counts as near in the table of one allocator
 MORE_IS_BETTER = ("utilisation", "utilisation_all")
 # Shares that are often 0: how many times as much one has says nothing.
 NO_RATIO = ("internal", "external", "refused")
@@ -65,6 +66,32 @@ def frontier_summary(document):
     return [*lines, "", *tables.markdown(head, rows)]
 
 
+def distance(document, name):
+    """How far one full allocator is from the best one in the times of bench: warm, then cold."""
+    if document["kind"] != "bench":
+        raise tables.TableError("has no tests")
+    if name not in _full(document):
+        raise tables.TableError(f"has no full allocator {name!r}")
+    rows = collections.defaultdict(list)
+    every = {"warm": [], "cold": []}
+    for phase, all_ratios in every.items():
+        for section in _sections(document, phase):
+            for group in section.groups:
+                found = [(_ratio(values, group, [name]), place, _best(values, group))
+                         for place, values in group.cells]
+                all_ratios += [ratio for ratio, _, _ in found]
+                worst, place, best = max(found, key=lambda entry: entry[0])
+                near = sum(ratio <= NEAR for ratio, _, _ in found)
+                rows[f"{section.name}, {group.name}"] += [
+                    f"{near} of {len(found)}",
+                    f"{_times(worst)} at {place}, {best}" if worst > 1 else tables.NONE]
+    lines = [f"Cells in which {name} takes at most {NEAR} times as long as the best full allocator: "
+             + "; ".join(f"{phase} {sum(ratio <= NEAR for ratio in ratios)} of {len(ratios)}"
+                         for phase, ratios in every.items()) + "."]
+    head = ["", "warm: near", "furthest", "cold: near", "furthest"]
+    return [*lines, "", *tables.markdown(head, [[title, *row] for title, row in rows.items()])]
+
+
 def _full(document):
     return [entry["name"] for entry in document["allocators"]
             if entry["full"] and not entry.get("baseline")]
@@ -78,9 +105,9 @@ def _ours(document):
     return ours
 
 
-def _sections(document):
-    """All cells in which some full allocator has a figure."""
-    sections = _builds(document) if document["kind"] == "compare" else _tests(document)
+def _sections(document, phase=None):
+    """All cells in which some full allocator has a figure; of a phase only, what is timed in it."""
+    sections = _builds(document) if document["kind"] == "compare" else _tests(document, phase)
     full = set(_full(document))
     found = []
     for section in sections:
@@ -115,16 +142,16 @@ def _builds(document):
     return [Section("build", "Builds of the kernel, by pool", "scene", groups)]
 
 
-def _tests(document):
+def _tests(document, phase):
     for series in document["series"]:
         groups = []
         for metric in series["metrics"]:
-            if metric["name"] in NO_RATIO:
+            if metric["name"] in NO_RATIO or (phase and not metric["timed"]):
                 continue
             by_place = collections.defaultdict(dict)
-            phase = "warm" if metric["timed"] else "value"
+            found = tables.points(document, series["id"], metric["name"],
+                                  phase or ("warm" if metric["timed"] else "value"))
             scale, unit = (1000, "µs") if metric["unit"] == "ms" else (1, metric["unit"])
-            found = tables.points(document, series["id"], metric["name"], phase)
             refused = _refused(document, series["id"]) if metric["timed"] else ()
             for (allocator, x), value in found.items():
                 if (allocator, x) in refused:

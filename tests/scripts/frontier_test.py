@@ -53,6 +53,28 @@ class FrontierTest(unittest.TestCase):
         self.assertEqual(rows(lines), [
             ["made.up, allocation", "2", "1", "1", "1.12x", "1.25x", "16", "buddy"]])
 
+    def test_says_how_far_one_allocator_is_from_the_best(self):
+        document = bench({"none*": [0.001, 0.001], "halloc": [0.025, 0.010],
+                          "buddy": [0.020, 0.013], "hybrid": [0.025, 0.5]})
+        for cell in document["cells"]:
+            if cell["allocator"] in ("halloc", "buddy"):
+                warm = cell["metrics"]["alloc_ms"]["warm"]
+                scale = 1 if cell["allocator"] == "buddy" else 3
+                cell["metrics"]["alloc_ms"]["cold"] = {
+                    "samples": [scale * sample for sample in warm["samples"]]}
+        lines = frontier.distance(document, "halloc")
+        self.assertEqual(lines[0], "Cells in which halloc takes at most 1.25 times as long as the "
+                                   "best full allocator: warm 2 of 2; cold 0 of 2.")
+        self.assertEqual(rows(lines), [
+            ["made.up, allocation", "2 of 2", "1.25x at 16, buddy",
+             "0 of 2", "3.75x at 16, buddy"]])
+        self.assertEqual(rows(frontier.distance(document, "buddy"))[0][1], "1 of 2")
+        for name in ("none", "nobody"):
+            with self.assertRaises(tables.TableError):
+                frontier.distance(document, name)
+        with self.assertRaises(tables.TableError):
+            frontier.distance(sample_results.compare(), "hybrid")
+
     def test_a_little_behind_is_not_bold_and_not_best(self):
         lines = frontier.frontier(bench({"hybrid": [0.0104, 0.0105], "buddy": [0.010, 0.010]}))
         self.assertEqual([row[-1] for row in rows(lines)], ["1.04x", "**1.05x**"])

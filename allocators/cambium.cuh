@@ -90,8 +90,7 @@ public:
         shared_count_ = std::bit_floor(
             std::clamp(config.callers, 1U, std::max(blocks_ / kBlocksPerShared, 1U)));
         shared_ = Buffer(config.place, shared_count_ * sizeof(Shared));
-        moves_count_ = std::min(shared_count_, kMostMoves);
-        moves_ = Buffer(config.place, moves_count_ * sizeof(SpreadMoves::Cell));
+        moves_ = Buffer(config.place, moves_count() * sizeof(SpreadMoves::Cell));
         reset();
     }
 
@@ -101,7 +100,7 @@ public:
             {map_.template as<std::uint32_t>(), freed_.template as<std::uint32_t>(),
              untouched_.template as<cambium::Untouched>(), blocks_, shift_ - cambium::kUnitShift},
             shared_.template as<Shared>(), shared_count_, cached_callers_,
-            SpreadMoves(moves_.template as<SpreadMoves::Cell>(), moves_count_));
+            SpreadMoves(moves_.template as<SpreadMoves::Cell>(), moves_count()));
     }
     void reset() {
         // In a small pool single blocks are taken from the map, which has no holes then in which no
@@ -166,7 +165,7 @@ private:
     static constexpr std::uint32_t kParts = 2;
     /// Callers that call at the same time, of a multiprocessor.
     static constexpr std::uint32_t kMostCallers = 64;
-    /// Words in which moves are counted.
+    /// Most words in which moves are counted.
     static constexpr std::uint32_t kMostMoves = 32;
 
     /// With so many times the largest request, and more, a pool is ample.
@@ -198,6 +197,7 @@ private:
     }
     std::uint32_t units() const { return 1U << (shift_ - cambium::kUnitShift); }
     std::uint32_t map_words() const { return (blocks_ + 31) / 32; }
+    std::uint32_t moves_count() const { return std::min(shared_count_, kMostMoves); }
 
     /// Open blocks that callers share and of which nothing is in use.
     std::vector<std::uint32_t> idle_blocks() const {
@@ -218,7 +218,6 @@ private:
     std::uint32_t shift_;
     std::uint32_t blocks_;
     std::uint32_t shared_count_ = 1;
-    std::uint32_t moves_count_ = 1;
     std::uint32_t cached_callers_ = 0;
     Buffer pool_;
     Buffer map_;

@@ -157,9 +157,10 @@ public:
     }
 
 private:
-    /// Words that are read at once, for each takes a GPU the better part of a microsecond; and by
-    /// the search for long runs. More of them would take more than 48 registers.
+    /// Words that are read at once, for each takes a GPU the better part of a microsecond. With
+    /// more of them a request takes more than 48 registers.
     static constexpr std::uint32_t kBatch = 6;
+    /// The same for long runs, whose search has more to remember.
     static constexpr std::uint32_t kAcross = 4;
 
     HEAPWOOD_INLINE Word word(std::uint32_t i) const { return Word(map_[i]); }
@@ -238,6 +239,7 @@ private:
         }
         return kNone;
     }
+    /// As take_seen(), out of line.
     HEAPWOOD_NOINLINE std::uint32_t take_of(std::uint32_t w, std::uint32_t seen, std::uint32_t n,
                                             std::uint32_t scatter) const {
         return take_seen(w, seen, n, scatter);

@@ -66,7 +66,7 @@ public:
             const std::uint32_t units = units_of(bytes);
             if (has_cache(context)) {
                 if (void* p = cut_from(OwnWords(context).open(), units)) return p;
-            } else if (context.cache == nullptr) {
+            } else if (context.cache == nullptr) {  // else a builder's warp in a small pool
                 const Position at = platform::call_rarely(
                     cut_together<Policy>, shared(context.warp).open, units, blocks_.units());
                 if (at != kNowhere) return address(at);
@@ -269,7 +269,7 @@ private:
     HEAPWOOD_INLINE platform::AtomicRef<std::uint32_t> hint_of(const Context& context) const {
         return platform::AtomicRef<std::uint32_t>(shared(context.warp).hint);
     }
-    /// Callers without a cache may be thousands that search at the same time.
+    /// Thousands of callers without a cache may search at the same time.
     HEAPWOOD_INLINE std::uint32_t scatter_of(const Context& context) const {
         return has_cache(context) ? 0 : (context.warp + 1) * kScatter;
     }

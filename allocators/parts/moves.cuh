@@ -52,8 +52,9 @@ private:
 
 using Moves = MovesAmong<platform::Scope::device>;
 
-/// Moves that are counted in several words, by who moves: thousands of callers do not meet at one.
-/// Who has found nothing looks at all of them. The argument above holds for each word by itself.
+/// Moves that are counted in several words, so that thousands of callers do not meet at one. A
+/// request that has found nothing looks at all of them. The argument above holds for each word by
+/// itself.
 class SpreadMoves {
 public:
     /// A word by itself in a sector of the L2 cache.

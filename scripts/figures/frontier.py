@@ -50,14 +50,12 @@ def frontier_summary(document):
     rows, every = [], []
     for section in _sections(document):
         for group in section.groups:
-            ratios = [(_ratio(values, group, ours), place, _best(values, group))
-                      for place, values in group.cells]
-            worst, place, best = max(ratios, key=lambda entry: entry[0])
-            counts = _counts([ratio for ratio, _, _ in ratios])
-            every += [ratio for ratio, _, _ in ratios]
+            ratios, (worst, place, best) = _behind_best(group, ours)
+            counts = _counts(ratios)
+            every += ratios
             rows.append([
                 f"{section.name}, {group.name}", *map(str, counts),
-                _times(statistics.median(ratio for ratio, _, _ in ratios)),
+                _times(statistics.median(ratios)),
                 *([_times(worst), place, best] if worst > 1 else [tables.NONE] * 3),
             ])
     cells, first, near = _counts(every)
@@ -72,22 +70,20 @@ def distance(document, name):
         raise tables.TableError("has no tests")
     if name not in _full(document):
         raise tables.TableError(f"has no full allocator {name!r}")
-    rows = collections.defaultdict(list)
-    every = {"warm": [], "cold": []}
-    for phase, all_ratios in every.items():
+    rows = collections.defaultdict(lambda: [tables.NONE] * 4)
+    totals = []
+    for i, phase in enumerate(("warm", "cold")):
+        every = []
         for section in _sections(document, phase):
             for group in section.groups:
-                found = [(_ratio(values, group, [name]), place, _best(values, group))
-                         for place, values in group.cells]
-                all_ratios += [ratio for ratio, _, _ in found]
-                worst, place, best = max(found, key=lambda entry: entry[0])
-                near = sum(ratio <= NEAR for ratio, _, _ in found)
-                rows[f"{section.name}, {group.name}"] += [
-                    f"{near} of {len(found)}",
+                ratios, (worst, place, best) = _behind_best(group, [name])
+                every += ratios
+                rows[f"{section.name}, {group.name}"][2 * i:2 * i + 2] = [
+                    _near(ratios),
                     f"{_times(worst)} at {place}, {best}" if worst > 1 else tables.NONE]
+        totals.append(f"{phase} {_near(every)}")
     lines = [f"Cells in which {name} takes at most {NEAR} times as long as the best full allocator: "
-             + "; ".join(f"{phase} {sum(ratio <= NEAR for ratio in ratios)} of {len(ratios)}"
-                         for phase, ratios in every.items()) + "."]
+             f"{'; '.join(totals)}."]
     head = ["", "warm: near", "furthest", "cold: near", "furthest"]
     return [*lines, "", *tables.markdown(head, [[title, *row] for title, row in rows.items()])]
 
@@ -195,6 +191,17 @@ def _ratio(values, group, ours):
     if more == less:
         return 1
     return more / less if less > 0 else math.inf
+
+
+def _behind_best(group, ours):
+    """The ratios of all cells; then the largest one, with its place and what is best there."""
+    found = [(_ratio(values, group, ours), place, _best(values, group))
+             for place, values in group.cells]
+    return [ratio for ratio, _, _ in found], max(found, key=lambda entry: entry[0])
+
+
+def _near(ratios):
+    return f"{sum(ratio <= NEAR for ratio in ratios)} of {len(ratios)}"
 
 
 def _counts(ratios):

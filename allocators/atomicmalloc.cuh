@@ -6,12 +6,14 @@
 /// only.
 ///
 /// Against the original (Vinkler & Havran 2014, section 3): the counter has 64 bits. A refused
-/// request gets nullptr, not the pool's start. A request that cannot fit is refused before the
-/// addition, so that smaller requests still fit after it. Only requests in flight at the pool's end
-/// can overshoot.
+/// request gets nullptr, not the pool's start, and puts the counter back, so that smaller requests
+/// fit after it, and the counter never wraps.
 ///
-/// Concurrency: the counter hands out disjoint ranges. No memory is handed out twice between two
-/// resets, so relaxed order suffices.
+/// Concurrency: the counter hands out disjoint ranges. The request whose addition passes the pool's
+/// end lowers the counter to where it was; those that come meanwhile are refused, and lower it to
+/// the pool's end at most. So from the addition on until it is undone nobody is given memory, and
+/// no two requests undo theirs at the same time. No memory is handed out twice between two resets,
+/// so relaxed order suffices.
 #pragma once
 
 #include <stdexcept>
@@ -43,11 +45,11 @@ public:
             if (bytes == 0 || bytes > capacity_) return nullptr;
             const auto size = platform::round_up<std::uint64_t>(bytes, kAlignment);
             const platform::AtomicRef counter(*counter_);
-            // A plain look first: without it a full pool's counter would run away and in the end
-            // wrap, and a failed large request would shut the door on small ones.
-            if (counter.load_relaxed() + size > capacity_) return nullptr;
+            // No look first: on a GPU it takes as long as the addition.
             const std::uint64_t offset = counter.add_relaxed(size);
-            return offset + size <= capacity_ ? pool_ + offset : nullptr;
+            if (offset + size <= capacity_) return pool_ + offset;
+            counter.min_relaxed(offset < capacity_ ? offset : capacity_);
+            return nullptr;
         }
         HEAPWOOD_FN void deallocate(const Context&, void*, std::size_t) const {}
         HEAPWOOD_FN std::uint64_t granted_bytes(const void*, std::size_t bytes) const {
@@ -87,7 +89,6 @@ public:
     void for_each_region(Visitor&& visit) const {
         std::uint64_t used = 0;
         counter_.read(0, &used, sizeof(used));
-        used = used < capacity_ ? used : capacity_;
         if (used > 0) visit(Region{0, used, true});
         if (used < capacity_) visit(Region{used, capacity_ - used, false});
     }

@@ -84,12 +84,21 @@ public:
             // Floats, for a GPU compares into a float of 1 or 0 by one instruction.
             float left = 0;
             float right = static_cast<float>(m);
+            Ends these[kAtOnce];
+            HEAPWOOD_UNROLL_ALL
+            for (unsigned k = 0; k < kAtOnce; ++k) these[k] = ends[k];
             HEAPWOOD_UNROLL(1)
-            for (unsigned j = 0; j < m; j += kAtOnce) {
+            for (unsigned j = kAtOnce; j <= m; j += kAtOnce) {
+                // The next ones are on their way while these are compared.
+                Ends following[kAtOnce];
+                const unsigned next = j < m ? j : 0;
+                HEAPWOOD_UNROLL_ALL
+                for (unsigned k = 0; k < kAtOnce; ++k) following[k] = ends[next + k];
                 HEAPWOOD_UNROLL_ALL
                 for (unsigned k = 0; k < kAtOnce; ++k) {
-                    left += ends[j + k].lo < position ? 1.0F : 0.0F;
-                    right -= ends[j + k].hi <= position ? 1.0F : 0.0F;
+                    left += these[k].lo < position ? 1.0F : 0.0F;
+                    right -= these[k].hi <= position ? 1.0F : 0.0F;
+                    these[k] = following[k];
                 }
             }
             best.offer(measure.cost(axis, position, left, right), axis, static_cast<Side>(side),

@@ -247,7 +247,8 @@ private:
     /// Takes n blocks of a word, as it was `seen`.
     HEAPWOOD_INLINE std::uint32_t take_seen(std::uint32_t w, std::uint32_t seen, std::uint32_t n,
                                             std::uint32_t scatter) const {
-        const std::uint32_t from = scatter % kWordBits;
+        // A run of a power of two begins at a multiple of it, so that runs leave no gaps.
+        const std::uint32_t from = scatter % kWordBits & (0 - n);
         HEAPWOOD_UNROLL(1)
         for (std::uint32_t begins = starts(seen, n); begins != 0; begins = starts(seen, n)) {
             const std::uint32_t behind = begins >> from << from;

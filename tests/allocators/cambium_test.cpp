@@ -129,6 +129,21 @@ TEST(CambiumTest, AnAmplePoolHasLargerBlocksForSharedCaches) {
     EXPECT_EQ(with(4, kAmple), 32768);
 }
 
+/// Callers without a cache look for runs in different places, but at multiples of their length:
+/// else what lies between two runs would be too short for another one.
+TEST(CambiumTest, RunsOfCallersWithoutACacheLeaveNoGaps) {
+    const PoolConfig config{.bytes = 1 << 20};
+    const std::uint64_t block = block_bytes(Cambium(config));
+    for (const std::uint64_t n : {2, 4, 8, 16}) {
+        const Cambium pool(config);
+        const auto runs = static_cast<std::uint32_t>(pool.pool_bytes() / (n * block));
+        for (std::uint32_t warp = 0; warp < runs; ++warp) {
+            EXPECT_NE(pool.ref().allocate({warp, warp}, n * block), nullptr)
+                << "run " << warp << " of " << runs << ", of " << n << " blocks each";
+        }
+    }
+}
+
 }  // namespace
 
 }  // namespace heapwood::tests

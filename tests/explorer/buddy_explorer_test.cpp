@@ -8,12 +8,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <iostream>
 #include <vector>
 
 #include "allocators/buddy.cuh"
 #include "tests/explorer/explorer.h"
 #include "tests/explorer/pool.h"
+#include "tests/explorer/soundness.h"
 
 namespace heapwood::tests::explorer::buddy_scenarios {
 
@@ -48,11 +48,7 @@ Result run(const Scenario<P>& s, const Bounds& bounds) {
 template <class P>
 void expect_sound(const std::vector<Scenario<P>>& scenarios, const Bounds& bounds) {
     for (const Scenario<P>& s : scenarios) {
-        const Result r = run(s, bounds);
-        std::cout << "  " << s.name << ": " << r.executions << " executions, " << r.states
-                  << " states\n";
-        EXPECT_EQ(r.finding, "") << s.name << "\n" << r.schedule;
-        EXPECT_TRUE(r.complete) << s.name;
+        expect_nothing_found(run(s, bounds), s.name);
     }
 }
 

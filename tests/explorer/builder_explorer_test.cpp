@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
-#include <iostream>
 #include <string>
 #include <vector>
 
@@ -19,6 +18,7 @@
 #include "kdtree/single/warp_tasks.cuh"
 #include "tests/explorer/explorer.h"
 #include "tests/explorer/faults.h"
+#include "tests/explorer/soundness.h"
 
 namespace heapwood::tests::explorer::builder_scenarios {
 
@@ -72,10 +72,7 @@ Result run_barrier(const Bounds& bounds, const Mutation& mutation = {}) {
 }
 
 TEST(BuilderExplorer, BarrierIsSound) {
-    const Result r = run_barrier({.preemptions = 4, .stale_reads = 2});
-    std::cout << "  " << r.executions << " executions, " << r.states << " states\n";
-    EXPECT_EQ(r.finding, "") << r.schedule;
-    EXPECT_TRUE(r.complete);
+    expect_nothing_found(run_barrier({.preemptions = 4, .stale_reads = 2}), "barrier");
 }
 
 // ---------------------------------------------------------------- the queue
@@ -154,11 +151,8 @@ Result run_queue(const QueueScenario& s, const Bounds& bounds, const Mutation& m
 
 TEST(BuilderExplorer, QueueIsSound) {
     for (const QueueScenario& s : queue_scenarios()) {
-        const Result r = run_queue(s, {.preemptions = 3, .stale_reads = 1});
-        std::cout << "  first ticket " << s.first << ": " << r.executions << " executions, "
-                  << r.states << " states\n";
-        EXPECT_EQ(r.finding, "") << r.schedule;
-        EXPECT_TRUE(r.complete);
+        expect_nothing_found(run_queue(s, {.preemptions = 3, .stale_reads = 1}),
+                             "first ticket " + std::to_string(s.first));
     }
 }
 
@@ -320,11 +314,9 @@ Result run_build(const BuildScenario& s, const Bounds& bounds, const Mutation& m
 
 TEST(BuilderExplorer, EveryNodeIsDividedOnceAndTheBuildEnds) {
     for (const BuildScenario& s : build_scenarios()) {
-        const Result r = run_build(s, {.preemptions = 2, .stale_reads = 1, .steps = 2000});
-        std::cout << "  failure " << static_cast<int>(s.failure) << ", " << s.list.size()
-                  << " in the list: " << r.executions << " executions, " << r.states << " states\n";
-        EXPECT_EQ(r.finding, "") << r.schedule;
-        EXPECT_TRUE(r.complete);
+        expect_nothing_found(run_build(s, {.preemptions = 2, .stale_reads = 1, .steps = 2000}),
+                             "failure " + std::to_string(static_cast<int>(s.failure)) + ", " +
+                                 std::to_string(s.list.size()) + " in the list");
     }
 }
 

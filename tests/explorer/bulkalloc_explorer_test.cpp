@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <iostream>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -17,6 +16,7 @@
 #include "tests/explorer/faults.h"
 #include "tests/explorer/pool.h"
 #include "tests/explorer/resized.h"
+#include "tests/explorer/soundness.h"
 
 namespace heapwood::tests::explorer::bulkalloc_scenarios {
 
@@ -285,11 +285,7 @@ Bounds bounds_of(const Scenario<P>& s) {
 template <class P>
 void expect_sound(const std::vector<Scenario<P>>& scenarios) {
     for (const Scenario<P>& s : scenarios) {
-        const Result r = run(s, bounds_of(s));
-        std::cout << "  " << s.name << ": " << r.executions << " executions, " << r.states
-                  << " states\n";
-        EXPECT_EQ(r.finding, "") << s.name << "\n" << r.schedule;
-        EXPECT_TRUE(r.complete) << s.name;
+        expect_nothing_found(run(s, bounds_of(s)), s.name);
     }
 }
 

@@ -10,7 +10,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <iostream>
 #include <string>
 #include <vector>
 
@@ -19,6 +18,7 @@
 #include "tests/explorer/faults.h"
 #include "tests/explorer/pool.h"
 #include "tests/explorer/resized.h"
+#include "tests/explorer/soundness.h"
 
 namespace heapwood::tests::explorer::dynasoar_scenarios {
 
@@ -236,11 +236,7 @@ Bounds bounds_of(const Scenario<Pool>& s) {
 template <class Pool>
 void expect_sound(const std::vector<Scenario<Pool>>& scenarios) {
     for (const Scenario<Pool>& s : scenarios) {
-        const Result r = run(s, bounds_of(s));
-        std::cout << "  " << s.name << ": " << r.executions << " executions, " << r.states
-                  << " states\n";
-        EXPECT_EQ(r.finding, "") << s.name << "\n" << r.schedule;
-        EXPECT_TRUE(r.complete) << s.name;
+        expect_nothing_found(run(s, bounds_of(s)), s.name);
     }
 }
 
@@ -314,9 +310,7 @@ Result list_block(bool full, const Bounds& bounds, const Mutation& mutation = {}
 
 TEST(DynaSOArExplorer, ABlockWithFreeSlicesIsListed) {
     for (const bool full : {false, true}) {
-        const Result r = list_block(full, {.preemptions = 3});
-        EXPECT_EQ(r.finding, "") << r.schedule;
-        EXPECT_TRUE(r.complete);
+        expect_nothing_found(list_block(full, {.preemptions = 3}), full ? "full" : "not full");
     }
 }
 

@@ -8,12 +8,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <iostream>
+#include <string>
 #include <vector>
 
 #include "allocators/fdgmalloc.cuh"
 #include "tests/explorer/explorer.h"
 #include "tests/explorer/pool.h"
+#include "tests/explorer/soundness.h"
 
 namespace heapwood::tests::explorer::fdg_scenarios {
 
@@ -78,11 +79,8 @@ void expect_sound() {
         }
         Program program = pool.program(threads);
         program.finish = [] {};  // nothing is freed, and a region is a superblock
-        const Result r = explore(program, {.preemptions = 2, .stale_reads = 1});
-        std::cout << "  " << (cached ? "cached: " : "") << s.name << ": " << r.executions
-                  << " executions, " << r.states << " states\n";
-        EXPECT_EQ(r.finding, "") << s.name << "\n" << r.schedule;
-        EXPECT_TRUE(r.complete) << s.name;
+        expect_nothing_found(explore(program, {.preemptions = 2, .stale_reads = 1}),
+                             std::string(cached ? "cached: " : "") + s.name);
     }
 }
 

@@ -10,7 +10,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <iostream>
 #include <string>
 #include <vector>
 
@@ -19,6 +18,7 @@
 #include "tests/explorer/faults.h"
 #include "tests/explorer/pool.h"
 #include "tests/explorer/resized.h"
+#include "tests/explorer/soundness.h"
 
 namespace heapwood::tests::explorer::gallatin_scenarios {
 
@@ -209,11 +209,7 @@ template <class Pool>
 void expect_sound(const std::vector<Scenario<Pool>>& scenarios) {
     for (const Scenario<Pool>& s : scenarios) {
         const unsigned preemptions = s.threads.size() == 2 ? 2 : 1;
-        const Result r = run(s, {.preemptions = preemptions, .stale_reads = 1});
-        std::cout << "  " << s.name << ": " << r.executions << " executions, " << r.states
-                  << " states\n";
-        EXPECT_EQ(r.finding, "") << s.name << "\n" << r.schedule;
-        EXPECT_TRUE(r.complete) << s.name;
+        expect_nothing_found(run(s, {.preemptions = preemptions, .stale_reads = 1}), s.name);
     }
 }
 
@@ -279,9 +275,7 @@ TEST(GallatinExplorer, ASegmentWithRoomIsListed) {
         if (segment(pool.allocate(kBlock)) != segment(kept)) fail("a free block is not found");
         finish();
     };
-    const Result r = explore(program, {.preemptions = 3, .stale_reads = 1});
-    EXPECT_EQ(r.finding, "") << r.schedule;
-    EXPECT_TRUE(r.complete);
+    expect_nothing_found(explore(program, {.preemptions = 3, .stale_reads = 1}), "a free block");
 }
 
 /// Breaks every source line of the allocator in every way that applies to it, one at a time.

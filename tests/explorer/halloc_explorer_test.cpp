@@ -10,7 +10,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <iostream>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -20,6 +19,7 @@
 #include "tests/explorer/faults.h"
 #include "tests/explorer/pool.h"
 #include "tests/explorer/resized.h"
+#include "tests/explorer/soundness.h"
 
 namespace heapwood::tests::explorer::halloc_scenarios {
 
@@ -215,11 +215,8 @@ TEST(HallocExplorer, IsSound) {
     for (const bool roomy_first : {false, true}) {
         ShortPolicy::kRoomyFirst = roomy_first;
         for (const Scenario& s : scenarios()) {
-            const Result r = run(s, {.preemptions = s.full ? 1U : 2U, .stale_reads = 1});
-            std::cout << "  " << (roomy_first ? "roomy first: " : "") << s.name << ": "
-                      << r.executions << " executions, " << r.states << " states\n";
-            EXPECT_EQ(r.finding, "") << s.name << "\n" << r.schedule;
-            EXPECT_TRUE(r.complete) << s.name;
+            expect_nothing_found(run(s, {.preemptions = s.full ? 1U : 2U, .stale_reads = 1}),
+                                 std::string(roomy_first ? "roomy first: " : "") + s.name);
         }
     }
 }

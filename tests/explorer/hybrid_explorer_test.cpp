@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
-#include <iostream>
 #include <string>
 #include <vector>
 
@@ -16,6 +15,7 @@
 #include "tests/explorer/explorer.h"
 #include "tests/explorer/faults.h"
 #include "tests/explorer/pool.h"
+#include "tests/explorer/soundness.h"
 
 namespace heapwood::tests::explorer::hybrid_scenarios {
 
@@ -204,11 +204,8 @@ Result run(const Scenario& s, bool cached, const Bounds& bounds, const Mutation&
 TEST(HybridExplorer, IsSound) {
     for (const bool cached : {false, true}) {
         for (const Scenario& s : scenarios()) {
-            const Result r = run(s, cached, {.preemptions = 3, .stale_reads = 1});
-            std::cout << "  " << (cached ? "cached" : "shared") << ": " << s.name << ": "
-                      << r.executions << " executions, " << r.states << " states\n";
-            EXPECT_EQ(r.finding, "") << s.name << "\n" << r.schedule;
-            EXPECT_TRUE(r.complete) << s.name;
+            expect_nothing_found(run(s, cached, {.preemptions = 3, .stale_reads = 1}),
+                                 std::string(cached ? "cached: " : "shared: ") + s.name);
         }
     }
 }

@@ -8,7 +8,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <iostream>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -18,6 +17,7 @@
 #include "tests/explorer/faults.h"
 #include "tests/explorer/pool.h"
 #include "tests/explorer/resized.h"
+#include "tests/explorer/soundness.h"
 
 namespace heapwood::tests::explorer::kma_scenarios {
 
@@ -246,11 +246,7 @@ Bounds bounds_of(const Scenario<Pool>& s) {
 template <class Pool>
 void expect_sound(const std::vector<Scenario<Pool>>& scenarios) {
     for (const Scenario<Pool>& s : scenarios) {
-        const Result r = run(s, bounds_of(s));
-        std::cout << "  " << s.name << ": " << r.executions << " executions, " << r.states
-                  << " states\n";
-        EXPECT_EQ(r.finding, "") << s.name << "\n" << r.schedule;
-        EXPECT_TRUE(r.complete) << s.name;
+        expect_nothing_found(run(s, bounds_of(s)), s.name);
     }
 }
 
@@ -359,11 +355,7 @@ Result run(const Listing& l, const Mutation& mutation = {}) {
 
 TEST(KmaExplorer, ASuperblockWithRoomIsListed) {
     for (const Listing& l : listings()) {
-        const Result r = run(l);
-        std::cout << "  " << l.name << ": " << r.executions << " executions, " << r.states
-                  << " states\n";
-        EXPECT_EQ(r.finding, "") << l.name << "\n" << r.schedule;
-        EXPECT_TRUE(r.complete) << l.name;
+        expect_nothing_found(run(l), l.name);
     }
 }
 

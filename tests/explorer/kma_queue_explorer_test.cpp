@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
-#include <iostream>
 #include <string>
 #include <vector>
 
@@ -14,6 +13,7 @@
 #include "tests/explorer/explorer.h"
 #include "tests/explorer/faults.h"
 #include "tests/explorer/memory.h"
+#include "tests/explorer/soundness.h"
 
 namespace heapwood::tests::explorer::kma_queue_scenarios {
 
@@ -193,11 +193,7 @@ Result run(const QueueScenario& s, const Mutation& mutation = {}) {
 
 TEST(KmaQueueExplorer, IsSound) {
     for (const QueueScenario& s : scenarios()) {
-        const Result r = run(s);
-        std::cout << "  " << s.name << ": " << r.executions << " executions, " << r.states
-                  << " states\n";
-        EXPECT_EQ(r.finding, "") << s.name << "\n" << r.schedule;
-        EXPECT_TRUE(r.complete) << s.name;
+        expect_nothing_found(run(s), s.name);
     }
 }
 

@@ -8,7 +8,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <iostream>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -18,6 +17,7 @@
 #include "tests/explorer/faults.h"
 #include "tests/explorer/pool.h"
 #include "tests/explorer/resized.h"
+#include "tests/explorer/soundness.h"
 
 namespace heapwood::tests::explorer::llvm_libc_scenarios {
 
@@ -220,11 +220,7 @@ Bounds bounds_of(const Scenario& s) {
 
 TEST(LlvmLibcExplorer, IsSound) {
     for (const Scenario& s : scenarios()) {
-        const Result r = run(s, bounds_of(s));
-        std::cout << "  " << s.name << ": " << r.executions << " executions, " << r.states
-                  << " states\n";
-        EXPECT_EQ(r.finding, "") << s.name << "\n" << r.schedule;
-        EXPECT_TRUE(r.complete) << s.name;
+        expect_nothing_found(run(s, bounds_of(s)), s.name);
     }
 }
 

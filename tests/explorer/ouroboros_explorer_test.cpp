@@ -6,7 +6,6 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
-#include <iostream>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -15,6 +14,7 @@
 #include "tests/explorer/explorer.h"
 #include "tests/explorer/faults.h"
 #include "tests/explorer/ouroboros_queue_subject.h"
+#include "tests/explorer/soundness.h"
 
 namespace heapwood::tests::explorer::ouroboros_scenarios {
 
@@ -115,11 +115,8 @@ TYPED_TEST_SUITE(OuroborosExplorer, Policies);
 
 TYPED_TEST(OuroborosExplorer, IsSound) {
     for (const auto& s : scenarios<TypeParam>()) {
-        const Result r = run(s, {.preemptions = 2, .stale_reads = 1});
-        std::cout << "  " << TypeParam::kName << ": " << s.name << ": " << r.executions
-                  << " executions, " << r.states << " states\n";
-        EXPECT_EQ(r.finding, "") << s.name << "\n" << r.schedule;
-        EXPECT_TRUE(r.complete) << s.name;
+        expect_nothing_found(run(s, {.preemptions = 2, .stale_reads = 1}),
+                             TypeParam::kName + (std::string(": ") + s.name));
     }
 }
 

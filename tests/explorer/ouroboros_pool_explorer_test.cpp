@@ -10,7 +10,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <iostream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,6 +18,7 @@
 #include "tests/explorer/explorer.h"
 #include "tests/explorer/faults.h"
 #include "tests/explorer/pool.h"
+#include "tests/explorer/soundness.h"
 
 namespace heapwood::tests::explorer::ouroboros_pool_scenarios {
 
@@ -205,12 +205,9 @@ TYPED_TEST(OuroborosPoolExplorer, IsSound) {
     for (const auto& s : scenarios<TypeParam>()) {
         for (const unsigned stale : {0U, 1U}) {
             const unsigned preemptions = stale == 0 ? s.preemptions : 1;
-            const Result r =
-                run(s, {.preemptions = preemptions, .stale_reads = stale, .steps = 6000});
-            std::cout << "  " << TypeParam::traits().name << ": " << s.name << ": " << r.executions
-                      << " executions, " << r.states << " states\n";
-            EXPECT_EQ(r.finding, "") << s.name << "\n" << r.schedule;
-            EXPECT_TRUE(r.complete) << s.name;
+            expect_nothing_found(
+                run(s, {.preemptions = preemptions, .stale_reads = stale, .steps = 6000}),
+                TypeParam::traits().name + (std::string(": ") + s.name));
         }
     }
 }

@@ -7,7 +7,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <iostream>
 #include <string>
 #include <vector>
 
@@ -15,6 +14,7 @@
 #include "tests/explorer/explorer.h"
 #include "tests/explorer/faults.h"
 #include "tests/explorer/pool.h"
+#include "tests/explorer/soundness.h"
 
 namespace heapwood::tests::explorer::scatter_scenarios {
 
@@ -200,11 +200,7 @@ Result run(const Scenario& s, const Bounds& bounds, const Mutation& mutation = {
 
 TEST(ScatterExplorer, IsSound) {
     for (const Scenario& s : scenarios()) {
-        const Result r = run(s, {.preemptions = 3, .stale_reads = 1, .steps = 5000});
-        std::cout << "  " << s.name << ": " << r.executions << " executions, " << r.states
-                  << " states\n";
-        EXPECT_EQ(r.finding, "") << s.name << "\n" << r.schedule;
-        EXPECT_TRUE(r.complete) << s.name;
+        expect_nothing_found(run(s, {.preemptions = 3, .stale_reads = 1, .steps = 5000}), s.name);
     }
 }
 

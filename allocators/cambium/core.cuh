@@ -1,6 +1,7 @@
 /// @file
 /// The part of Cambium that runs in kernels: pieces that are cut from open blocks (open_block.cuh),
-/// and runs of blocks (blocks.cuh). cambium.cuh says what the allocator is made of.
+/// and runs of blocks (blocks.cuh, shared_pool.cuh). cambium.cuh says what the allocator is made
+/// of.
 ///
 /// **Fresh blocks.** A request that finds no room takes as many blocks as it needs. The tail of the
 /// last one takes the place of the open block, if it has more room than that; what has less is
@@ -20,6 +21,7 @@
 #include "allocators/cambium/blocks.cuh"
 #include "allocators/cambium/open_block.cuh"
 #include "allocators/cambium/own_words.cuh"
+#include "allocators/cambium/shared_pool.cuh"
 #include "allocators/parts/moves.cuh"
 #include "allocators/platform/atomic.cuh"
 #include "allocators/platform/lanes.cuh"
@@ -28,51 +30,41 @@
 
 namespace heapwood::allocators::cambium {
 
-/// Log2 of the bytes of a unit.
-inline constexpr std::uint32_t kUnitShift = 4;
-static_assert(kAlignment == 1U << kUnitShift);
-
-/// Of a hint: the last search of the map was in vain.
-inline constexpr std::uint32_t kScarce = 1U << 31;
-
-/// A word that callers without a cache share, by itself in a sector of the L2 cache.
-struct alignas(32) Shared {
-    Position open;
-    std::uint32_t hint;  ///< the word of the map where blocks were found last; and kScarce
-};
-
 /// The handle that kernels use.
 template <class Policy>
-class Core {
+class Core : SharedPool<Policy> {
+    using Pool = SharedPool<Policy>;
+    using Pool::address, Pool::block_bytes, Pool::block_of, Pool::blocks_, Pool::blocks_for,
+        Pool::has_cache, Pool::is_possible, Pool::look_again, Pool::look_at_moves, Pool::moves_,
+        Pool::open_of, Pool::position_of, Pool::room, Pool::search, Pool::shared,
+        Pool::shared_mask_, Pool::units_of, Pool::units_of_any;
     using Scope = platform::Scope;
     template <Scope kScope>
     using Open = platform::AtomicRef<Position, kScope>;
 
 public:
-    Core() = default;
-    /// `shared`: a power of two of them. `cached_callers`: how many may have open blocks of their
-    /// own.
-    Core(char* pool, const Blocks<Policy>& blocks, Shared* shared, std::uint32_t shared_count,
-         std::uint32_t cached_callers, const SpreadMoves& moves)
-        : blocks_(blocks),
-          pool_(pool),
-          shared_(shared),
-          moves_(moves),
-          shared_mask_(shared_count - 1),
-          cached_callers_(cached_callers) {}
+    using SharedPool<Policy>::SharedPool;
 
     HEAPWOOD_FN void* allocate(const Context& context, std::size_t bytes) const {
-        if (bytes - 1 < block_bytes()) {  // not 0
-            const std::uint32_t units = units_of(bytes);
-            if (has_cache(context)) {
-                if (void* p = cut_from(OwnWords(context).open(), units)) return p;
-            } else if (context.cache == nullptr) {  // else a builder's warp in a small pool
-                const Position at = platform::call_rarely(
-                    cut_together<Policy>, shared(context.warp).open, units, blocks_.units());
-                if (at != kNowhere) return address(at);
+        const bool fits = bytes - 1 < block_bytes();  // not 0
+        bool is_last_way = false;
+        if (has_cache(context)) {
+            if (fits) {
+                if (void* p = cut_from(OwnWords(context).open(), units_of(bytes))) return p;
             }
+            is_last_way = !Policy::is_crowded();
+            if (is_last_way) {
+                // By itself, for on a GPU a fresh block takes as long as its code takes to come.
+                void* p = platform::call_rarely(supply_cached, *this, context, units_of_any(bytes));
+                if (p != nullptr) return p;
+            }
+        } else if (fits && context.cache == nullptr) {  // else a builder's warp in a small pool
+            const Position at = platform::call_rarely(
+                cut_together<Policy>, shared(context.warp).open, units_of(bytes), blocks_.units());
+            if (at != kNowhere) return address(at);
         }
-        return platform::call_rarely(allocate_slowly, *this, context, bytes);
+        return platform::call_rarely(is_last_way ? allocate_last : allocate_slowly, *this, context,
+                                     bytes);
     }
     HEAPWOOD_FN void deallocate(const Context& context, void* p, std::size_t bytes) const {
         if (p == nullptr) return;
@@ -101,34 +93,7 @@ public:
 private:
     /// Shared words that are read at once.
     static constexpr std::uint32_t kBatch = 8;
-    /// Neighbours' multiples of it lie far apart, modulo 2^32: 2^32 over the golden ratio.
-    static constexpr std::uint32_t kScatter = 0x9E3779B9U;
 
-    HEAPWOOD_INLINE std::size_t block_bytes() const {
-        return std::size_t{blocks_.units()} << kUnitShift;
-    }
-    HEAPWOOD_INLINE static std::uint64_t units_of_any(std::size_t bytes) {
-        return (bytes + kAlignment - 1) >> kUnitShift;
-    }
-    HEAPWOOD_INLINE static std::uint32_t units_of(std::size_t bytes) {
-        return static_cast<std::uint32_t>(units_of_any(bytes));
-    }
-    HEAPWOOD_INLINE Position position_of(const void* p) const {
-        return static_cast<std::uint64_t>(static_cast<const char*>(p) - pool_) >> kUnitShift;
-    }
-    HEAPWOOD_INLINE char* address(Position at) const { return pool_ + (at << kUnitShift); }
-    HEAPWOOD_INLINE std::uint32_t block_of(Position at) const {
-        return static_cast<std::uint32_t>(at >> blocks_.shift());
-    }
-    HEAPWOOD_INLINE std::uint32_t room(Position at) const { return room_at(at, blocks_.units()); }
-
-    HEAPWOOD_INLINE bool has_cache(const Context& context) const {
-        return context.cache != nullptr && context.warp < cached_callers_;
-    }
-    HEAPWOOD_INLINE Shared& shared(std::uint32_t i) const { return shared_[i & shared_mask_]; }
-    HEAPWOOD_INLINE Open<Scope::device> open_of(std::uint32_t i) const {
-        return Open<Scope::device>(shared(i).open);
-    }
     /// Takes units of the open block of `open`. nullptr: it has not so many.
     template <Scope kScope>
     HEAPWOOD_INLINE char* cut_from(Open<kScope> open, std::uint64_t units) const {
@@ -142,6 +107,11 @@ private:
     HEAPWOOD_NOINLINE static void* allocate_slowly(const Core& core, Context context,
                                                    std::size_t bytes) {
         return core.allocate_any(context, bytes);
+    }
+    HEAPWOOD_NOINLINE static void* allocate_last(const Core& core, Context context,
+                                                 std::size_t bytes) {
+        const std::uint64_t units = units_of_any(bytes);
+        return core.is_possible(units) ? core.insist(context, units) : nullptr;
     }
     HEAPWOOD_NOINLINE static void free_together(const Core& core, Context context, Position at,
                                                 std::size_t bytes) {
@@ -159,8 +129,8 @@ private:
 
     /// Of lanes that are here together, one takes the sum for all.
     HEAPWOOD_INLINE void* allocate_any(const Context& context, std::size_t bytes) const {
-        if (bytes == 0 || bytes > std::uint64_t{blocks_.count()} * block_bytes()) return nullptr;
         const std::uint64_t units = units_of_any(bytes);
+        if (!is_possible(units)) return nullptr;
         const platform::Lanes lanes(context.warp);
         std::uint64_t before = 0;
         const std::uint64_t all = lanes.sum(units, before);
@@ -175,7 +145,7 @@ private:
         return insist(context, units);
     }
     /// Only a request that is to be refused needs to know what others do meanwhile.
-    HEAPWOOD_NOINLINE void* insist(const Context& context, std::uint64_t units) const {
+    HEAPWOOD_NOINLINE char* insist(const Context& context, std::uint64_t units) const {
         for (std::uint32_t round = 0; round < Policy::kRounds; ++round) {
             const bool has_settled = blocks_.has_settled();
             const Moves::Word look = look_at_moves(context);
@@ -189,22 +159,18 @@ private:
         }
         return nullptr;
     }
-    /// The sum of the moves that may hide blocks from the caller.
-    HEAPWOOD_INLINE Moves::Word look_at_moves(const Context& context) const {
-        return moves_.look() + (has_cache(context) ? OwnWords(context).moves().look() : 0);
-    }
-    HEAPWOOD_NOINLINE Moves::Word look_again(Context context) const {
-        return moves_.look_again() +
-               (has_cache(context) ? OwnWords(context).moves().look_again() : 0);
-    }
     /// Units of the caller's open block, or of fresh blocks. nullptr: there are none.
     HEAPWOOD_INLINE char* supply(const Context& context, std::uint64_t units) const {
-        const auto n = static_cast<std::uint32_t>((units + blocks_.units() - 1) >> blocks_.shift());
-        return has_cache(context) ? supply_cached(context, units, n)
-                                  : supply_shared(context, units, n);
+        return has_cache(context) ? supply_cached(*this, context, units)
+                                  : supply_shared(context, units, blocks_for(units));
     }
-    HEAPWOOD_NOINLINE char* supply_cached(Context context, std::uint64_t units,
-                                          std::uint32_t n) const {
+    HEAPWOOD_NOINLINE static char* supply_cached(const Core& core, Context context,
+                                                 std::uint64_t units) {
+        if (!core.is_possible(units)) return nullptr;
+        return core.supply_own(context, units, core.blocks_for(units));
+    }
+    HEAPWOOD_INLINE char* supply_own(const Context& context, std::uint64_t units,
+                                     std::uint32_t n) const {
         const OwnWords own(context);
         if (n == 1) {
             if (char* p = cut_from(own.open(), units)) return p;
@@ -236,42 +202,6 @@ private:
         char* p = cut_fresh(open, context, block, units);
         moves_.of(context.warp).end();
         return p;
-    }
-    /// Takes n blocks from wherever there are. Of a caller without a cache that is a move, which
-    /// ends after what is left of them has been opened for all.
-    HEAPWOOD_NOINLINE std::uint32_t search(Context context, std::uint32_t n) const {
-        const std::uint32_t hint = hint_of(context).load_relaxed();
-        const bool is_fresh = (hint & kScarce) != 0 && blocks_.has_untouched(n);
-        // Many may search at the same time in vain, and would wait for one another's moves.
-        if ((hint & kScarce) != 0 && !is_fresh && !blocks_.any()) return kNone;
-        const bool is_cached = has_cache(context);
-        const Moves moves = moves_.of(context.warp);
-        // The blocks of a run are hidden from all meanwhile, and may be set free again.
-        const bool is_move = n > 1 || !is_cached;
-        if (is_move) moves.begin();
-        std::uint32_t block = is_fresh ? blocks_.take_untouched(n)
-                                       : blocks_.take_at(hint & ~kScarce, n, scatter_of(context));
-        if (block == kNone) block = search_map(context, n, hint);
-        if (is_move && block == kNone) moves.end_in_vain();
-        if (is_move && block != kNone && is_cached) moves.end();
-        return block;
-    }
-    /// The same, from everywhere. @param hint as it was read
-    HEAPWOOD_NOINLINE std::uint32_t search_map(Context context, std::uint32_t n,
-                                               std::uint32_t hint) const {
-        bool is_scarce = (hint & kScarce) != 0;
-        std::uint32_t at = hint & ~kScarce;
-        const std::uint32_t block = blocks_.take(n, at, is_scarce, scatter_of(context));
-        if (is_scarce) at |= kScarce;
-        if (at != hint) hint_of(context).store_relaxed(at);
-        return block;
-    }
-    HEAPWOOD_INLINE platform::AtomicRef<std::uint32_t> hint_of(const Context& context) const {
-        return platform::AtomicRef<std::uint32_t>(shared(context.warp).hint);
-    }
-    /// Thousands of callers without a cache may search at the same time.
-    HEAPWOOD_INLINE std::uint32_t scatter_of(const Context& context) const {
-        return has_cache(context) ? 0 : (context.warp + 1) * kScatter;
     }
     /// Cuts units from the start of own blocks, and opens what is left of them. If another request
     /// has opened one meanwhile that has so many units, they are cut from that.
@@ -385,13 +315,6 @@ private:
         }
         return nullptr;
     }
-
-    Blocks<Policy> blocks_;
-    char* pool_;
-    Shared* shared_;
-    SpreadMoves moves_;
-    std::uint32_t shared_mask_;
-    std::uint32_t cached_callers_;
 };
 
 }  // namespace heapwood::allocators::cambium

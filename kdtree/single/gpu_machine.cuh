@@ -74,6 +74,8 @@ __global__ void __launch_bounds__(kWarpsPerBlock * 32, kBlocksPerMultiprocessor)
     const allocators::Context context{.multiprocessor = platform::multiprocessor(multiprocessors),
                                       .warp = blockIdx.x * kWarpsPerBlock + in_block,
                                       .cache = &caches[in_block / kUsers]};
+    // Then the kernel has no code of allocators for callers without a cache.
+    __builtin_assume(context.cache != nullptr);
     BuildWorker<platform::DeviceWarp, BlockTeam, A, kArrays> worker({}, {}, problem, allocator,
                                                                     context, scratch[in_block]);
     worker.run();

@@ -112,8 +112,9 @@ std::uint64_t block_bytes(const Cambium& pool) {
 }
 
 /// With four callers for each cache there is a quarter of the caches, so that blocks can be four
-/// times as large. Only an ample pool has room for large requests beside them.
-TEST(CambiumTest, AnAmplePoolHasLargerBlocksForSharedCaches) {
+/// times as large. Only an ample pool has room for large requests beside them; a roomy one has it
+/// beside blocks that are twice as large.
+TEST(CambiumTest, ARoomyPoolHasLargerBlocksForSharedCaches) {
     PoolConfig config{.bytes = 64 << 20, .multiprocessors = 132, .callers = 2640};
     const auto with = [&](std::uint32_t cache_users, std::uint64_t largest_request) {
         config.cache_users = cache_users;
@@ -121,10 +122,14 @@ TEST(CambiumTest, AnAmplePoolHasLargerBlocksForSharedCaches) {
         return block_bytes(Cambium(config));
     };
     constexpr std::uint64_t kAmple = 1 << 20;  // 64 times this
+    constexpr std::uint64_t kRoomy = 3 << 20;  // 21 times
     constexpr std::uint64_t kShort = 4 << 20;
     EXPECT_EQ(with(1, kShort), 8192);
     EXPECT_EQ(with(4, kShort), 8192);
     EXPECT_EQ(with(4, 0), 8192) << "not known";
+    EXPECT_EQ(with(1, kRoomy), 8192);
+    EXPECT_EQ(with(2, kRoomy), 16384);
+    EXPECT_EQ(with(4, kRoomy), 16384);
     EXPECT_EQ(with(1, kAmple), 8192);
     EXPECT_EQ(with(4, kAmple), 32768);
 }

@@ -10,7 +10,7 @@ namespace heapwood::platform {
 
 /// f(args...), so that the call takes as few registers as can be from the code around it. `f` is a
 /// function that is not inlined (HEAPWOOD_NOINLINE). The thread's stack, 1 KiB if CUDA is not told
-/// otherwise, must hold what the functions save: 736 bytes in the kernel with cambium.
+/// otherwise, must hold what the functions save: 728 bytes in the kernel with cambium.
 ///
 /// Why: the assembler of a GPU that knows the function keeps registers free for it and for all that
 /// it calls, even if the call is hardly ever made; the longer the chain of calls, the more values

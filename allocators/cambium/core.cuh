@@ -54,7 +54,7 @@ public:
             }
             is_last_way = !Policy::is_crowded();
             if (is_last_way) {
-                // By itself, for on a GPU a fresh block takes as long as its code takes to come.
+                // By itself, for on a GPU much of what a fresh block takes is the fetch of code.
                 void* p = platform::call_rarely(supply_cached, *this, context, units_of_any(bytes));
                 if (p != nullptr) return p;
             }

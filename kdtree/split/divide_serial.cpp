@@ -12,12 +12,17 @@ inline void divide_along(const Triangle* triangles, bool clip, const Reference* 
     const SerialSides sides(references, n, kAxis, split.position, split.side);
     // Triangles lie anywhere in memory: they come while other references are copied.
     for (const unsigned i : sides.both) __builtin_prefetch(triangles + references[i].primitive);
-    for (const unsigned i : sides.left) *to[0]++ = references[i];
-    for (const unsigned i : sides.right) *to[1]++ = references[i];
+    // Objects of their own, for a compiler cannot know that no reference is written over `to`.
+    Reference* left = to[0];
+    Reference* right = to[1];
+    for (const unsigned i : sides.left) *left++ = references[i];
+    for (const unsigned i : sides.right) *right++ = references[i];
     for (const unsigned i : sides.both) {
-        *to[0] = *to[1] = references[i];
-        cut(triangles, clip, kAxis, split.position, *to[0]++, *to[1]++);
+        *left = *right = references[i];
+        cut(triangles, clip, kAxis, split.position, *left++, *right++);
     }
+    to[0] = left;
+    to[1] = right;
 }
 
 }  // namespace

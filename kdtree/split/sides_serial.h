@@ -34,8 +34,10 @@ public:
             const float lo = references[i].lo[axis];
             const float hi = references[i].hi[axis];
             // goes_left and goes_right, in a form in which compilers see no branch.
-            const bool to_left = (lo < position) | (plane_left & (hi <= position));
-            const bool to_right = (hi > position) | (!plane_left & (lo >= position));
+            const bool begins_left = lo < position;
+            const bool ends_right = hi > position;
+            const bool to_left = begins_left | (plane_left & !ends_right);
+            const bool to_right = ends_right | (!plane_left & !begins_left);
             append(left, i, !to_right);
             append(right, i, !to_left);
             append(both, i, to_left & to_right);

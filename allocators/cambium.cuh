@@ -172,9 +172,9 @@ private:
     static constexpr std::uint64_t kAmplePool = 48;
     /// Log2 of how many times as large its blocks may be.
     static constexpr std::uint32_t kAmpleShift = 2;
-    /// With so many times the largest request, and more, a pool is roomy: blocks twice as large
-    /// leave 13 times that beside those that are open and spare. Of our scenes one takes longer,
-    /// not less, where they leave 11 times that.
+    /// With so many times the largest request, and more, a pool is roomy: its blocks are twice as
+    /// large. Beside the open and the spare ones 13 times the largest request is left. With 11
+    /// times one of our scenes takes longer than with small blocks.
     static constexpr std::uint64_t kRoomyPool = 20;
 
     static bool is_ample(const PoolConfig& config) { return has_times(config, kAmplePool); }

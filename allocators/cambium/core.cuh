@@ -47,14 +47,15 @@ public:
 
     HEAPWOOD_FN void* allocate(const Context& context, std::size_t bytes) const {
         const bool fits = bytes - 1 < block_bytes();  // not 0
-        bool is_last_way = false;
+        bool has_searched = false;
         if (has_cache(context)) {
             if (fits) {
                 if (void* p = cut_from(OwnWords(context).open(), units_of(bytes))) return p;
             }
-            is_last_way = !Policy::is_crowded();
-            if (is_last_way) {
-                // By itself, for on a GPU much of what a fresh block takes is the fetch of code.
+            has_searched = !Policy::is_crowded();
+            if (has_searched) {
+                // A lone caller skips what is for lanes that call together: a GPU needs much of the
+                // time of a fresh block to fetch instructions.
                 void* p = platform::call_rarely(supply_cached, *this, context, units_of_any(bytes));
                 if (p != nullptr) return p;
             }
@@ -63,7 +64,7 @@ public:
                 cut_together<Policy>, shared(context.warp).open, units_of(bytes), blocks_.units());
             if (at != kNowhere) return address(at);
         }
-        return platform::call_rarely(is_last_way ? allocate_last : allocate_slowly, *this, context,
+        return platform::call_rarely(has_searched ? allocate_last : allocate_slowly, *this, context,
                                      bytes);
     }
     HEAPWOOD_FN void deallocate(const Context& context, void* p, std::size_t bytes) const {
@@ -108,6 +109,7 @@ private:
                                                    std::size_t bytes) {
         return core.allocate_any(context, bytes);
     }
+    /// For a lone caller, after supply_cached() was in vain.
     HEAPWOOD_NOINLINE static void* allocate_last(const Core& core, Context context,
                                                  std::size_t bytes) {
         const std::uint64_t units = units_of_any(bytes);

@@ -12,7 +12,7 @@ inline void divide_along(const Triangle* triangles, bool clip, const Reference* 
     const SerialSides sides(references, n, kAxis, split.position, split.side);
     // Triangles lie anywhere in memory: they come while other references are copied.
     for (const unsigned i : sides.both) __builtin_prefetch(triangles + references[i].primitive);
-    // Objects of their own, for a compiler cannot know that no reference is written over `to`.
+    // A compiler cannot know that no reference is written over `to`. So these are copies.
     Reference* left = to[0];
     Reference* right = to[1];
     for (const unsigned i : sides.left) *left++ = references[i];

@@ -33,7 +33,8 @@ public:
         for (std::uint32_t i = 0; i < n; ++i) {
             const float lo = references[i].lo[axis];
             const float hi = references[i].hi[axis];
-            // goes_left and goes_right, in a form in which compilers see no branch.
+            // goes_left and goes_right, in a form in which compilers see no branch. A reference
+            // that is on neither side of the plane lies in it.
             const bool begins_left = lo < position;
             const bool ends_right = hi > position;
             const bool to_left = begins_left | (plane_left & !ends_right);

@@ -3,7 +3,7 @@
 /// else in the library or the program looks at CUDA's answers. Included by .cu files only.
 #pragma once
 
-#include <cuda_runtime_api.h>
+#include <cuda_runtime.h>
 
 #include <cstdint>
 #include <stdexcept>
@@ -84,6 +84,30 @@ std::uint32_t resident_blocks(Kernel* kernel, unsigned threads_of_block) {
                                                              static_cast<int>(threads_of_block), 0),
                "computing the occupancy");
     return multiprocessors() * static_cast<std::uint32_t>(of_multiprocessor);
+}
+
+/// Launches a kernel whose blocks wait for one another, such as at a barrier. The launch is
+/// cooperative: the GPU starts the kernel when it has room for all blocks, and until then none of
+/// them takes room from another kernel. After an ordinary launch a kernel may keep a part of the
+/// GPU while it waits for blocks that have no room, and two such kernels never end. A capture makes
+/// a cooperative node of it, so launches of a graph are cooperative, too.
+/// @param blocks at most resident_blocks(kernel, threads_of_block)
+/// @param what names the launch in errors
+/// @throws std::runtime_error saying what failed, and why; also for too many blocks.
+template <class... Parameters, class... Arguments>
+void launch_resident(const char* what, void (*kernel)(Parameters...), std::uint32_t blocks,
+                     unsigned threads_of_block, cudaStream_t stream,
+                     const Arguments&... arguments) {
+    cudaLaunchAttribute cooperative{};
+    cooperative.id = cudaLaunchAttributeCooperative;
+    cooperative.val.cooperative = 1;
+    cudaLaunchConfig_t config{};
+    config.gridDim = dim3(blocks);
+    config.blockDim = dim3(threads_of_block);
+    config.stream = stream;
+    config.attrs = &cooperative;
+    config.numAttrs = 1;
+    check_cuda(cudaLaunchKernelEx(&config, kernel, arguments...), what);
 }
 
 }  // namespace heapwood::platform

@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
-#include <stdexcept>
 
 #include "allocators/platform/bits.cuh"
 #include "allocators/platform/cuda_runtime.h"
@@ -32,10 +31,10 @@ inline unsigned blocks_for_callers(std::uint64_t callers, std::uint32_t lanes) {
     return blocks_for(platform::ceil_div<std::uint64_t>(callers, lanes) * 32);
 }
 
-/// One workload. Its callers do not wait for one another, so there may be more blocks than are
-/// resident; only a replay's do, of which there are no more than are. Of these there are at least
-/// two a multiprocessor: 128 registers are enough for all allocators, and a few more would halve
-/// the number of callers at work.
+/// One workload. Only the callers of a replay wait for one another: a replay has no more blocks
+/// than are resident, and is launched by launch_resident(). At least two blocks a multiprocessor
+/// are resident: 128 registers are enough for all allocators, and a few more would halve the number
+/// of callers at work.
 template <class Ref>
 __global__ void __launch_bounds__(kCallersPerBlock, kResidentBlocks)
     workload_kernel(const __grid_constant__ allocators::Workload workload,
@@ -86,11 +85,6 @@ public:
 
     double run(const allocators::Workload& workload) override {
         const unsigned blocks = blocks_for_callers(workload.callers, workload.lanes);
-        if (workload.work == allocators::Work::replay &&
-            blocks >
-                platform::resident_blocks(workload_kernel<typename A::Ref>, kCallersPerBlock)) {
-            throw std::runtime_error("fewer blocks are resident than a replay has");
-        }
         return platform::run_timed_by_cuda("running a workload", [&] { launch(blocks, workload); });
     }
     double churn(const allocators::Churn& churn) override {
@@ -114,8 +108,13 @@ public:
 
 private:
     void launch(unsigned blocks, const allocators::Workload& workload) const {
-        workload_kernel<typename A::Ref>
-            <<<blocks, kCallersPerBlock>>>(workload, allocator_.ref(), multiprocessors_);
+        const auto kernel = workload_kernel<typename A::Ref>;
+        if (workload.work == allocators::Work::replay) {
+            platform::launch_resident("replaying", kernel, blocks, kCallersPerBlock, nullptr,
+                                      workload, allocator_.ref(), multiprocessors_);
+        } else {
+            kernel<<<blocks, kCallersPerBlock>>>(workload, allocator_.ref(), multiprocessors_);
+        }
     }
 
     A allocator_;

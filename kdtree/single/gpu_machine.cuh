@@ -59,8 +59,7 @@ struct BlockTeam {
     }
 };
 
-/// The whole build. Launched with no more blocks than are resident, for its warps wait for one
-/// another.
+/// The whole build. Its warps wait for one another, so it is launched by launch_resident().
 template <class A, Arrays kArrays>
 __global__ void __launch_bounds__(kWarpsPerBlock * 32, kBlocksPerMultiprocessor)
     build_kernel(const __grid_constant__ Problem problem,
@@ -124,9 +123,9 @@ public:
     void enqueue(const Problem& problem, const typename B::Ref& allocator) const {
         std::uint32_t blocks = blocks_;
         if constexpr (!std::is_same_v<A, B>) blocks = std::min(blocks, resident_blocks<B>());
-        kernel<B>()<<<blocks, kWarpsPerBlock * 32, 0, stream()>>>(problem, allocator,
-                                                                  multiprocessors_);
-        platform::check_cuda(cudaGetLastError(), "running the build kernel");
+        platform::launch_resident("running the build kernel", kernel<B>(), blocks,
+                                  kWarpsPerBlock * 32, stream(), problem, allocator,
+                                  multiprocessors_);
     }
 
     /// Reads a frame's triangles.

@@ -174,6 +174,14 @@ cudaError_t __wrap___cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block
     return __real___cudaLaunchKernel(kernel, grid, block, arguments, shared, s);
 }
 
+cudaError_t __real_cudaLaunchKernelExC(const cudaLaunchConfig_t*, const void*, void**);
+cudaError_t __wrap_cudaLaunchKernelExC(const cudaLaunchConfig_t*, const void*, void**);
+cudaError_t __wrap_cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const void* kernel,
+                                       void** arguments) {
+    if (fails("cudaLaunchKernelExC")) return cudaErrorUnknown;
+    return __real_cudaLaunchKernelExC(config, kernel, arguments);
+}
+
 cudaError_t __real_cudaGetLastError();
 cudaError_t __wrap_cudaGetLastError();
 cudaError_t __wrap_cudaGetLastError() {

@@ -15,6 +15,8 @@
 #include "tests/allocators/platform/lockstep_warp.h"
 
 #if defined(__CUDACC__)
+#include "allocators/platform/cuda_runtime.h"
+
 #include <stdexcept>
 #include <string>
 #endif
@@ -100,8 +102,8 @@ struct DeviceMachine {
     }
     template <class Body>
     static void run(unsigned warps, const Body& body) {
-        run_body<<<(warps + 1) / 2, 2 * platform::DeviceWarp::width>>>(body, warps);
-        require_cuda(cudaGetLastError());
+        platform::launch_resident("running a body", run_body<Body>, (warps + 1) / 2,
+                                  2 * platform::DeviceWarp::width, nullptr, body, warps);
         require_cuda(cudaDeviceSynchronize());
     }
 };

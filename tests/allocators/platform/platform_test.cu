@@ -86,6 +86,36 @@ __global__ void part_and_meet(unsigned rounds, unsigned* busy, TogetherCounts* c
     }
 }
 
+/// Whether all blocks of the grid are there at the same time.
+__global__ void meet_all(std::uint32_t* arrived, std::uint32_t* met) {
+    const AtomicRef here(*arrived);
+    here.add_relaxed(1);
+    while (here.load_relaxed() < gridDim.x) platform::back_off(0);
+    AtomicRef(*met).add_relaxed(1);
+}
+
+TEST(LaunchResidentTest, AllBlocksMeet) {
+    if (!DeviceMachine::available()) GTEST_SKIP() << "no such device";
+    ManagedArray<std::uint32_t> counts(2);
+    const std::uint32_t blocks = platform::resident_blocks(meet_all, 1);
+    platform::launch_resident("meeting", meet_all, blocks, 1, nullptr, &counts[0], &counts[1]);
+    require_cuda(cudaDeviceSynchronize());
+    EXPECT_EQ(counts[1], blocks);
+}
+
+TEST(LaunchResidentTest, RefusesMoreBlocksThanThereIsRoomFor) {
+    if (!DeviceMachine::available()) GTEST_SKIP() << "no such device";
+    ManagedArray<std::uint32_t> counts(2);
+    counts[0] = 1U << 31;  // so that they would not wait
+    const std::uint32_t blocks = platform::resident_blocks(meet_all, 1) + 1;
+    EXPECT_THROW(
+        platform::launch_resident("meeting", meet_all, blocks, 1, nullptr, &counts[0], &counts[1]),
+        std::runtime_error);
+    require_cuda(cudaGetLastError());
+    require_cuda(cudaDeviceSynchronize());
+    EXPECT_EQ(counts[1], 0U);
+}
+
 TEST(LanesTest, WaitForTheLeaderWhereOthersHaveTheSameConstantKey) {
     if (!DeviceMachine::available()) GTEST_SKIP() << "no such device";
     ManagedArray<unsigned> busy(1);

@@ -18,12 +18,15 @@ namespace heapwood::kdtree::tests {
 /// A stream that does not wait for the default one, and a graph of what it has been given.
 class GraphStream {
 public:
-    GraphStream() {
-        platform::check_cuda(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking),
-                             "creating a stream");
+    /// @param priority 0 is the lowest, and negative ones are higher
+    explicit GraphStream(int priority = 0) {
+        platform::check_cuda(
+            cudaStreamCreateWithPriority(&stream_, cudaStreamNonBlocking, priority),
+            "creating a stream");
     }
     ~GraphStream() {
-        if (graph_ != nullptr) static_cast<void>(cudaGraphExecDestroy(graph_));
+        if (launched_ != nullptr) static_cast<void>(cudaGraphExecDestroy(launched_));
+        if (graph_ != nullptr) static_cast<void>(cudaGraphDestroy(graph_));
         static_cast<void>(cudaStreamDestroy(stream_));
     }
     GraphStream(const GraphStream&) = delete;
@@ -35,19 +38,48 @@ public:
         platform::check_cuda(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal),
                              "beginning a capture");
         enqueue();
-        cudaGraph_t graph = nullptr;
-        platform::check_cuda(cudaStreamEndCapture(stream_, &graph), "ending a capture");
-        const cudaError_t made = cudaGraphInstantiate(&graph_, graph, 0);
-        static_cast<void>(cudaGraphDestroy(graph));
-        platform::check_cuda(made, "making a graph");
+        platform::check_cuda(cudaStreamEndCapture(stream_, &graph_), "ending a capture");
+        platform::check_cuda(cudaGraphInstantiate(&launched_, graph_, 0), "making a graph");
     }
+    /// What has been captured.
+    cudaGraph_t graph() const { return graph_; }
     void launch() const {
-        platform::check_cuda(cudaGraphLaunch(graph_, stream_), "launching a graph");
+        platform::check_cuda(cudaGraphLaunch(launched_, stream_), "launching a graph");
     }
 
 private:
     cudaStream_t stream_ = nullptr;
-    cudaGraphExec_t graph_ = nullptr;
+    cudaGraph_t graph_ = nullptr;
+    cudaGraphExec_t launched_ = nullptr;
+};
+
+/// A scene in the GPU's memory.
+class DeviceFrame {
+public:
+    explicit DeviceFrame(const scenes::Scene& scene)
+        : positions_(allocators::Place::device, scene.positions.size() * sizeof(glm::vec3)),
+          triangles_(allocators::Place::device, scene.triangles.size() * sizeof(glm::uvec3)),
+          frame_{.positions = positions_.as<glm::vec3>(),
+                 .position_count = static_cast<std::uint32_t>(scene.positions.size()),
+                 .triangles = triangles_.as<glm::uvec3>(),
+                 .triangle_count = static_cast<std::uint32_t>(scene.triangles.size()),
+                 .bounds = scene.bounds} {
+        positions_.write(0, scene.positions.data(), positions_.size());
+        triangles_.write(0, scene.triangles.data(), triangles_.size());
+    }
+
+    const Frame& frame() const { return frame_; }
+    /// Puts the positions of another scene, of the same triangles, there in the stream's order.
+    void move(const scenes::Scene& scene, cudaStream_t stream) {
+        platform::check_cuda(cudaMemcpyAsync(positions_.data(), scene.positions.data(),
+                                             positions_.size(), cudaMemcpyHostToDevice, stream),
+                             "moving a frame");
+    }
+
+private:
+    allocators::Buffer positions_;
+    allocators::Buffer triangles_;
+    Frame frame_;
 };
 
 /// The digests of frames' trees: each built in place on a stream, then each by a launch of one
@@ -55,17 +87,8 @@ private:
 template <class A>
 std::vector<std::uint64_t> rebuild_in_place(const std::vector<scenes::Scene>& frames,
                                             const BuildConfig& config, std::uint64_t pool_bytes) {
-    using allocators::Buffer;
-    using allocators::Place;
-    const scenes::Scene& first = frames.front();
-    Buffer positions(Place::device, first.positions.size() * sizeof(glm::vec3));
-    Buffer triangles(Place::device, first.triangles.size() * sizeof(glm::uvec3));
-    triangles.write(0, first.triangles.data(), triangles.size());
-    const Frame frame{.positions = positions.as<glm::vec3>(),
-                      .position_count = static_cast<std::uint32_t>(first.positions.size()),
-                      .triangles = triangles.as<glm::uvec3>(),
-                      .triangle_count = static_cast<std::uint32_t>(first.triangles.size()),
-                      .bounds = first.bounds};
+    DeviceFrame there(frames.front());
+    const Frame& frame = there.frame();
     GraphStream stream;
     Builder<A, GpuMachine<A>> builder(GpuMachine<A>(config), frame.triangle_count, config,
                                       {.pool_bytes = pool_bytes});
@@ -73,10 +96,7 @@ std::vector<std::uint64_t> rebuild_in_place(const std::vector<scenes::Scene>& fr
     for (const bool graph : {false, true}) {
         if (graph) stream.capture([&] { builder.enqueue(frame, stream.get()); });
         for (const scenes::Scene& scene : frames) {
-            platform::check_cuda(
-                cudaMemcpyAsync(positions.data(), scene.positions.data(), positions.size(),
-                                cudaMemcpyHostToDevice, stream.get()),
-                "moving a frame");
+            there.move(scene, stream.get());
             if (graph) stream.launch();
             if (graph ? builder.finish(stream.get()) : builder.rebuild(frame, stream.get())) {
                 digests.push_back(digest(builder.tree()));

@@ -10,6 +10,7 @@
 
 #include "allocators/allocator.cuh"
 #include "allocators/memory/array_pool.h"
+#include "allocators/platform/macros.cuh"
 #include "kdtree/config.h"
 #include "kdtree/single/phase_profile.cuh"
 #include "kdtree/tree/tree.h"
@@ -26,7 +27,7 @@ enum class Status : std::uint32_t {
     over_budget,     ///< more references than BuildConfig::max_duplication allows
 };
 /// Whether warps give up when they see it: from then on they only free what they meet.
-constexpr bool ends_build(Status status) {
+HEAPWOOD_INLINE constexpr bool ends_build(Status status) {
     return status >= Status::pool_exhausted;
 }
 

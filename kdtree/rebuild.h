@@ -28,9 +28,9 @@ namespace heapwood::kdtree {
 ///    1., from pageable memory (48 bytes a triangle), which CUDA may wait for;
 /// 3. the allocator's reset(): memsets, and small kernels where it writes tables (atomicmalloc: one
 ///    memset of 8 bytes);
-/// 4. the build kernel.
-/// rebuild() then copies the counters to the host and waits for the stream: once, unless the build
-/// has to begin anew, because arrays grew or the tree had too many references
+/// 4. the build kernel, by a cooperative launch: it starts when the GPU has room for all its
+/// blocks. rebuild() then copies the counters to the host and waits for the stream: once, unless
+/// the build has to begin anew, because arrays grew or the tree had too many references
 /// (BuildConfig::max_duplication). enqueue() does 1. to 4. and decides nothing on the host, so it
 /// can be captured in a CUDA graph (with an allocator whose reset() writes at most 64 KiB at a
 /// time, and reads nothing); finish() copies and waits.

@@ -57,7 +57,9 @@ public:
         : map_(map), freed_(freed), untouched_(untouched), count_(count), shift_(shift) {}
 
     /// The first block of the upper half, of so many blocks.
-    static constexpr std::uint32_t first_of_upper(std::uint32_t count) { return count / 2; }
+    HEAPWOOD_INLINE static constexpr std::uint32_t first_of_upper(std::uint32_t count) {
+        return count / 2;
+    }
     HEAPWOOD_INLINE std::uint32_t count() const { return count_; }
     /// Units of 16 bytes of a block.
     HEAPWOOD_INLINE std::uint32_t units() const { return 1U << shift_; }

@@ -62,6 +62,7 @@ HEAPWOOD_INLINE std::uint64_t fraction(std::uint64_t wasted, std::uint64_t size)
 template <Allocator A>
 class Counting : public Adaptor<A> {
     using Adaptor<A>::inner_;
+    static constexpr bool kSplittable = A::traits().splittable;
 
 public:
     class Ref {
@@ -98,7 +99,7 @@ public:
             if (p == nullptr || frozen()) return;
             add(counters_->frees, 1);
             // What part of a block's waste a part of it has is nowhere written.
-            if constexpr (!A::traits().splittable) {
+            if constexpr (!kSplittable) {
                 if (const std::uint64_t size = inner_.granted_bytes(p, bytes); size != 0) {
                     add(counters_->live_granted, ~std::uint64_t{0});
                     add(counters_->live_waste, 0 - detail::fraction(size - bytes, size));
@@ -205,7 +206,7 @@ public:
         if (c.granted > 0) {
             s.internal_fragmentation = mean(c.waste, c.granted);
             // Of an allocator whose blocks are freed in parts it is known only that there is none.
-            if (!A::traits().splittable || c.live_waste == 0) {
+            if (!kSplittable || c.live_waste == 0) {
                 s.live_internal_fragmentation = mean(c.live_waste, c.live_granted);
             }
         }

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 
 #include "allocators/platform/macros.cuh"
 #include "kdtree/model/box.cuh"
@@ -30,6 +31,9 @@ struct alignas(16) Reference {
     std::uint32_t pad;
 };
 static_assert(sizeof(Reference) == 32);
+
+/// An end that no plane reaches: beyond all coordinates, or with a minus sign below them.
+inline constexpr float kOutside = std::numeric_limits<float>::infinity();
 
 /// Copies an object of 16-byte multiples in 16-byte pieces, which the compiler would not do for
 /// structs of vectors on its own.

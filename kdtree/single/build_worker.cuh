@@ -48,6 +48,7 @@ class BuildWorker {
     using AllocatorRef = typename A::Ref;
     using ArraysOfNodes = NodeArrays<W, A, kArrays>;
     using Retired = typename ArraysOfNodes::Retired;
+    static constexpr bool kSharesCache = A::traits().shares_cache;
 
 public:
     /// `context.warp` numbers the warps of the build from 0. The cache is of this warp alone, or of
@@ -83,7 +84,7 @@ public:
         clock_.enter(Phase::other);
         if (leader()) output_.report();
         bool flushes = leader();
-        if constexpr (A::traits().shares_cache) {
+        if constexpr (kSharesCache) {
             team_.sync();  // from here on no warp of the team uses the cache
             flushes = flushes && team_.leads();
         }

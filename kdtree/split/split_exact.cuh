@@ -7,7 +7,6 @@
 #pragma once
 
 #include <cstdint>
-#include <limits>
 
 #include "allocators/platform/bits.cuh"
 #include "kdtree/model/reference.cuh"
@@ -120,7 +119,6 @@ private:
     /// half their upper ends.
     static constexpr std::uint32_t kBlock = 16;
     static_assert(kExactMax % kBlock == 0 && kBlock % kAtOnce == 0);
-    static constexpr float kOutside = std::numeric_limits<float>::infinity();
 
     template <class W>
     HEAPWOOD_INLINE static Side side_of(const W& warp) {

@@ -3,7 +3,6 @@
 #include "kdtree/split/split_exact_serial.h"
 
 #include <bit>
-#include <limits>
 
 #include "kdtree/split/cost_bits.h"
 
@@ -12,7 +11,6 @@ namespace {
 
 /// More than the ordered bits of any number.
 constexpr std::uint32_t kNowhere = 0xffffffffU;
-constexpr float kOutside = std::numeric_limits<float>::infinity();
 
 /// The ends of n references along an axis, filled up to a whole vector. A reference that is flat
 /// is on one side of a plane through it: see ExactSearch.

@@ -8,7 +8,6 @@
 #pragma once
 
 #include <cstdint>
-#include <limits>
 
 #include "kdtree/model/reference.cuh"
 #include "kdtree/model/sah.cuh"
@@ -53,7 +52,7 @@ HEAPWOOD_INLINE Choice best_of_segment(const Segment<W>& segment, const Referenc
     for (unsigned axis = 0; axis < 3; ++axis) {
         const bool flat = segment.holds() && mine.lo[axis] == mine.hi[axis];
         if (!segment.any(flat)) continue;
-        const float place = flat ? mine.lo[axis] : std::numeric_limits<float>::infinity();
+        const float place = flat ? mine.lo[axis] : kOutside;
         HEAPWOOD_UNROLL(1)
         for (unsigned k = 0; k < longest; ++k) {
             const float other = segment.shuffle(place, segment.lane_of(k));

@@ -15,13 +15,13 @@
 /// ray_batch.h traces many rays at once, and faster.
 ///
 /// Results are those of testing every triangle of the scene: bit for bit, on every machine, with
-/// TriangleTest, which is the default. (In a program of your own, g++ and clang need
-/// -ffp-contract=off for that where they are allowed to use fused multiply-adds; nvcc needs no
-/// option.) FastTriangleTest of fast_test.cuh as the template's argument is faster and says what it
-/// loses. Of hits at the same t the one in the triangle of the smallest number comes first. Both
-/// ends of a ray belong to it; a hit at t_min or t_max counts. A triangle is met from both sides,
-/// on its edges and at its corners, but not exactly edge-on, and not if it has no area. A ray that
-/// is not valid (Ray::is_valid) meets nothing.
+/// TriangleTest, which is the default. (g++ and clang need -ffp-contract=off for that where they
+/// are allowed to use fused multiply-adds; heapwood::kdtree brings it. nvcc needs no option.)
+/// FastTriangleTest of fast_test.cuh as the template's argument is faster and says what it loses.
+/// Of hits at the same t the one in the triangle of the smallest number comes first. Both ends of a
+/// ray belong to it; a hit at t_min or t_max counts. A triangle is met from both sides, on its
+/// edges and at its corners, but not exactly edge-on, and not if it has no area. A ray that is not
+/// valid (Ray::is_valid) meets nothing.
 #pragma once
 
 #include <cstdint>

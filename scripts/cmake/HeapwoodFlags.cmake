@@ -1,6 +1,4 @@
-# Compiler flags. Floating point must round alike on every machine, or trees would differ in ties:
-# no contraction to fused multiply-add, no fast-math. (That nobody catches floating-point exceptions
-# changes no result; it lets g++ use vector instructions where a loop computes what it may discard.)
+# Compiler flags.
 if(PROJECT_IS_TOP_LEVEL AND NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
     set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)
 endif()
@@ -48,13 +46,25 @@ function(heapwood_compile_together target)
         UNITY_BUILD ${HEAPWOOD_UNITY} UNITY_BUILD_MODE GROUP)
 endfunction()
 
+# Floating point must round alike on every machine, or trees would differ in ties: no contraction to
+# fused multiply-add. The builder is a template, so heapwood::kdtree hands these on to its users.
+set(HEAPWOOD_ROUNDING
+    $<$<COMPILE_LANG_AND_ID:CXX,GNU,Clang,AppleClang>:-ffp-contract=off>
+    $<$<COMPILE_LANG_AND_ID:CUDA,NVIDIA>:-Xcompiler=-ffp-contract=off>
+    $<$<COMPILE_LANG_AND_ID:CUDA,NVIDIA>:-fmad=false>)
+
 # For our own targets, never for a consumer's: link it as $<BUILD_INTERFACE:heapwood_flags>.
-# Clang's -Wconversion takes in -Wsign-conversion, g++'s does not.
+# Clang's -Wconversion takes in -Wsign-conversion, g++'s does not. That the code catches no
+# floating-point exceptions changes no result: -fno-trapping-math lets g++ use vector instructions where
+# a loop computes what it may discard. nvcc gets no --expt-relaxed-constexpr, which a user's nvcc
+# would have to have as well: device code calls no constexpr function of the host.
 add_library(heapwood_flags INTERFACE)
 target_compile_options(heapwood_flags INTERFACE
-    $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wshadow -Wconversion -ffp-contract=off -fno-trapping-math>
+    $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wshadow -Wconversion>
+    ${HEAPWOOD_ROUNDING}
+    $<$<COMPILE_LANGUAGE:CXX>:-fno-trapping-math>
     $<$<COMPILE_LANG_AND_ID:CXX,Clang,AppleClang>:-Wno-sign-conversion>
-    $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra,-ffp-contract=off -fmad=false --expt-relaxed-constexpr>)
+    $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra>)
 if(HEAPWOOD_WERROR)
     target_compile_options(heapwood_flags INTERFACE
         $<$<COMPILE_LANGUAGE:CXX>:-Werror> $<$<COMPILE_LANGUAGE:CUDA>:-Werror=all-warnings>)

@@ -27,17 +27,24 @@ set(package_directory ${CMAKE_INSTALL_LIBDIR}/cmake/heapwood)
 
 install(TARGETS ${libraries} EXPORT heapwoodTargets)
 install(EXPORT heapwoodTargets NAMESPACE heapwood:: DESTINATION ${package_directory})
+# But those for the files that are compiled with other vector instructions than all else.
 install(DIRECTORY allocators scenes kdtree DESTINATION include/heapwood
-    FILES_MATCHING PATTERN "*.h" PATTERN "*.cuh" PATTERN "models" EXCLUDE)
+    FILES_MATCHING PATTERN "*.h" PATTERN "*.cuh" PATTERN "models" EXCLUDE
+    PATTERN "four_tests.h" EXCLUDE PATTERN "vector_rays.h" EXCLUDE)
 
-# What a consumer needs in turn. Static libraries hand their private dependencies on.
-set(dependencies Threads glm)
+# What a consumer needs in turn: static libraries hand their private dependencies on. The decompressors are
+# of the kind that heapwood's own program has.
+set(decompressors "")
 get_target_property(linked heapwood_scenes LINK_LIBRARIES)
-foreach(package LibLZMA ZLIB)
-    if(linked MATCHES ${package}::)
-        list(APPEND dependencies ${package})
+foreach(library lzma z)
+    if(linked MATCHES heapwood::${library}>)
+        list(APPEND decompressors ${library})
     endif()
 endforeach()
+set(static_library "")
+if(NOT HEAPWOOD_BUILD_PYTHON)
+    set(static_library lib\${library}.a)
+endif()
 configure_package_config_file(scripts/cmake/heapwoodConfig.cmake.in
     ${PROJECT_BINARY_DIR}/heapwoodConfig.cmake INSTALL_DESTINATION ${package_directory})
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/heapwoodConfigVersion.cmake

@@ -1,8 +1,8 @@
 # Installs heapwood from BUILD_DIR into a folder of WORK_DIR, then configures, builds and runs the
 # consumer project there. Run by ctest: cmake -D... -P run_consumer.cmake
 #
-# BUILD_DIR, WORK_DIR, SOURCE_DIR (of the consumer), CONFIG, GENERATOR, CXX_COMPILER; CUDA (ON or
-# OFF), CUDA_COMPILER, CUDA_ARCHITECTURES (with commas).
+# BUILD_DIR, WORK_DIR, SOURCE_DIR (of the consumer), CONFIG, GENERATOR, CXX_COMPILER; LIBLZMA (that
+# heapwood has); CUDA (ON or OFF), CUDA_COMPILER, CUDA_ARCHITECTURES (with commas).
 function(run)
     execute_process(COMMAND ${ARGN} RESULT_VARIABLE status OUTPUT_VARIABLE output
         ERROR_VARIABLE output)
@@ -28,6 +28,14 @@ run(${CMAKE_COMMAND} -S ${WORK_DIR}/source -B ${WORK_DIR}/build -G ${GENERATOR}
     -DCMAKE_CXX_COMPILER=${CXX_COMPILER} ${cuda_options})
 run(${CMAKE_COMMAND} --build ${WORK_DIR}/build --config ${CONFIG})
 run(${WORK_DIR}/build/consumer_cpu)
+# It can be carried to a machine without decompressors where heapwood's own program can.
+if(LIBLZMA MATCHES "\\.a$")
+    execute_process(COMMAND ldd ${WORK_DIR}/build/consumer_cpu OUTPUT_VARIABLE needed)
+    if(needed MATCHES "liblzma|libz[.]")
+        message(FATAL_ERROR "consumer_cpu needs shared decompressors:\n${needed}")
+    endif()
+endif()
 if(CUDA)
     run(${WORK_DIR}/build/consumer_gpu)
+    run(${WORK_DIR}/build/consumer_trees_gpu)
 endif()

@@ -6,19 +6,24 @@
 #include <vector>
 
 #include <heapwood/kdtree/builder.h>
+#include <heapwood/kdtree/levels/level_builder.h>
 #include <heapwood/scenes/scene.h>
 
 #include "stamp.h"
 
-/// Builds a tree once. @return whether it is done.
+/// Builds a tree once, by the template that is compiled here. @return whether it is done, and the
+/// one of the builder that is in the library.
 bool build_tree() {
     using namespace heapwood;
-    const scenes::Scene scene = scenes::load("gen:sphere:1000");
+    const scenes::Scene scene = scenes::load("gen:soup:10000");
     const std::uint64_t pool = 20 * kdtree::root_array_bytes(scene.triangles.size());
     const kdtree::BuildResult built =
         kdtree::build_on_cpu<allocators::CMalloc>(scene, {}, {.pool_bytes = pool});
-    std::printf("tree: %zu nodes %s\n", built.tree.nodes.size(), built.message.c_str());
-    return built.status == kdtree::Status::done && built.leaked_bytes == 0;
+    const kdtree::BuildResult wanted = kdtree::build_by_levels_on_cpu(scene, {}, {});
+    const bool same = digest(built.tree) == digest(wanted.tree);
+    std::printf("tree: %zu nodes%s %s\n", built.tree.nodes.size(), same ? "" : ", another tree",
+                built.message.c_str());
+    return built.status == kdtree::Status::done && built.leaked_bytes == 0 && same;
 }
 
 int main() {

@@ -50,7 +50,9 @@ struct Traits {
 /// Words that a caller lends to the allocator, so that the allocator need not look up in the pool
 /// what concerns this caller alone. The header of each allocator says what it keeps there. All
 /// words are 0 before the first call and after flush(). On a GPU they lie in shared memory, on a
-/// CPU anywhere; the threads of one thread block use them, any number of threads at once.
+/// CPU anywhere; the threads of one thread block use them, any number of threads at once. A cache
+/// serves one pool: it must not be lent to another one, of the same allocator either, before
+/// flush().
 struct CallerCache {
     static constexpr std::uint32_t kWords = 16;
 
@@ -113,6 +115,7 @@ struct RegionVisitor {
 ///   (parts/options.h) as a std::span.
 ///
 /// **Ref.** Calls come from single lanes, any number at once, also from diverged lanes of one warp.
+/// Lanes of one warp may use several pools of one allocator in the same call.
 /// - `allocate(context, bytes)` returns kAlignment-aligned memory of at least `bytes` bytes that no
 ///   other allocation overlaps, or nullptr if bytes is 0, too large, or more than the allocator
 ///   finds. It returns in bounded time and never traps, and the pool works afterwards.

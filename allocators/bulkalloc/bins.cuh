@@ -95,6 +95,11 @@ public:
         return multiprocessor & arena_mask_;
     }
 
+    /// The bin that served an arena's last request of a kind.
+    HEAPWOOD_INLINE platform::AtomicRef<std::uint32_t> hint(std::uint32_t arena,
+                                                            std::uint32_t kind) const {
+        return platform::AtomicRef<std::uint32_t>(share(arena, kind).hint);
+    }
     /// Units of a kind, n at most and one at least, for the callers of an arena.
     HEAPWOOD_INLINE Grant supply(std::uint32_t arena, std::uint32_t kind, std::uint32_t n) const {
         const std::uint32_t all = capacity(kind);
@@ -178,7 +183,7 @@ private:
 
     /// Units of a bin for a thread that has got n from a semaphore.
     HEAPWOOD_INLINE Grant claim(std::uint32_t arena, std::uint32_t kind, std::uint32_t n) const {
-        const std::uint32_t bin = Word(share(arena, kind).hint).load_relaxed();
+        const std::uint32_t bin = hint(arena, kind).load_relaxed();
         const Grant grant = claim_in(arena, kind, n, bin);
         return grant.bin != kNone ? grant : search(arena, kind, n, bin);
     }
@@ -222,7 +227,7 @@ private:
             count(arena, kind).signal(n, 0);
             return kAgain;
         }
-        Word(share(arena, kind).hint).store_relaxed(grant.bin);
+        hint(arena, kind).store_relaxed(grant.bin);
         return grant;
     }
 
@@ -246,7 +251,7 @@ private:
         open(bin, kind, all - n);
         if (n < all) {
             listed(kind).set(bin);
-            Word(share(arena, kind).hint).store_relaxed(bin);
+            hint(arena, kind).store_relaxed(bin);
             count(arena, kind).signal(all - n, all - n);
         }
         return {bin, n, 0};

@@ -30,7 +30,7 @@ public:
         const std::uint32_t kind = kind_of(bytes);
         const std::uint32_t arena = bins_.arena_of(context.multiprocessor);
         for (std::uint32_t round = 0; round < Policy::kRounds; ++round) {
-            const platform::Lanes lanes(arena * kKinds + kind);
+            const platform::Lanes lanes(bins_.hint(arena, kind));
             Grant grant = kAgain;
             if (lanes.rank() == 0) grant = bins_.supply(arena, kind, lanes.count());
             grant = {lanes.of_leader(grant.bin), lanes.of_leader(grant.units),

@@ -133,7 +133,7 @@ private:
     HEAPWOOD_INLINE void* allocate_any(const Context& context, std::size_t bytes) const {
         const std::uint64_t units = units_of_any(bytes);
         if (!is_possible(units)) return nullptr;
-        const platform::Lanes lanes(context.warp);
+        const platform::Lanes lanes(open_of(context.warp));
         std::uint64_t before = 0;
         const std::uint64_t all = lanes.sum(units, before);
         if (lanes.count() == 1 ||

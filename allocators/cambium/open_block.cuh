@@ -43,14 +43,12 @@ HEAPWOOD_INLINE Position cut(const platform::AtomicRef<Position, kScope>& open, 
 template <class Policy>
 HEAPWOOD_NOINLINE Position cut_together(Position& open, std::uint32_t units,
                                         std::uint32_t block_units) {
-    const platform::Lanes lanes(0);
+    const platform::AtomicRef<Position> word(open);
+    const platform::Lanes lanes(word);
     std::uint32_t before = 0;
     const std::uint32_t all = lanes.sum(units, before);
     Position at = kNowhere;
-    if (lanes.rank() == 0) {
-        using Open = platform::AtomicRef<Position>;
-        at = cut<Policy>(Open(open), all, block_units);
-    }
+    if (lanes.rank() == 0) at = cut<Policy>(word, all, block_units);
     at = lanes.of_leader(at);
     lanes.sync();  // what the leader has acquired
     return at == kNowhere ? kNowhere : at + before;

@@ -42,7 +42,11 @@ public:
 
     /// Whether the half for so many blocks is known to have no untouched ones.
     HEAPWOOD_INLINE bool know_end(std::uint32_t n) const { return end(n).load_relaxed() != 0; }
-    HEAPWOOD_INLINE void set_end(std::uint32_t n) const { end(n).store_relaxed(1); }
+    HEAPWOOD_INLINE void set_end(std::uint32_t n) const {
+        // Not a store, for which compute-sanitizer would see a race of the warps that share the
+        // cache: it cannot tell a relaxed store to shared memory from an ordinary one.
+        end(n).set_relaxed(1);
+    }
 
     /// Forgets all but the open and the spare block.
     HEAPWOOD_INLINE void clear() const {

@@ -33,7 +33,7 @@ public:
         if (bytes - 1 >= slice_limit_) return allocate_large(context, bytes);  // or 0
         const std::uint32_t k = layout().slices_of(static_cast<std::uint32_t>(bytes)).k;
         for (std::uint32_t round = 0; round < Policy::kRounds; ++round) {
-            const platform::Lanes lanes(k);
+            const platform::Lanes lanes(hint(context, k));
             Claim claim;
             if (lanes.rank() == 0) {
                 claim = find(context, k, lanes.count());

@@ -95,7 +95,7 @@ private:
         if (bytes > page_bytes()) return Runs<Policy>(pages_).deallocate(p, pages_for(bytes));
         const std::uint32_t size = chunk_for(static_cast<std::uint32_t>(bytes));
         const std::uint32_t page = pages_.clear(p, size);
-        const platform::Lanes lanes(page);
+        const platform::Lanes lanes(pages_.word(page));
         lanes.sync();
         if (lanes.rank() == 0 && pages_.leave(page, lanes.count())) {
             hint(context, size).store_relaxed(page);
@@ -108,7 +108,7 @@ private:
         if (bytes == 0) return nullptr;
         const std::uint32_t size = chunk_for(static_cast<std::uint32_t>(bytes));
         for (std::uint32_t round = 0; round < Policy::kRounds; ++round) {
-            const platform::Lanes lanes(size);
+            const platform::Lanes lanes(hint(context, size));
             Entry entry = kNoEntry;
             if (lanes.rank() == 0) entry = find_page(context, size, lanes.count());
             entry = lanes.of_leader(entry);

@@ -128,7 +128,7 @@ private:
         if (bytes > slice_limit_) return segments_.return_large(p, bytes);
         const Slices had = layout().slices_of(static_cast<std::uint32_t>(bytes));
         const std::uint32_t block = segments_.block_of(p, had.k);
-        const platform::Lanes lanes(block << kCountBits | had.count);
+        const platform::Lanes lanes(live(block), had.count);
         lanes.sync();
         if (lanes.rank() == 0) give_back(block, had.k, had.count * lanes.count());
     }
@@ -146,10 +146,10 @@ private:
             return p;
         }
         const Slices want = layout().slices_of(static_cast<std::uint32_t>(bytes));
-        const std::uint32_t own = head_of(context.multiprocessor, want.k);
+        const HeadRef own = head(context.multiprocessor, want.k);
         p = use(drawn, want);
         for (std::uint32_t round = 0; p == nullptr && round < Policy::kRounds; ++round) {
-            const platform::Lanes lanes(own << kCountBits | want.count);
+            const platform::Lanes lanes(own, want.count);
             if (lanes.rank() == 0) drawn = supply(context, want, lanes.count());
             drawn = lanes.of_leader(drawn);
             lanes.sync();
@@ -261,9 +261,6 @@ private:
         }
         return any;
     }
-
-    /// Bits that Slices::count takes.
-    static constexpr std::uint32_t kCountBits = 5;
 
     Segments<Policy> segments_;
     Head* heads_;

@@ -83,7 +83,7 @@ private:
         if (bytes > small_) return slabs_.pool().deallocate(context, p, bytes);
         const std::uint32_t slab =
             slabs_.mark_free(p, SizeClass::of(static_cast<std::uint32_t>(bytes)));
-        const platform::Lanes lanes(slab);
+        const platform::Lanes lanes(slabs_.state(slab));
         lanes.sync();
         if (lanes.rank() == 0) slabs_.give_back(context, slab, lanes.count());
     }
@@ -97,13 +97,13 @@ private:
         const SizeClass k = SizeClass::of(static_cast<std::uint32_t>(bytes));
         const std::uint32_t own = head_of(context.multiprocessor, k);
         if (drawn == kNoSlab) {
-            const platform::Lanes lanes(own);
+            const platform::Lanes lanes(word(heads_[own]));
             if (lanes.rank() == 0) drawn = word(heads_[own]).add_acquire(lanes.count());
             drawn = of_leader(lanes, drawn) + lanes.rank();
         }
         for (std::uint32_t round = 0; round < Policy::kRounds; ++round) {
             if (void* p = use(context, drawn, k)) return p;
-            const platform::Lanes lanes(own);
+            const platform::Lanes lanes(word(heads_[own]));
             if (lanes.rank() == 0) drawn = supply(context, heads_[own], k, lanes.count());
             drawn = of_leader(lanes, drawn);
             if (drawn == kNoSlab) break;

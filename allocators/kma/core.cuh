@@ -47,7 +47,7 @@ public:
         if (bytes - 1 >= largest_page_) return allocate_large(context, bytes);  // or 0
         const std::uint32_t k = class_of(static_cast<std::uint32_t>(bytes));
         for (std::uint32_t round = 0; round < Policy::kRounds; ++round) {
-            const platform::Lanes lanes(k);
+            const platform::Lanes lanes(slot(context.multiprocessor, k));
             Claim claim;
             if (lanes.rank() == 0) {
                 claim = take_mapped(slot(context.multiprocessor, k), k, lanes.count());
@@ -69,7 +69,7 @@ public:
         if (bytes > largest_page_) return superblocks_.list().give(context, p);
         const std::uint32_t i = superblocks_.number_at(superblocks_.list().offset(p));
         superblocks_.clear(p, i, class_of(static_cast<std::uint32_t>(bytes)));
-        const platform::Lanes lanes(i);
+        const platform::Lanes lanes(superblocks_.state(i));
         lanes.sync();
         if (lanes.rank() == 0) superblocks_.leave(i, lanes.count());
     }

@@ -108,6 +108,7 @@ public:
     HEAPWOOD_INLINE BitTree roomy(std::uint32_t k) const {
         return {trees_ + std::uint64_t{k - 1} * shape_.words(), shape_};
     }
+    HEAPWOOD_INLINE Word state(std::uint32_t i) const { return Word(states_[i]); }
     /// Whether nothing of a superblock is reserved at the moment.
     HEAPWOOD_INLINE bool is_idle(std::uint32_t i) const {
         return (state(i).load_relaxed() & kCount) == 0;
@@ -236,7 +237,6 @@ private:
 
     using Bits = platform::AtomicRef<std::uint64_t>;
 
-    HEAPWOOD_INLINE Word state(std::uint32_t i) const { return Word(states_[i]); }
     HEAPWOOD_INLINE Queue<Policy> queue() const { return {*ends_, nodes_}; }
     HEAPWOOD_INLINE std::uint32_t superblock_bytes() const { return 1U << list_.slab_shift(); }
     /// Pages of a superblock.

@@ -98,7 +98,7 @@ private:
         if (bytes > small_) return slabs_.list().give(context, p);
         const std::uint32_t slab =
             slabs_.clear(p, SizeClass::of(static_cast<std::uint32_t>(bytes)));
-        const platform::Lanes lanes(slab);
+        const platform::Lanes lanes(slabs_.guard(slab));
         lanes.sync();
         if (lanes.rank() == 0) slabs_.leave(context, slab, lanes.count());
     }
@@ -108,7 +108,7 @@ private:
         if (bytes == 0) return nullptr;
         if (bytes > small_) return allocate_large(context, bytes);
         const SizeClass k = SizeClass::of(static_cast<std::uint32_t>(bytes));
-        const std::uint32_t own = index_of(context.multiprocessor, k);
+        const Slot own = slot(context.multiprocessor, k);
         for (std::uint32_t round = 0; round < Policy::kRounds; ++round) {
             const platform::Lanes lanes(own);
             Entry entry = kNoEntry;

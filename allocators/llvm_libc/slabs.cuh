@@ -173,7 +173,7 @@ public:
                 first = clear_bit(slab, i < Policy::kTries ? any : i - Policy::kTries, k);
                 if (first == kNowhere) continue;
             }
-            const platform::Lanes lanes(slab);
+            const platform::Lanes lanes(guard(slab));
             const std::uint32_t begin = lanes.of_leader(first);
             std::uint32_t old = 0;
             if (lanes.rank() == 0) {

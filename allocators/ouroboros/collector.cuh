@@ -109,11 +109,11 @@ private:
         return (changes << 16) | (chunks < kMostWanted ? chunks : kMostWanted);
     }
     HEAPWOOD_NOINLINE bool would_be_in_vain(std::uint32_t wanted) const {
-        const platform::Lanes lanes(wanted);
+        const platform::AtomicRef<std::uint64_t> in_vain(collections_->in_vain);
+        const platform::Lanes lanes(in_vain, wanted);
         std::uint32_t answer = 0;
         if (lanes.rank() == 0) {
-            const std::uint64_t vain =
-                platform::AtomicRef<std::uint64_t>(collections_->in_vain).load_acquire();
+            const std::uint64_t vain = in_vain.load_acquire();
             answer =
                 vain != 0 && (vain & kMostWanted) <= wanted && vain >> 16 == changes() << 16 >> 16;
         }

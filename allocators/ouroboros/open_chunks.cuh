@@ -55,13 +55,15 @@ public:
                                               std::uint32_t shard, Open w) const {
         if (!is_chunk(w)) return kNone;
         if constexpr (Policy::kQueuesChunks) {
-            // What w is of may be anything by now: chunks are asked with care.
-            return stock_.take_page(context, chunk_of(w), k, platform::Lanes(chunk_of(w)));
+            // What w is of may be anything by now: chunks are asked with care. Lanes of another
+            // class may ask the same one.
+            const platform::Lanes lanes(chunks().state(chunk_of(w)), k);
+            return stock_.take_page(context, chunk_of(w), k, lanes);
         } else {
             // Only if there is a page: what is added in vain is bounded by the number of threads.
             const std::uint32_t pages = geometry().stretch_pages(k);
             if (given(w) >= pages) return kNone;
-            const platform::Lanes lanes(geometry().queue(k, shard));
+            const platform::Lanes lanes(word(k, shard));
             // Acquire: the chunks, from the thread that opened them. They may be later ones by now.
             if (lanes.rank() == 0) w = word(k, shard).add_acquire(lanes.count());
             w = lanes.of_leader(w);

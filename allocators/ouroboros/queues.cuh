@@ -46,10 +46,13 @@ public:
     HEAPWOOD_INLINE bool has_entries(std::uint32_t k, std::uint32_t shard) const {
         return entries(control(k, shard)) > 0;
     }
+    /// The semaphore of a queue's entries.
+    HEAPWOOD_INLINE static platform::AtomicRef<std::uint32_t> filled(Control& c) {
+        return platform::AtomicRef<std::uint32_t>(c.filled);
+    }
     /// Entries that no thread has been promised; below 0 for a moment where threads ask in vain.
     HEAPWOOD_INLINE static std::int32_t entries(Control& c) {
-        return static_cast<std::int32_t>(
-            platform::AtomicRef<std::uint32_t>(c.filled).load_relaxed());
+        return static_cast<std::int32_t>(filled(c).load_relaxed());
     }
 
     /// Puts an entry for each lane of a group. @return false: the queue has no room for this one.
@@ -82,7 +85,7 @@ public:
     /// As take_entry(), for all lanes together that ask the same queue.
     HEAPWOOD_INLINE std::uint32_t take_for_all(const Context& context, std::uint32_t k,
                                                std::uint32_t shard) const {
-        const platform::Lanes lanes(geometry().queue(k, shard));
+        const platform::Lanes lanes(filled(control(k, shard)));
         return queue_.take(chunks_, context, control(k, shard), k, shard, lanes);
     }
 

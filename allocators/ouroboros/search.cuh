@@ -25,7 +25,8 @@ public:
     /// A page of class k from any shard's queue or open chunk, or a stray one, or kNone.
     HEAPWOOD_NOINLINE static std::uint32_t take_anywhere(const Parts& open, Context context,
                                                          std::uint32_t k) {
-        const platform::Lanes lanes(k);
+        const auto& queues = open.queues();
+        const platform::Lanes lanes(queues.filled(queues.control(k, 0)));
         std::uint64_t shards = lanes.rank() == 0 ? shards_with_pages(open, k) : 0;
         shards = lanes.of_leader(shards);
         HEAPWOOD_UNROLL(1)

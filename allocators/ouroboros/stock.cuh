@@ -49,7 +49,7 @@ public:
             free_page(context, k, unit);
         } else {
             const std::uint32_t shard = geometry().shard_of(geometry().chunk_of(unit));
-            const platform::Lanes lanes(geometry().queue(k, shard));
+            const platform::Lanes lanes(queues_.filled(queues_.control(k, shard)));
             if (!queues_.put(k, shard, lanes, unit)) {
                 if constexpr (Queue::kGrows) {
                     // Deep: it takes a chunk from the list.
@@ -177,15 +177,16 @@ private:
     /// Pages: frees one for which the queue has no room yet.
     HEAPWOOD_NOINLINE static void free_slowly(const Stock* self, Context context, std::uint32_t k,
                                               std::uint32_t unit) {
+        const Queues<Policy>& queues = self->queues_;
         const std::uint32_t shard = self->geometry().shard_of(self->geometry().chunk_of(unit));
         HEAPWOOD_UNROLL(1)
         for (;;) {
             // The lanes whose pages are left: one makes room for all.
-            const platform::Lanes lanes(self->geometry().queue(k, shard));
+            const platform::Lanes lanes(queues.filled(queues.control(k, shard)));
             std::uint32_t more = 0;
-            if (lanes.rank() == 0) more = self->queues_.extend(context, k, shard) ? 1 : 0;
+            if (lanes.rank() == 0) more = queues.extend(context, k, shard) ? 1 : 0;
             if (lanes.of_leader(more) == 0) return self->free_stray(context, k, shard, unit);
-            if (self->queues_.put(k, shard, lanes, unit)) return;
+            if (queues.put(k, shard, lanes, unit)) return;
         }
     }
     /// Release: what is free and in no queue, to threads that search the chunks.

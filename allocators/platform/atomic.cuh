@@ -67,6 +67,9 @@ class AtomicRef {
 public:
     HEAPWOOD_INLINE explicit AtomicRef(T& object) : object_(object) {}
 
+    /// The object's address, which no other object has.
+    HEAPWOOD_INLINE const void* address() const { return &object_; }
+
     HEAPWOOD_INLINE T load_relaxed() const { return ref().load(detail::memory_order_relaxed); }
     HEAPWOOD_INLINE T load_acquire() const { return ref().load(detail::memory_order_acquire); }
 

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "allocators/platform/atomic.cuh"
 #include "allocators/platform/bits.cuh"
 #include "allocators/platform/macros.cuh"
 
@@ -26,20 +27,28 @@ struct Alone {
 };
 
 #if defined(__CUDA_ARCH__)
-/// Lanes of a warp that construct this together, with the same key: one of them may do for all what
-/// each would do for itself. Which ones are together is the hardware's choice, often all that
-/// could, or a lane alone; on a CPU always one. A program must be right with any grouping: nothing
-/// may depend on a lane's being in another one's group or not.
+/// Lanes of a warp that construct this together for the same word: the leader may do for all of
+/// them what each would do for itself. The word is the one that the leader changes or reads for the
+/// group. Its address tells the lanes of one pool from those of another pool of the same allocator,
+/// which a warp may use in the same call. Which lanes are together is the hardware's choice: often
+/// all that could be, or one; on a CPU always one. A program must be right with any grouping.
 ///
 /// The members of a group call its methods in the same order, each of them all methods or none:
 /// between two of them they may go separate ways, and meet again in the next.
 class Lanes {
 public:
-    HEAPWOOD_INLINE explicit Lanes(std::uint32_t key) : mask_(__activemask()) {
+    template <class T, Scope kScope>
+    HEAPWOOD_INLINE explicit Lanes(const AtomicRef<T, kScope>& word) : mask_(__activemask()) {
         // The lanes that were active in the instruction before meet in this one: each of them has
         // the same mask, and none can leave between the two, as in cooperative_groups::
-        // coalesced_threads(). A lane alone has nobody to compare with.
-        if ((mask_ & (mask_ - 1)) != 0) mask_ = __match_any_sync(mask_, key + hidden_zero());
+        // coalesced_threads().
+        const auto address = reinterpret_cast<std::uint64_t>(word.address());
+        if (!is_alone()) mask_ = __match_any_sync(mask_, address + hidden_zero());
+    }
+    /// The same, of lanes that also pass the same key.
+    template <class T, Scope kScope>
+    HEAPWOOD_INLINE Lanes(const AtomicRef<T, kScope>& word, std::uint32_t key) : Lanes(word) {
+        if (!is_alone()) mask_ = __match_any_sync(mask_, key + hidden_zero());
     }
 
     HEAPWOOD_INLINE unsigned count() const { return popcount(mask_); }
@@ -71,6 +80,7 @@ public:
     HEAPWOOD_INLINE void sync() const { __syncwarp(mask_); }
 
 private:
+    HEAPWOOD_INLINE bool is_alone() const { return (mask_ & (mask_ - 1)) == 0; }
     /// The bits that any lane's value has.
     HEAPWOOD_INLINE std::uint32_t any_of(std::uint32_t v) const {
 #if __CUDA_ARCH__ >= 800
@@ -88,10 +98,10 @@ private:
                std::uint64_t{any_of(static_cast<std::uint32_t>(v >> 32))} << 32;
     }
 
-    /// 0, which the assembler cannot know. If it knows that lanes have the same key, a constant
-    /// perhaps, it takes their mask for that of all lanes which are active at any later point. But
-    /// lanes of other groups may be there too, and then some do not wait for their leader, and
-    /// others for ever (ptxas of CUDA 13.0 for sm_90).
+    /// 0, which the assembler cannot know. If it knows that lanes compare the same value, a
+    /// constant perhaps, it takes their mask for that of all lanes which are active at any later
+    /// point. But lanes of other groups may be there too, and then some do not wait for their
+    /// leader, and others for ever (ptxas of CUDA 13.0 for sm_90).
     HEAPWOOD_INLINE static std::uint32_t hidden_zero() {
         std::uint32_t self;
         asm("mov.u32 %0, %%lanemask_eq;" : "=r"(self));
@@ -102,7 +112,8 @@ private:
 };
 #else
 struct Lanes : Alone {
-    HEAPWOOD_INLINE explicit Lanes(std::uint32_t) {}
+    template <class T, Scope kScope>
+    HEAPWOOD_INLINE explicit Lanes(const AtomicRef<T, kScope>&, std::uint32_t = 0) {}
 };
 #endif
 

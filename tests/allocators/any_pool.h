@@ -79,10 +79,13 @@ protected:
     ~RefCalls() = default;
 };
 
-/// The Ref of any allocator, for bodies on the host. On a GPU it only keeps a place in a body, into
-/// which AnyPool::run puts the true Ref.
+class AnyPool;
+
+/// The Ref of any allocator, for bodies on the host. On a GPU it only names its pool in a body, and
+/// AnyPool::run puts the true Ref there.
 struct AnyRef {
     const RefCalls* calls = nullptr;
+    AnyPool* pool = nullptr;
 
     void* allocate(const allocators::Context& context, std::size_t bytes) const {
         return calls->allocate(context, bytes);
@@ -103,7 +106,7 @@ struct AnyRef {
 /// What a pool can run.
 using AnyBody = std::variant<RequestBody<AnyRef>, ReleaseBody<AnyRef>, FillBody<AnyRef>,
                              ChurnBody<AnyRef>, HandOverBody<AnyRef>, EmptyBoxesBody<AnyRef>,
-                             PairBody<AnyRef>, PairHandOverBody<AnyRef>>;
+                             PairBody<AnyRef>, PairHandOverBody<AnyRef>, TwoPoolsBody<AnyRef>>;
 
 /// A pool of an allocator on a machine: the host object, and its Ref in the hands of bodies. No
 /// function may be called while another runs.

@@ -351,6 +351,33 @@ struct PairHandOverBody {
     }
 };
 
+/// Lanes use two pools at the same time, neighbours not the same one: in each call all lanes ask
+/// for blocks of one size, or free one. Every other block is freed.
+template <class Ref>
+struct TwoPoolsBody {
+    Ref refs[2];    ///< that of thread t is t % 2
+    Block* blocks;  ///< of thread t: [t * each, (t + 1) * each)
+    unsigned each;
+    unsigned multiprocessors;
+    Tally* tally;
+
+    template <class W>
+    HEAPWOOD_FN void operator()(const W& warp, unsigned w) const {
+        const unsigned t = w * W::width + warp.lane();
+        const auto context = context_of(w, multiprocessors);
+        const Ref& ref = refs[t % 2];
+        Block* own = blocks + std::uint64_t{t} * each;
+        for (unsigned i = 0; i < each; ++i) {
+            const std::uint64_t stamp = (std::uint64_t{t} << 32) + i;
+            own[i] = request(ref, context, std::uint64_t{16} << i % 5, stamp, tally[t]);
+        }
+        for (unsigned i = 0; i < each; i += 2) {
+            if (own[i].data != nullptr) release(ref, context, own[i], tally[t]);
+            own[i].data = nullptr;
+        }
+    }
+};
+
 /// The first thread frees what HandOverBody left in the boxes.
 template <class Ref>
 struct EmptyBoxesBody {

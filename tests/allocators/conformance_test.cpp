@@ -178,6 +178,37 @@ TEST_P(ConformanceTest, LetsOthersFree) {
     expect_empty(*a);
 }
 
+TEST_P(ConformanceTest, ServesLanesThatUseTwoPoolsFromEachItsOwn) {
+    constexpr unsigned kEach = 20;
+    const std::uint64_t seed = test_seed();
+    const std::unique_ptr<AnyPool> pools[2] = {make(pool_bytes_), make(pool_bytes_)};
+    auto blocks = array<Block>(threads_ * kEach);
+    auto tally = tallies();
+    pools[0]->run(warps_, TwoPoolsBody<AnyRef>{{pools[0]->ref(), pools[1]->ref()},
+                                               blocks.data(),
+                                               kEach,
+                                               kMultiprocessors,
+                                               tally.data()});
+    EXPECT_EQ(expect_sound(tally).failed, 0U) << "in pools that are almost empty";
+    std::vector<Block> live[2];
+    for (unsigned i = 0; i < threads_ * kEach; ++i) {
+        if (blocks[i].data != nullptr) live[i / kEach % 2].push_back(blocks[i]);
+    }
+    for (unsigned i = 0; i < 2; ++i) {
+        expect_pool_holds(*pools[i], live[i]);
+        if (::testing::Test::HasFailure()) return;  // a block may be the other pool's
+        const auto [first, last] = std::ranges::minmax(live[i], {}, &Block::data);
+        if (traits_.walkable) {
+            EXPECT_LT(static_cast<char*>(last.data) - static_cast<char*>(first.data),
+                      static_cast<std::ptrdiff_t>(pools[i]->pool_bytes()));
+        }
+    }
+    for (unsigned i = 0; i < 2; ++i) {
+        release_shuffled(*pools[i], live[i], seed);
+        expect_empty(*pools[i]);
+    }
+}
+
 TEST_P(ConformanceTest, StartsAnewAfterReset) {
     if (!traits_.walkable) GTEST_SKIP() << traits_.name << " cannot be reset";
     auto a = make(pool_bytes_, pool_bytes_ / 16);

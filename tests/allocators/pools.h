@@ -113,7 +113,7 @@ public:
 
     AnyRef ref() override {
         ref_.emplace(this->a_.ref());
-        return {this};
+        return {this, this};
     }
     void run(unsigned warps, const AnyBody& body) override {
         run_on_host(this->machine(), warps, body);
@@ -188,7 +188,7 @@ class DevicePool final : public PoolOf<A> {
 public:
     using PoolOf<A>::PoolOf;
 
-    AnyRef ref() override { return {}; }
+    AnyRef ref() override { return {nullptr, this}; }
     void run(unsigned warps, const AnyBody& body) override {
         std::visit([&](const auto& b) { run_one(warps, b); }, body);
     }
@@ -198,7 +198,17 @@ private:
 
     template <class Body>
     void run_one(unsigned warps, const Body& body) {
-        if constexpr (runs<Body>()) {
+        if constexpr (runs<Body>() && is<Body, TwoPoolsBody>) {
+            const auto ref_of = [](const AnyRef& ref) {
+                return static_cast<DevicePool&>(*ref.pool).a_.ref();
+            };
+            const TwoPoolsBody<Ref> two{{ref_of(body.refs[0]), ref_of(body.refs[1])},
+                                        body.blocks,
+                                        body.each,
+                                        body.multiprocessors,
+                                        body.tally};
+            DeviceMachine::run(warps, two);
+        } else if constexpr (runs<Body>()) {
             DeviceMachine::run(warps, with_ref(this->a_.ref(), body));
         } else {
             throw_not_offered("kernel for this body");

@@ -21,28 +21,11 @@
 #include <string>
 #include <vector>
 
+#include "tests/site.h"
+
 namespace heapwood::tests::explorer {
 
 enum class Order : std::uint8_t { relaxed, acquire, release, acq_rel };
-
-/// Where in a source file an atomic operation is called; clang 14 has no std::source_location.
-class Site {
-public:
-    constexpr Site() = default;  ///< no place
-    /// The place of the call; of a function whose default argument it is, the place of that call.
-    static constexpr Site current(const char* file = __builtin_FILE(),
-                                  unsigned line = __builtin_LINE()) {
-        return {file, line};
-    }
-    constexpr const char* file_name() const { return file_; }
-    constexpr unsigned line() const { return line_; }
-
-private:
-    constexpr Site(const char* file, unsigned line) : file_(file), line_(line) {}
-
-    const char* file_ = "";
-    unsigned line_ = 0;
-};
 
 // What the instrumented AtomicRef does, and access() and poke() below. Outside of an exploration,
 // plain memory accesses.

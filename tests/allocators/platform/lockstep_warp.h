@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "allocators/platform/warp.cuh"
+#include "tests/allocators/platform/lane_groups.h"
 
 namespace heapwood::tests {
 
@@ -22,6 +23,7 @@ struct LockstepGroup {
 
     std::barrier<> barrier{kWidth};
     std::array<std::uint64_t, kWidth> slots{};
+    LaneGroups lane_groups;
 };
 
 /// One lane's view of a warp of 32 threads that meet at a barrier.
@@ -126,7 +128,10 @@ void run_lockstep(unsigned warps, const Body& body) {
     threads.reserve(std::size_t{warps} * LockstepWarp::width);
     for (unsigned w = 0; w < warps; ++w) {
         for (unsigned lane = 0; lane < LockstepWarp::width; ++lane) {
-            threads.emplace_back([&, w, lane] { body(LockstepWarp(groups[w], lane), w); });
+            threads.emplace_back([&, w, lane] {
+                groups_of_caller = &groups[w].lane_groups;
+                body(LockstepWarp(groups[w], lane), w);
+            });
         }
     }
     for (std::thread& thread : threads) thread.join();

@@ -53,11 +53,15 @@ struct TogetherCounts {
     unsigned calls_together, wrong_sums, lost_words;
 };
 
+/// What lanes meet at.
+__device__ std::uint32_t places[7];
+
 /// Lanes that are here together are counted by all, and get a word from the leader, which comes
 /// later than the others. @return how many they were; `sum` and `word`: what the lane got
 __device__ __noinline__ unsigned meet(std::uint32_t delay, unsigned* busy, unsigned& sum,
                                       unsigned& word) {
-    const platform::Lanes lanes(0);  // a constant: the compiler knows that it is the same for all
+    // Constants: the compiler knows that they are the same for all.
+    const platform::Lanes lanes(AtomicRef<std::uint32_t>(places[0]), 0);
     if (lanes.count() > 1) {
         unsigned before = 0;
         sum = lanes.sum(1U, before);
@@ -116,7 +120,7 @@ TEST(LaunchResidentTest, RefusesMoreBlocksThanThereIsRoomFor) {
     EXPECT_EQ(counts[1], 0U);
 }
 
-TEST(LanesTest, WaitForTheLeaderWhereOthersHaveTheSameConstantKey) {
+TEST(LanesTest, WaitForTheLeaderWhereOthersHaveTheSameConstantWordAndKey) {
     if (!DeviceMachine::available()) GTEST_SKIP() << "no such device";
     ManagedArray<unsigned> busy(1);
     ManagedArray<TogetherCounts> counts(1);
@@ -128,19 +132,19 @@ TEST(LanesTest, WaitForTheLeaderWhereOthersHaveTheSameConstantKey) {
     EXPECT_EQ(counts[0].lost_words, 0U);
 }
 
-/// What a lane adds, and what it gets.
+/// What a lane adds, where, and what it gets.
 template <class T>
 struct Summand {
     T mine, sum, before;
+    unsigned place, key;
     unsigned leader, rank;  ///< lanes with the same leader are a group
 };
 
 template <class T>
 __global__ void add_up(Summand<T>* summands) {
     Summand<T>& s = summands[blockIdx.x * blockDim.x + threadIdx.x];
-    const unsigned groups = blockIdx.x % 7 + 1;
     if ((threadIdx.x * 5 + blockIdx.x) % 8 == 0) return;  // so groups have gaps
-    const platform::Lanes lanes(static_cast<std::uint32_t>(s.mine % groups));
+    const platform::Lanes lanes(AtomicRef<std::uint32_t>(places[s.place]), s.key);
     s.sum = lanes.sum(s.mine, s.before);
     s.rank = lanes.rank();
     s.leader = lanes.of_leader(threadIdx.x);
@@ -155,7 +159,10 @@ void test_sums() {
     for (unsigned i = 0; i < 32 * kBlocks; ++i) {
         // Of some warps all lanes have the same number, of others numbers of few bits, or of many.
         const unsigned bits = i / 32 % 3 == 0 ? 1 : i / 32 % 3 == 1 ? 12 : 8 * sizeof(T) - 6;
-        summands[i] = {static_cast<T>(dice.below(std::uint64_t{1} << bits) | 16U), 0, 0, 99, 99};
+        summands[i] = {.mine = static_cast<T>(dice.below(std::uint64_t{1} << bits) | 16U),
+                       .place = static_cast<unsigned>(dice.below(i / 32 % 7 + 1)),
+                       .key = static_cast<unsigned>(dice.below(i / 32 % 3 + 1)),
+                       .leader = 99};
     }
     add_up<<<kBlocks, 32>>>(summands.data());
     require_cuda(cudaGetLastError());
@@ -165,6 +172,8 @@ void test_sums() {
         T sum = 0, before = 0;
         for (unsigned other = i / 32 * 32; other < i / 32 * 32 + 32; ++other) {
             if (summands[other].leader != summands[i].leader) continue;
+            EXPECT_EQ(summands[other].place, summands[i].place) << "lanes of two words";
+            EXPECT_EQ(summands[other].key, summands[i].key) << "lanes of two keys";
             sum += summands[other].mine;
             if (summands[other].rank < summands[i].rank) before += summands[other].mine;
         }

@@ -25,10 +25,12 @@ template <class T, Scope = Scope::device>
 class AtomicRef {
     static_assert(std::is_integral_v<T> && (sizeof(T) == 4 || sizeof(T) == 8));
     using Order = tests::explorer::Order;
-    using Site = tests::explorer::Site;
+    using Site = tests::Site;
 
 public:
     explicit AtomicRef(T& object) : object_(object) {}
+
+    const void* address() const { return &object_; }
 
     T load_relaxed(Site s = Site::current()) const { return load(Order::relaxed, s); }
     T load_acquire(Site s = Site::current()) const { return load(Order::acquire, s); }

@@ -14,8 +14,9 @@
 /// pauses, and then the thread fetches a batch itself. A producer that fails takes its promise
 /// back, and who waits thinks again. Before a request is refused it closes the bins that are idle,
 /// merges all buddies, and asks the semaphores of all arenas. All loops are bounded but for those
-/// of compare-and-swaps, and the one that puts back half a pair (buddies.cuh): each round of them
-/// means that another thread got on.
+/// of compare-and-swaps, the one that puts back half a pair (buddies.cuh), and rounds in which
+/// other lanes of a group get their units first: each round of them means that another thread got
+/// on.
 ///
 /// **Parameters**, as published: blocks of up to 1 KiB in bins of 4 KiB, chunks of 128 bins. Larger
 /// requests are TBuddy's.

@@ -164,9 +164,10 @@ private:
     static constexpr std::uint32_t kSmallestPageShift = 10;
 
     static std::uint32_t page_shift(std::uint64_t bytes) {
-        if (bytes < traits().smallest_pool) {
-            throw std::invalid_argument(std::string(traits().name) + " needs a pool of at least " +
-                                        std::to_string(traits().smallest_pool) + " bytes");
+        if (bytes < traits().smallest_pool ||
+            bytes >> flatter::kLargestChunk > flatter::kMostPages) {
+            throw std::invalid_argument(std::string(traits().name) +
+                                        " needs a pool of 16 KiB to 2 TiB");
         }
         std::uint32_t shift = flatter::kLargestChunk;
         while (shift > kSmallestPageShift && bytes >> shift < Policy::kFewestPages) --shift;

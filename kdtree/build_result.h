@@ -17,11 +17,11 @@
 
 namespace heapwood::kdtree {
 
-/// How a build ended.
+/// How a build ended. Of several failures the last one in this order is reported.
 enum class Status : std::uint32_t {
     done,
-    nodes_exhausted,       ///< the node array was too small
     references_exhausted,  ///< the leaves' reference array was too small
+    nodes_exhausted,       ///< the node array was too small
     // What follows ends a build early.
     pool_exhausted,  ///< the allocator returned nullptr
     over_budget,     ///< more references than BuildConfig::max_duplication allows

@@ -29,7 +29,7 @@ public:
         if (bytes - 1 >= small_) return allocate_large(context, bytes);  // 0, too
         const std::uint32_t kind = kind_of(bytes);
         const std::uint32_t arena = bins_.arena_of(context.multiprocessor);
-        for (std::uint32_t round = 0; round < Policy::kRounds; ++round) {
+        for (std::uint32_t unlucky = 0; unlucky < Policy::kRounds;) {
             const platform::Lanes lanes(bins_.hint(arena, kind));
             Grant grant = kAgain;
             if (lanes.rank() == 0) grant = bins_.supply(arena, kind, lanes.count());
@@ -37,12 +37,14 @@ public:
                      lanes.of_leader(grant.first)};
             lanes.sync();
             if (grant.units == 0) return nullptr;
-            if (grant.bin != kNone && lanes.rank() < grant.units) {
+            // To come after other lanes that get their units is no bad luck.
+            if (grant.bin != kNone && lanes.rank() >= grant.units) continue;
+            if (grant.bin != kNone) {
                 const std::uint32_t unit =
                     bins_.template find_unit<true>(arena, kind, grant, lanes.rank());
                 if (unit != kNone) return address(grant.bin) + (std::size_t{unit} << (kind + 3));
             }
-            platform::back_off(round);
+            platform::back_off(unlucky++);
         }
         return nullptr;
     }

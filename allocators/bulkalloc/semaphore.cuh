@@ -93,10 +93,10 @@ public:
         // Release: what makes the units free, to the thread that gets them.
         word_.add_release(units(n) - expected);
     }
-    /// Promises n units.
+    /// Promises n units. Acquire: what the caller takes away to make them it takes afterwards.
     HEAPWOOD_INLINE void expect(std::uint32_t n) const {
         Policy::pause();
-        word_.count_relaxed(n);
+        word_.add_acquire(n);
     }
     /// Takes the promise of n units back.
     HEAPWOOD_INLINE void cancel(std::uint32_t n) const {

@@ -153,7 +153,7 @@ private:
         bool certain = true;
         HEAPWOOD_UNROLL(1)
         for (std::uint32_t i = 0; i < blocks; ++i) {
-            const std::uint32_t news = pages_.news(block, size);
+            const std::uint64_t news = pages_.news(block, size);
             if (pages_.none(block, size).load_relaxed() != news + 1) {
                 const Entry entry = search_block(block, i == 0 ? start : 0, size, n, certain);
                 if (entry != kNoEntry) {

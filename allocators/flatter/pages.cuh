@@ -48,6 +48,7 @@ template <class Policy>
 class Pages {
 public:
     using Word = platform::AtomicRef<std::uint32_t>;
+    using Count = platform::AtomicRef<std::uint64_t>;
 
     Pages() = default;
     /// `bits`: 2^(page_shift - kWordShift) words for each page.
@@ -178,15 +179,15 @@ public:
 
     /// How often pages of an access block have become idle, or got room for a size. Acquire: a
     /// search that begins now sees it.
-    HEAPWOOD_INLINE std::uint32_t news(std::uint32_t block, std::uint32_t size) const {
-        return idled(block) + Word(blocks_[block].made[size - kSmallestChunk]).load_acquire();
+    HEAPWOOD_INLINE std::uint64_t news(std::uint32_t block, std::uint32_t size) const {
+        return idled(block) + Count(blocks_[block].made[size - kSmallestChunk]).load_acquire();
     }
-    HEAPWOOD_INLINE std::uint32_t idled(std::uint32_t block) const {
-        return Word(blocks_[block].idled).load_acquire();
+    HEAPWOOD_INLINE std::uint64_t idled(std::uint32_t block) const {
+        return Count(blocks_[block].idled).load_acquire();
     }
     /// news() + 1 when a search of the block for that size was in vain; 0: never yet.
-    HEAPWOOD_INLINE Word none(std::uint32_t block, std::uint32_t size) const {
-        return Word(blocks_[block].none[size - kSmallestChunk]);
+    HEAPWOOD_INLINE Count none(std::uint32_t block, std::uint32_t size) const {
+        return Count(blocks_[block].none[size - kSmallestChunk]);
     }
 
 private:
@@ -211,7 +212,8 @@ private:
         Block& block = blocks_[page >> Policy::kBlockShift];
         Policy::pause();
         // Release: the page's word, to requests that search.
-        Word(is_idle(now) ? block.idled : block.made[kind_in(now) - kSmallestChunk]).add_release(1);
+        Count(is_idle(now) ? block.idled : block.made[kind_in(now) - kSmallestChunk])
+            .add_release(1);
         return has_room;
     }
 

@@ -35,9 +35,8 @@ public:
     /// that there may be one. @return or nullptr
     HEAPWOOD_FN void* allocate(std::uint32_t length, bool& certain) const {
         const platform::AtomicRef<std::uint64_t> none(pages_.state().no_run);
-        const std::uint64_t now = std::uint64_t{idled() + 1} << 32 | length;
-        const std::uint64_t vain = none.load_relaxed();
-        if (vain >> 32 == now >> 32 && vain <= now) return nullptr;
+        const std::uint64_t now = no_run_of(length, idled());
+        if (says(none.load_relaxed(), now)) return nullptr;
         const platform::AtomicRef<std::uint32_t> hint(pages_.state().runs_end);
         std::uint32_t first = find(hint.load_relaxed(), length, certain);
         if (first == kNone) first = find(pages_.count(), length, certain);
@@ -61,8 +60,8 @@ private:
 
     /// How often pages of the pool have become idle. The counts only grow: if their sum has not
     /// changed between two looks, none has.
-    HEAPWOOD_INLINE std::uint32_t idled() const {
-        std::uint32_t sum = 0;
+    HEAPWOOD_INLINE std::uint64_t idled() const {
+        std::uint64_t sum = 0;
         for (std::uint32_t i = 0; i < pages_.blocks(); ++i) sum += pages_.idled(i);
         return sum;
     }

@@ -55,19 +55,36 @@ HEAPWOOD_INLINE constexpr std::uint32_t count_of(Entry e) {
     return static_cast<std::uint32_t>(e);
 }
 
-/// What an access block, pages next to one another, tells those that would search it. Counts wrap.
+/// What an access block, pages next to one another, tells those that would search it. No count
+/// wraps: 64 bits last for centuries.
 struct alignas(128) Block {
     static constexpr std::uint32_t kSizes = kLargestChunk - kSmallestChunk + 1;
 
-    std::uint32_t idled;         ///< how often one of its pages has become idle
-    std::uint32_t made[kSizes];  ///< how often one with chunks of a size has got room otherwise
-    std::uint32_t none[kSizes];  ///< idled + made + 1 at a search that found no room; 0: never yet
+    std::uint64_t idled;         ///< how often one of its pages has become idle
+    std::uint64_t made[kSizes];  ///< how often one with chunks of a size has got room otherwise
+    std::uint64_t none[kSizes];  ///< idled + made + 1 at a search that found no room; 0: never yet
 };
+
+/// Pages of a pool at most.
+inline constexpr std::uint32_t kLengthBits = 24;
+inline constexpr std::uint32_t kMostPages = (1U << kLengthBits) - 1;
+
+/// What a search in vain for a run of `length` pages leaves: how often pages had become idle,
+/// modulo 2^40, and kMostPages - length. So of two words with the same count the larger one says
+/// more, and 0 says nothing. A word could be taken for a new one after 10^12 times, until the next
+/// time.
+HEAPWOOD_INLINE constexpr std::uint64_t no_run_of(std::uint32_t length, std::uint64_t idled) {
+    return idled << kLengthBits | (kMostPages - length);
+}
+/// Whether that word says that there is no run as another one would.
+HEAPWOOD_INLINE constexpr bool says(std::uint64_t no_run, std::uint64_t other) {
+    return no_run >> kLengthBits == other >> kLengthBits && no_run >= other;
+}
 
 /// What all callers share, each word by itself in the L2 cache.
 struct State {
     alignas(32) Moves::Word claims;      ///< of runs, which may hide pages and show them again
-    alignas(32) std::uint64_t no_run;    ///< {pages that became idle + 1, length} of a vain search
+    alignas(32) std::uint64_t no_run;    ///< of a search in vain: no_run_of(); at first of none
     alignas(32) std::uint32_t runs_end;  ///< runs are looked for below this page first
 };
 

@@ -223,7 +223,8 @@ private:
     template <Scope kScope>
     HEAPWOOD_NOINLINE char* cut_fresh(platform::AtomicRef<Open, kScope> word, Context context,
                                       std::uint32_t units, std::uint32_t pieces = 1) const {
-        opening().count_relaxed(1);
+        // Acquire: no block is taken before it.
+        opening().add_acquire(1);
         const std::uint32_t fresh = own_block(context);
         char* p = fresh == 0 ? nullptr : open(word, context, fresh, units, pieces);
         // Release: the word, to a request that has found no block.

@@ -23,22 +23,25 @@
 
 namespace heapwood::allocators {
 
-/// What all callers of a list share; each word by itself in the L2 cache.
+/// What all callers of a list share; each word by itself in the L2 cache. No count wraps: 64 bits
+/// last for centuries.
 struct SlabListState {
-    alignas(32) std::uint32_t returned;  ///< how often the list got something back
-    alignas(32) std::uint32_t full;      ///< `returned` + 1, when it had no slab; 0: never yet
+    alignas(32) std::uint64_t returned;  ///< how often the list got something back
+    alignas(32) std::uint64_t full;      ///< `returned` + 1, when it had no slab; 0: never yet
 };
-
-template <class>
-class SlabListPool;
 
 /// The part that runs in kernels. Policy is the list's (circular/policy.cuh).
 template <class Policy>
 class SlabList {
-    using Word = platform::AtomicRef<std::uint32_t>;
+    using Word = platform::AtomicRef<std::uint64_t>;
 
 public:
     static constexpr std::uint32_t kNoSlab = ~std::uint32_t{0};
+
+    SlabList() = default;
+    /// Refers to the state, which is zero at first. `slab_shift`: log2 of the bytes of a slab.
+    SlabList(const circular::Core<Policy>& list, SlabListState& state, std::uint32_t slab_shift)
+        : list_(list), memory_(list.address(0)), state_(&state), slab_shift_(slab_shift) {}
 
     HEAPWOOD_INLINE std::uint32_t slab_shift() const { return slab_shift_; }
     HEAPWOOD_INLINE char* slab(std::uint32_t number) const {
@@ -52,7 +55,7 @@ public:
     /// The number of a slab, with all that was done to it before. kNoSlab: there is none, or, if it
     /// is not known to be full afterwards, others are changing the list.
     HEAPWOOD_FN std::uint32_t take(const Context& context) const {
-        const std::uint32_t before = returned();
+        const std::uint64_t before = returned();
         bool full;
         void* p = list_.allocate_aligned(context, std::size_t{1} << slab_shift_, full);
         if (p != nullptr) return static_cast<std::uint32_t>(offset(p) >> slab_shift_);
@@ -73,15 +76,13 @@ public:
         Word(state_->returned).add_release(1);
     }
     /// How often the list has got something back. Acquire: a search of it that begins now finds it.
-    HEAPWOOD_INLINE std::uint32_t returned() const { return Word(state_->returned).load_acquire(); }
+    HEAPWOOD_INLINE std::uint64_t returned() const { return Word(state_->returned).load_acquire(); }
     /// Whether the list had no slab when returned() was that.
-    HEAPWOOD_INLINE bool is_full(std::uint32_t returned) const {
+    HEAPWOOD_INLINE bool is_full(std::uint64_t returned) const {
         return Word(state_->full).load_relaxed() == returned + 1;
     }
 
 private:
-    friend class SlabListPool<Policy>;
-
     circular::Core<Policy> list_;
     char* memory_;
     SlabListState* state_;
@@ -105,12 +106,7 @@ public:
     }
 
     SlabList<Policy> ref() const {
-        SlabList<Policy> r;
-        r.list_ = list_.ref();
-        r.memory_ = r.list_.address(0);
-        r.state_ = state_.template as<SlabListState>();
-        r.slab_shift_ = slab_shift_;
-        return r;
+        return {list_.ref(), *state_.template as<SlabListState>(), slab_shift_};
     }
     void reset() {
         list_.reset();

@@ -273,7 +273,7 @@ private:
     /// serves all requests until room is made again.
     HEAPWOOD_NOINLINE char* search_all(Context context, std::uint32_t size,
                                        std::uint32_t regions) const {
-        const std::uint32_t made = fields_.room_made(size);
+        const std::uint64_t made = fields_.room_made(size);
         const platform::AtomicRef<std::uint32_t> likely = fields_.likely_field(size);
         std::uint32_t region = likely.load_relaxed() / kRegion;
         bool certain = true;

@@ -45,17 +45,17 @@ inline constexpr std::uint32_t kMostLooks = 1024;
 /// Log2 of the slots of a home: one for every size up to 8192, by its log2.
 inline constexpr std::uint32_t kHomeShift = 4;
 
-/// What is known of the room in all fields of one size.
+/// What is known of the room in all fields of one size. No count wraps: 64 bits last for centuries.
 struct alignas(32) Room {
-    std::uint32_t made;   ///< how often a full field got room, or a field was opened
-    std::uint32_t none;   ///< `made` + 1, before a search of all fields that found none; 0: never
+    std::uint64_t made;   ///< how often a full field got room, or a field was opened
+    std::uint64_t none;   ///< `made` + 1, before a search of all fields that found none; 0: never
     std::uint32_t field;  ///< a field that has got room: where the next search begins
 };
 
 /// What all callers share; each word by itself in the L2 cache.
 struct State {
-    alignas(32) std::uint32_t returned;  ///< how often the list got something back
-    alignas(32) std::uint32_t full;      ///< `returned` + 1, when it had no page; 0: never yet
+    alignas(32) std::uint64_t returned;  ///< how often the list got something back
+    alignas(32) std::uint64_t full;      ///< `returned` + 1, when it had no page; 0: never yet
     alignas(32) std::uint32_t cursor;    ///< where the next request looks for slots to be emptied
     Room rooms[1U << kHomeShift];        ///< of each size, by its log2
 };
@@ -133,21 +133,21 @@ public:
         Room& room = state_->rooms[size];
         platform::AtomicRef<std::uint32_t>(room.field).store_relaxed(field);
         // Release: the word of the field, to requests that search.
-        platform::AtomicRef<std::uint32_t>(room.made).add_release(1);
+        platform::AtomicRef<std::uint64_t>(room.made).add_release(1);
     }
     /// How often room has been made. Acquire: a search that begins now sees it.
-    HEAPWOOD_INLINE std::uint32_t room_made(std::uint32_t size) const {
-        return platform::AtomicRef<std::uint32_t>(state_->rooms[size].made).load_acquire();
+    HEAPWOOD_INLINE std::uint64_t room_made(std::uint32_t size) const {
+        return platform::AtomicRef<std::uint64_t>(state_->rooms[size].made).load_acquire();
     }
     /// Whether a search of all fields of a size has found no room, and none has been made since.
     HEAPWOOD_INLINE bool has_no_room(std::uint32_t size) const {
-        const platform::AtomicRef<std::uint32_t> none(state_->rooms[size].none);
+        const platform::AtomicRef<std::uint64_t> none(state_->rooms[size].none);
         return none.load_relaxed() == room_made(size) + 1;
     }
     /// A search of all fields has found no room since `made` was room_made(). If some has been made
     /// meanwhile, this says nothing about now, nor does the word.
-    HEAPWOOD_INLINE void found_no_room(std::uint32_t size, std::uint32_t made) const {
-        platform::AtomicRef<std::uint32_t>(state_->rooms[size].none).store_relaxed(made + 1);
+    HEAPWOOD_INLINE void found_no_room(std::uint32_t size, std::uint64_t made) const {
+        platform::AtomicRef<std::uint64_t>(state_->rooms[size].none).store_relaxed(made + 1);
     }
     /// Where a search of all fields begins.
     HEAPWOOD_INLINE platform::AtomicRef<std::uint32_t> likely_field(std::uint32_t size) const {
@@ -213,7 +213,7 @@ public:
         HEAPWOOD_UNROLL(1)
         for (bool again = false;; again = true) {
             // Acquire, and release in to_list(): the search sees what was returned before.
-            const std::uint32_t returned = platform::AtomicRef(state_->returned).load_acquire();
+            const std::uint64_t returned = platform::AtomicRef(state_->returned).load_acquire();
             if (full.load_relaxed() != returned + 1) {
                 bool certainly;
                 const std::size_t bytes = std::size_t{1} << layout_.page_shift;

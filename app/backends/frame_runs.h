@@ -50,7 +50,7 @@ private:
 /// run.repeat times, one frame after another. Frames lie where the machine reads them; a time is
 /// that of the whole call, from there to the tree in place. `look` sees every tree once, between
 /// times.
-/// @throws what kdtree::Builder does.
+/// @throws what kdtree::Builder and `look` do.
 template <allocators::Allocator A, class Machine>
 MeasuredFrames run_frames(const Machine& machine, const std::vector<scenes::Scene>& scenes,
                           const kdtree::BuildConfig& config, const RunOptions& run,

@@ -108,9 +108,9 @@ void take_frames(const Backend& backend, const std::vector<scenes::Scene>& frame
                 if (!turn.verify) return;
                 const std::uint32_t depth = kdtree::max_depth(turn.config, frame.triangles.size());
                 const auto wrong = kdtree::verify(frame, tree, depth);
-                if (wrong && result.outcome == Outcome::done) {
-                    result.fail(Outcome::verification_failed,
-                                frame.path + ": the tree is wrong: " + *wrong);
+                if (wrong) {
+                    throw Failure{Outcome::verification_failed,
+                                  frame.path + ": the tree is wrong: " + *wrong};
                 }
             });
         built.digests = std::move(digests);

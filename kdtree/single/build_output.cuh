@@ -142,15 +142,12 @@ public:
     }
 
     /// One lane calls it at the end: records whether an array was too small for what the warp has
-    /// reserved. A failure that has ended the build goes before that.
+    /// reserved.
     HEAPWOOD_INLINE void report() const {
         // A warp's places only rise, so its last ones tell of all.
         const bool too_few_nodes = 2 * std::uint64_t{pair_} > problem_.node_capacity;
         if (!too_few_nodes && reference_ <= problem_.reference_capacity) return;
-        auto none = static_cast<std::uint32_t>(Status::done);
-        state().status.ref().cas_relaxed(
-            none, static_cast<std::uint32_t>(too_few_nodes ? Status::nodes_exhausted
-                                                           : Status::references_exhausted));
+        record(state(), too_few_nodes ? Status::nodes_exhausted : Status::references_exhausted);
     }
 
 private:
@@ -173,17 +170,21 @@ private:
     /// Ends a build whose references from `first` on are beyond its array, and beyond its budget.
     HEAPWOOD_INLINE void end_beyond_budget(std::uint64_t first) const {
         if (first > problem_.reference_capacity && first > problem_.most_references && leader()) {
-            state().status.ref().store_relaxed(static_cast<std::uint32_t>(Status::over_budget));
+            record(state(), Status::over_budget);
         }
+    }
+
+    /// Records a failure, unless the build has a graver one: a maximum, so that the order in which
+    /// warps fail does not matter.
+    HEAPWOOD_INLINE static void record(BuildState& state, Status failure) {
+        state.status.ref().max_relaxed(static_cast<std::uint32_t>(failure));
     }
 
     /// Out of line, for it is rare. Static, for a call with `this` would force the whole object
     /// from registers into memory.
     HEAPWOOD_NOINLINE static void record_exhausted(BuildState& state, std::uint64_t bytes) {
-        constexpr auto kExhausted = static_cast<std::uint32_t>(Status::pool_exhausted);
-        if (state.status.ref().exchange_acq_rel(kExhausted) != kExhausted) {
-            platform::AtomicRef(state.failed_bytes).store_relaxed(bytes);
-        }
+        record(state, Status::pool_exhausted);
+        platform::AtomicRef(state.failed_bytes).max_relaxed(bytes);
     }
 
     const W warp_;

@@ -98,10 +98,10 @@ struct BuildState {
     WorkCounters pieces;  ///< of the list for the second stage
     Counter tiny_pieces;  ///< in the list for the third stage
     Counter tiny_taken;   ///< of them
-    Counter status;       ///< the failure, as a Status
+    Counter status;       ///< the gravest failure, as a Status
     alignas(128) std::uint64_t nodes;  ///< pairs of nodes reserved
     alignas(128) std::uint64_t references;
-    alignas(128) std::uint64_t failed_bytes;  ///< size of the request that ended the build
+    alignas(128) std::uint64_t failed_bytes;  ///< size of the largest request that was refused
     /// What is wrong with a frame in place (kdtree/single/frame.cuh), found before the build.
     std::uint32_t faults = 0;
 };

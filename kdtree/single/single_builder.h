@@ -156,8 +156,8 @@ public:
     bool settle(const BuildState& state, const A& allocator, BuildResult& result) {
         if (state.faults != 0) throw std::invalid_argument(explain_faults(state.faults));
         result.status = static_cast<Status>(state.status.value);
-        if (result.status == Status::done || result.status == Status::over_budget) {
-            const bool over = over_budget(state);
+        const bool over = over_budget(state);
+        if (over || result.status == Status::done) {
             if (!depth_->settle(over)) {
                 if (over) result.status = Status::over_budget;
                 return false;
@@ -251,10 +251,13 @@ private:
         allocator.reset();
     }
 
-    /// Whether the last build's tree has more references than it may. More are reserved than used.
+    /// Whether the last build's tree has more references than it may. The count alone says so of a
+    /// build that has failed, in whatever way: a build to a smaller depth may not. More are
+    /// reserved than used.
     bool over_budget(const BuildState& state) const {
-        return static_cast<Status>(state.status.value) == Status::over_budget ||
-               (state.references > budget_ && memory_->tree().references.size() > budget_);
+        if (state.references > memory_->problem().most_references) return true;
+        return static_cast<Status>(state.status.value) == Status::done &&
+               state.references > budget_ && memory_->tree().references.size() > budget_;
     }
 
     const Machine machine_;

@@ -343,6 +343,33 @@ TEST(Scatter, RefusesPagesOfOtherSizes) {
     }
 }
 
+/// Counts that no search in vain has written down yet, however large they are.
+TEST(Scatter, RefusesNothingHoweverOftenRoomWasMade) {
+    using Policy = allocators::ScatterPolicy;
+    using ListPolicy = allocators::ScatterListPolicy<Policy>;
+    constexpr std::uint32_t kShift = 12;
+    for (const std::uint64_t count : {0ULL, 0xfffffffeULL, 0xffffffffULL, 1ULL << 32}) {
+        const allocators::circular::CircularMalloc<ListPolicy> list({.bytes = 8U << kShift},
+                                                                    kShift);
+        const allocators::scatter::Layout layout{8, kShift};
+        std::vector<allocators::scatter::Word> words(layout.words());
+        std::vector<std::uint32_t> slots(1U << allocators::scatter::kHomeShift);
+        allocators::scatter::State state{};
+        state.returned = count;
+        for (auto& room : state.rooms) room.made = count;
+        const allocators::scatter::Fields<Policy, ListPolicy> fields(
+            list.ref(), layout, words.data(), slots.data(), &state, 1);
+        EXPECT_FALSE(fields.has_no_room(6)) << count;
+        EXPECT_NE(allocators::scatter::Core(fields).allocate({}, 64), nullptr) << count;
+        // What a search found 2^32 times ago says nothing.
+        state.rooms[6].made = count;
+        state.rooms[6].none = count + 1;
+        EXPECT_TRUE(fields.has_no_room(6)) << count;
+        state.rooms[6].made = count + (1ULL << 32);
+        EXPECT_FALSE(fields.has_no_room(6)) << count;
+    }
+}
+
 TEST(Scatter, RefusesPoolsOfATebibyte) {
     // The last field's number and 1 would be the mark of a slot that is being refilled.
     EXPECT_THROW(ScatterAlloc({.bytes = std::uint64_t{1} << 40}), std::invalid_argument);

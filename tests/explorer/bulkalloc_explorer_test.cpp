@@ -230,6 +230,12 @@ std::vector<Scenario<Patient>> promises() {
               p.must_allocate(kOther);
           },
           [](P& p, B) { p.allocate(kOther); }}},
+        {"one of the buddies is free, the other one is freed as one is wanted",
+         true,
+         kBin,
+         2,
+         {1},
+         {[](P& p, B b) { p.free(b[0]); }, must_get_bin}},
         {"one merges the last buddies, the other wants one of them",
          true,
          kBin,
@@ -295,6 +301,20 @@ TEST(BulkAllocExplorer, IsSound) {
 
 TEST(BulkAllocExplorer, KeepsItsPromises) {
     expect_sound(promises());
+}
+
+/// A promise is made before what it promises is taken away, whatever a machine may put off.
+TEST(BulkAllocExplorer, LateWritesAreHarmless) {
+    const std::initializer_list<std::string_view> files{"bins.cuh", "buddies.cuh", "semaphore.cuh"};
+    const Bounds bounds{.preemptions = 1, .stale_reads = 1, .steps = 4000};
+    Places places;
+    for (const auto& s : scenarios()) add_places(places, run(s, bounds), files);
+    for (const auto& s : promises()) add_places(places, run(s, bounds), files);
+    expect_late_writes_are_harmless(places, [&](const Mutation& m) {
+        const auto explored = [&](const auto& s) { return run(s, bounds, m); };
+        const std::string where = first_broken(promises(), explored);
+        return where.empty() ? first_broken(scenarios(), explored) : where;
+    });
 }
 
 /// Breaks every source line of bins and buddies in every way that applies to it, one at a time.

@@ -44,9 +44,9 @@ void atomic_store(void* object, unsigned size, std::uint64_t value, Order order,
 
 std::uint64_t atomic_update(void* object, unsigned size,
                             std::uint64_t (*change)(std::uint64_t, std::uint64_t),
-                            std::uint64_t operand, Order order, const Site& site) {
+                            std::uint64_t operand, Order order, const Site& site, bool answers) {
     if (!plainly()) {
-        return current->update(address_of(object), size, change, operand, order, site);
+        return current->update(address_of(object), size, change, operand, order, site, answers);
     }
     const std::uint64_t before = Memory::peek(address_of(object), size);
     const std::uint64_t after = change(before, operand);

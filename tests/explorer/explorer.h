@@ -31,10 +31,10 @@ enum class Order : std::uint8_t { relaxed, acquire, release, acq_rel };
 // plain memory accesses.
 std::uint64_t atomic_load(const void* object, unsigned size, Order, const Site&);
 void atomic_store(void* object, unsigned size, std::uint64_t value, Order, const Site&);
-/// @return the value before.
+/// The value before is returned, but not used unless it `answers`.
 std::uint64_t atomic_update(void* object, unsigned size,
                             std::uint64_t (*change)(std::uint64_t old, std::uint64_t operand),
-                            std::uint64_t operand, Order, const Site&);
+                            std::uint64_t operand, Order, const Site&, bool answers = true);
 bool atomic_compare_swap(void* object, unsigned size, std::uint64_t& expected,
                          std::uint64_t desired, Order success, Order failure, const Site&);
 
@@ -45,6 +45,9 @@ enum class Fault {
     no_release,  ///< its release is relaxed
     torn,        ///< its read-modify-write is a load and a store, between which others may come
     lost,        ///< what it writes is not written
+    /// No fault: its relaxed write, which gives no answer, comes later, as C++ and GPUs allow:
+    /// before the thread's next release, its next operation on the object, or the operation's end.
+    late,
 };
 
 struct Mutation {
@@ -59,6 +62,7 @@ struct Place {
     unsigned line;
     std::string operation;  ///< for people, as "compare-and-swap"
     bool acquires, releases, loads, stores;
+    bool answers;  ///< it loads, and what it has loaded is returned
 };
 
 /// What to explore. Functions are called many times; they must hold nothing on their stacks that

@@ -41,6 +41,8 @@ inline const char* name_of(Fault fault) {
             return "torn";
         case Fault::lost:
             return "lost";
+        case Fault::late:
+            return "late";
         default:
             return "none";
     }
@@ -57,6 +59,8 @@ inline bool applies(Fault fault, const Place& p) {
             return p.loads && p.stores;
         case Fault::lost:
             return p.stores;
+        case Fault::late:
+            return p.stores && !p.answers && !p.acquires && !p.releases;
         default:
             return false;
     }

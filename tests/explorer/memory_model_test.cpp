@@ -49,6 +49,28 @@ public:
     static constexpr Bounds kAll{.stale_reads = 100};
 };
 
+/// T0 counts in x, and then in y; T1 counts in y, and then looks at x. @return whether it can see
+/// T0's count in y without that in x, if the latter comes late.
+bool count_is_late(bool release) {
+    Litmus m;
+    const Site place = Site::current();
+    const auto all = m.outcomes({[&] {
+                                     Ref(m.x).count_relaxed(1, place);
+                                     release ? Ref(m.y).add_acq_rel(1) : Ref(m.y).add_acquire(1);
+                                 },
+                                 [&] {
+                                     m.out[0] = Ref(m.y).add_acquire(1);
+                                     m.out[1] = Ref(m.x).add_acquire(0);
+                                 }},
+                                Litmus::kAll, {Fault::late, "memory_model_test.cpp", place.line()});
+    return all.contains(Outcome{1, 0, 0, 0});
+}
+
+TEST(ExplorerMemory, AnAcquireOvertakesARelaxedCount) {
+    EXPECT_TRUE(count_is_late(false));
+    EXPECT_FALSE(count_is_late(true));
+}
+
 /// T0 writes x and then y; T1 reads y and then x. @return whether it can see y without x.
 bool message_is_late(bool release, bool acquire) {
     Litmus m;

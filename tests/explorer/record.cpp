@@ -10,7 +10,7 @@ std::string base_name(const char* path) {
     return slash == nullptr ? path : slash + 1;
 }
 
-void Record::note(const Step& step, bool loads, bool stores) {
+void Record::note(const Step& step, bool loads, bool stores, bool answers) {
     const Site& site = step.site;
     bool& known = noted_[{site.file_name(), site.line()}];
     if (!known) {
@@ -18,7 +18,7 @@ void Record::note(const Step& step, bool loads, bool stores) {
         const std::string file = base_name(site.file_name());
         places_.try_emplace({file, site.line()},
                             Place{file, site.line(), step.operation, acquires(step.order),
-                                  releases(step.order), loads, stores});
+                                  releases(step.order), loads, stores, loads && answers});
     }
     if (keeps_) steps_.push_back(step);
 }

@@ -44,7 +44,7 @@ public:
     void begin_execution() { steps_.clear(); }
 
     /// Notes an atomic operation, which loads or stores or both.
-    void note(const Step& step, bool loads, bool stores);
+    void note(const Step& step, bool loads, bool stores, bool answers);
     void begin_operation(unsigned thread, const char* text, std::uint64_t argument);
     void end_operation(unsigned thread, std::uint64_t result);
 

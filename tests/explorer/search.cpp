@@ -55,6 +55,7 @@ bool Explorer::execute() {
         f.steps = f.stale_reads = 0;
         f.inside = false;
         f.alone = true;
+        f.late = {};
     }
     // Every thread up to its first atomic operation.
     priming_ = true;

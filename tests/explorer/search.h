@@ -34,14 +34,17 @@ public:
                const Site& site);
     std::uint64_t update(std::uintptr_t address, unsigned size,
                          std::uint64_t (*change)(std::uint64_t, std::uint64_t),
-                         std::uint64_t operand, Order order, const Site& site);
+                         std::uint64_t operand, Order order, const Site& site, bool answers);
     bool compare_swap(std::uintptr_t address, unsigned size, std::uint64_t& expected,
                       std::uint64_t desired, Order success, Order failure, const Site& site);
 
     unsigned running() const { return running_; }
     void begin_operation(const char* text, std::uint64_t argument);
     bool end_operation(std::uint64_t result);
-    void yield() { me().yields = true; }
+    void yield() {
+        write_late();
+        me().yields = true;
+    }
     void access(std::uintptr_t address, std::uint64_t bytes);
     void poke(std::uint32_t& word, std::uint32_t value) {
         memory_.poke(reinterpret_cast<std::uintptr_t>(&word), &value, sizeof(value));
@@ -50,6 +53,14 @@ public:
 
 private:
     static constexpr std::size_t kStack = 1 << 16;
+
+    /// A write that is still to come (Fault::late).
+    struct LateWrite {
+        std::uint64_t (*change)(std::uint64_t,
+                                std::uint64_t) = nullptr;  ///< nullptr: there is none
+        unsigned object = 0;
+        std::uint64_t operand = 0;
+    };
 
     /// A thread; the last one is `finish`, which runs in the explorer's own context.
     struct Fiber {
@@ -63,6 +74,7 @@ private:
         unsigned stale_reads;
         bool inside;
         bool alone;
+        LateWrite late;
     };
 
     struct Choice {
@@ -84,12 +96,13 @@ private:
     void switch_to(unsigned next);
     [[noreturn]] void abandon();
 
-    unsigned begin_step(std::uintptr_t address, unsigned size);
+    unsigned begin_step(std::uintptr_t address, unsigned size, Order order);
+    void write_late();
     Order mutated(Order order, const Site& site) const;
     bool is_mutated(Fault fault, const Site& site) const;
     void note(const char* operation, std::uintptr_t address, std::uint64_t before,
               std::uint64_t after, unsigned age, Order order, const Site& site, bool loads,
-              bool stores);
+              bool stores, bool answers = true);
 
     const Program& program_;
     const Bounds& bounds_;

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <utility>
 
 #include "tests/explorer/search.h"
 
@@ -20,7 +21,7 @@ bool is_mapped(std::uintptr_t address) {
 }  // namespace
 
 /// @return the number of the atomic object.
-unsigned Explorer::begin_step(std::uintptr_t address, unsigned size) {
+unsigned Explorer::begin_step(std::uintptr_t address, unsigned size, Order order) {
     step_boundary();
     Fiber& f = me();
     if (!f.inside) {
@@ -36,7 +37,18 @@ unsigned Explorer::begin_step(std::uintptr_t address, unsigned size) {
     }
     if (++f.steps > bounds_.steps) fail("an operation does not end");
     if (!memory_.knows(address) && !is_mapped(address)) fail("there is no memory at an address");
-    return memory_.atomic(address, size);
+    const unsigned object = memory_.atomic(address, size);
+    if (releases(order) || f.late.object == object) write_late();
+    return object;
+}
+
+/// What comes late comes now.
+void Explorer::write_late() {
+    const LateWrite late = std::exchange(me().late, {});
+    if (late.change == nullptr) return;
+    const std::uint64_t before = memory_.value(late.object, 0);
+    memory_.read(running_, late.object, 0, false);
+    memory_.write(running_, late.object, late.change(before, late.operand), false, true);
 }
 
 bool Explorer::is_mutated(Fault fault, const Site& site) const {
@@ -56,7 +68,7 @@ Order Explorer::mutated(Order order, const Site& site) const {
 }
 
 std::uint64_t Explorer::load(std::uintptr_t address, unsigned size, Order order, const Site& site) {
-    const unsigned object = begin_step(address, size);
+    const unsigned object = begin_step(address, size, order);
     Fiber& f = me();
     if (bounds_.races && !memory_.ordered(running_, object)) {
         note("load", address, 0, 0, 0, order, site, true, false);
@@ -74,42 +86,50 @@ std::uint64_t Explorer::load(std::uintptr_t address, unsigned size, Order order,
 
 void Explorer::store(std::uintptr_t address, unsigned size, std::uint64_t value, Order order,
                      const Site& site) {
-    const unsigned object = begin_step(address, size);
+    const unsigned object = begin_step(address, size, order);
     if (bounds_.races && !memory_.ordered(running_, object)) {
         note("store", address, 0, value, 0, order, site, false, true);
         fail("data race: an atomic store to bytes that are somebody's payload");
     }
     const std::uint64_t before = memory_.value(object, 0);
-    if (!is_mutated(Fault::lost, site)) {
+    note("store", address, before, value, 0, order, site, false, true);
+    if (is_mutated(Fault::late, site)) {
+        me().late = {[](std::uint64_t, std::uint64_t v) { return v; }, object, value};
+    } else if (!is_mutated(Fault::lost, site)) {
         memory_.write(running_, object, value, releases(mutated(order, site)), false);
     }
-    note("store", address, before, value, 0, order, site, false, true);
 }
 
 std::uint64_t Explorer::update(std::uintptr_t address, unsigned size,
                                std::uint64_t (*change)(std::uint64_t, std::uint64_t),
-                               std::uint64_t operand, Order order, const Site& site) {
-    unsigned object = begin_step(address, size);
+                               std::uint64_t operand, Order order, const Site& site, bool answers) {
+    unsigned object = begin_step(address, size, order);
     Fiber& f = me();
     if (bounds_.races && !memory_.ordered(running_, object)) {
         note("update", address, 0, operand, 0, order, site, true, true);
         fail("data race: an atomic update of bytes that are somebody's payload");
     }
     const std::uint64_t before = memory_.value(object, 0);
+    if (is_mutated(Fault::late, site)) {
+        note("update", address, before, change(before, operand), 0, order, site, true, true,
+             answers);
+        f.late = {change, object, operand};
+        return before;
+    }
     const Order actual = mutated(order, site);
     memory_.read(running_, object, 0, acquires(actual));
     f.present = mix(f.present, before);
     const bool torn = is_mutated(Fault::torn, site);
-    if (torn) object = begin_step(address, size);
+    if (torn) object = begin_step(address, size, order);
     const std::uint64_t after = is_mutated(Fault::lost, site) ? before : change(before, operand);
     memory_.write(running_, object, after, releases(actual), !torn);
-    note("update", address, before, after, 0, order, site, true, true);
+    note("update", address, before, after, 0, order, site, true, true, answers);
     return before;
 }
 
 bool Explorer::compare_swap(std::uintptr_t address, unsigned size, std::uint64_t& expected,
                             std::uint64_t desired, Order success, Order failure, const Site& site) {
-    unsigned object = begin_step(address, size);
+    unsigned object = begin_step(address, size, success);
     Fiber& f = me();
     if (bounds_.races && !memory_.ordered(running_, object)) {
         note("compare-and-swap", address, expected, desired, 0, success, site, true, true);
@@ -133,7 +153,7 @@ bool Explorer::compare_swap(std::uintptr_t address, unsigned size, std::uint64_t
     memory_.read(running_, object, age, acquires(actual));
     if (swaps) {
         const bool torn = is_mutated(Fault::torn, site);
-        if (torn) object = begin_step(address, size);
+        if (torn) object = begin_step(address, size, success);
         memory_.write(running_, object, is_mutated(Fault::lost, site) ? found : desired,
                       releases(actual), !torn);
     }
@@ -145,9 +165,9 @@ bool Explorer::compare_swap(std::uintptr_t address, unsigned size, std::uint64_t
 
 void Explorer::note(const char* operation, std::uintptr_t address, std::uint64_t before,
                     std::uint64_t after, unsigned age, Order order, const Site& site, bool loads,
-                    bool stores) {
+                    bool stores, bool answers) {
     record_.note({running_, operation, nullptr, address, before, after, age, order, site}, loads,
-                 stores);
+                 stores, answers);
 }
 
 void Explorer::begin_operation(const char* text, std::uint64_t argument) {
@@ -160,6 +180,7 @@ void Explorer::begin_operation(const char* text, std::uint64_t argument) {
 }
 
 bool Explorer::end_operation(std::uint64_t result) {
+    write_late();
     Fiber& f = me();
     const bool alone = f.alone && f.stale_reads == 0;
     f.past = mix(f.past, result + 1);

@@ -1,9 +1,11 @@
 /// @file
-/// A result is read back from its JSON as it was.
+/// A result is read back from its JSON as it was, and keeps the first failure.
 #include <gtest/gtest.h>
 
 #include "app/base/json.h"
+#include "app/measure/frames.h"
 #include "app/measure/result_json.h"
+#include "scenes/generators.h"
 #include "tests/app/sample_report.h"
 
 namespace heapwood::app {
@@ -59,6 +61,26 @@ Result full_result() {
                   .peak = {.blocks = "a.-Z", .fill = "1009"},
                   .end = {.blocks = "..--", .fill = "0000"}};
     return r;
+}
+
+/// A wrong tree, and then a pool that is too small.
+MeasuredFrames wrong_and_short(const std::vector<scenes::Scene>& frames, const kdtree::BuildConfig&,
+                               const RunOptions&, const LookAtTree& look) {
+    look(frames[0], {});
+    MeasuredFrames built;
+    built.status = kdtree::Status::pool_exhausted;
+    return built;
+}
+
+TEST(Frames, AWrongTreeIsToldWhateverFollows) {
+    const std::vector<scenes::Scene> frames{scenes::generate({"soup", 20, 1})};
+    const Backend backend{
+        .traits = {}, .gpu = false, .build = nullptr, .build_frames = wrong_and_short};
+    const kdtree::BuildConfig config;
+    Result result;
+    take_frames(backend, frames, {.scene = frames[0], .config = config, .run = {}, .verify = true},
+                result);
+    EXPECT_EQ(result.outcome, Outcome::verification_failed) << result.message;
 }
 
 TEST(ReadResult, IsTheInverse) {

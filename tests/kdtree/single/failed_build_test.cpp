@@ -1,6 +1,6 @@
 /// @file
 /// What a build does after its pool has run out: no node without a decision is divided, by
-/// whichever warp, all arrays are freed, and it ends soon.
+/// whichever warp, all arrays are freed, and it ends soon. What is reported of several failures.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -8,9 +8,12 @@
 #include <optional>
 #include <thread>
 
+#include "kdtree/single/cpu_machine.h"
+#include "kdtree/single/single_builder.h"
 #include "scenes/generators.h"
 #include "tests/kdtree/build_machines.h"
 #include "tests/kdtree/dice.h"
+#include "tests/kdtree/small_scenes.h"
 
 namespace heapwood::kdtree::tests {
 namespace {
@@ -149,6 +152,35 @@ TEST(FailedBuilds, EndOnManyThreads) {
         if (a.status == Status::pool_exhausted) ++failed;
     }
     EXPECT_GT(failed, 0U);
+}
+
+TEST(FailedBuilds, AreBuiltToASmallerDepthIfTheyAreOverTheirBudget) {
+    using Limited = heapwood::tests::Limiting<allocators::AtomicMalloc>;
+    const auto scene = fan(120);
+    BuildConfig config;
+    config.max_duplication = 3;
+    config.small_arrays = false;
+    // Large enough for all: then no count of references ends a build.
+    config.max_references = std::uint64_t{1} << 20;
+    const CpuMachine machine(1);
+    BuildResult result;
+    SingleBuilder builder(machine, scene, config, {.pool_bytes = kPoolBytes<Threads<1>>}, result);
+    auto allocator = builder.make_allocator<Limited>(result);
+    unsigned over = 0;
+    unsigned within = 0;
+    for (std::uint64_t passes = 1; passes < 4000; passes += passes / 2 + 1) {
+        builder.load(scene, result);
+        allocator.fail_after(passes);
+        builder.enqueue(allocator);
+        const BuildState state = builder.memory().state();
+        if (static_cast<Status>(state.status.value) != Status::pool_exhausted) break;
+        const bool is_over = state.references > builder.memory().problem().most_references;
+        ++(is_over ? over : within);
+        EXPECT_EQ(builder.settle(state, allocator, result), !is_over) << "refused: " << passes;
+        EXPECT_EQ(result.status, is_over ? Status::over_budget : Status::pool_exhausted);
+    }
+    EXPECT_GT(over, 0U);
+    EXPECT_GT(within, 0U);
 }
 
 }  // namespace

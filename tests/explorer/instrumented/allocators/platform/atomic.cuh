@@ -63,11 +63,11 @@ public:
     T exchange_acq_rel(T v, Site s = Site::current()) const {
         return update(replace, v, Order::acq_rel, s);
     }
-    void count_relaxed(T v, Site s = Site::current()) const { update(add, v, Order::relaxed, s); }
-    void set_relaxed(T v, Site s = Site::current()) const { update(set, v, Order::relaxed, s); }
-    void set_release(T v, Site s = Site::current()) const { update(set, v, Order::release, s); }
-    void min_relaxed(T v, Site s = Site::current()) const { update(least, v, Order::relaxed, s); }
-    void max_relaxed(T v, Site s = Site::current()) const { update(most, v, Order::relaxed, s); }
+    void count_relaxed(T v, Site s = Site::current()) const { reduce(add, v, Order::relaxed, s); }
+    void set_relaxed(T v, Site s = Site::current()) const { reduce(set, v, Order::relaxed, s); }
+    void set_release(T v, Site s = Site::current()) const { reduce(set, v, Order::release, s); }
+    void min_relaxed(T v, Site s = Site::current()) const { reduce(least, v, Order::relaxed, s); }
+    void max_relaxed(T v, Site s = Site::current()) const { reduce(most, v, Order::relaxed, s); }
 
     bool cas_relaxed(T& expected, T desired, Site s = Site::current()) const {
         return compare_swap(expected, desired, Order::relaxed, Order::relaxed, s);
@@ -103,6 +103,9 @@ private:
     T update(Bits (*change)(Bits, Bits), T v, Order order, Site s) const {
         return static_cast<T>(
             tests::explorer::atomic_update(&object_, sizeof(T), change, bits(v), order, s));
+    }
+    void reduce(Bits (*change)(Bits, Bits), T v, Order order, Site s) const {
+        tests::explorer::atomic_update(&object_, sizeof(T), change, bits(v), order, s, false);
     }
     bool compare_swap(T& expected, T desired, Order success, Order failure, Site s) const {
         Bits found = bits(expected);

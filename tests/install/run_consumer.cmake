@@ -2,7 +2,8 @@
 # consumer project there. Run by ctest: cmake -D... -P run_consumer.cmake
 #
 # BUILD_DIR, WORK_DIR, SOURCE_DIR (of the consumer), CONFIG, GENERATOR, CXX_COMPILER; LIBLZMA (that
-# heapwood has); CUDA (ON or OFF), CUDA_COMPILER, CUDA_ARCHITECTURES (with commas).
+# heapwood has); CUDA (ON or OFF), CUDA_COMPILER, CUDA_ARCHITECTURES (with commas), CUDA_FLAGS (of a
+# release).
 function(run)
     execute_process(COMMAND ${ARGN} RESULT_VARIABLE status OUTPUT_VARIABLE output
         ERROR_VARIABLE output)
@@ -21,7 +22,8 @@ set(cuda_options -DCONSUMER_CUDA=${CUDA})
 if(CUDA)
     string(REPLACE "," "\\;" architectures "${CUDA_ARCHITECTURES}")
     list(APPEND cuda_options -DCMAKE_CUDA_COMPILER=${CUDA_COMPILER}
-        -DCMAKE_CUDA_ARCHITECTURES=${architectures})
+        -DCMAKE_CUDA_ARCHITECTURES=${architectures}
+        -DCMAKE_CUDA_FLAGS_RELEASE=${CUDA_FLAGS})
 endif()
 run(${CMAKE_COMMAND} -S ${WORK_DIR}/source -B ${WORK_DIR}/build -G ${GENERATOR}
     -DCMAKE_BUILD_TYPE=${CONFIG} -DCMAKE_PREFIX_PATH=${WORK_DIR}/prefix

@@ -76,7 +76,7 @@ public:
     }
     /// The same, of lanes that are here together: one counts for those with the same block.
     HEAPWOOD_INLINE bool add_freed_together(std::uint32_t block, std::uint32_t units) const {
-        const platform::Lanes lanes(Word(freed_[block]));
+        const platform::Lanes lanes{Word(freed_[block])};
         std::uint32_t before = 0;
         const std::uint32_t sum = lanes.sum(units, before);
         lanes.sync();  // what the others have done to their pieces

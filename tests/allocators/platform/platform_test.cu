@@ -159,10 +159,13 @@ void test_sums() {
     for (unsigned i = 0; i < 32 * kBlocks; ++i) {
         // Of some warps all lanes have the same number, of others numbers of few bits, or of many.
         const unsigned bits = i / 32 % 3 == 0 ? 1 : i / 32 % 3 == 1 ? 12 : 8 * sizeof(T) - 6;
-        summands[i] = {.mine = static_cast<T>(dice.below(std::uint64_t{1} << bits) | 16U),
-                       .place = static_cast<unsigned>(dice.below(i / 32 % 7 + 1)),
-                       .key = static_cast<unsigned>(dice.below(i / 32 % 3 + 1)),
-                       .leader = 99};
+        summands[i] = {static_cast<T>(dice.below(std::uint64_t{1} << bits) | 16U),
+                       0,
+                       0,
+                       static_cast<unsigned>(dice.below(i / 32 % 7 + 1)),
+                       static_cast<unsigned>(dice.below(i / 32 % 3 + 1)),
+                       99,
+                       99};
     }
     add_up<<<kBlocks, 32>>>(summands.data());
     require_cuda(cudaGetLastError());

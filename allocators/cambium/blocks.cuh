@@ -16,9 +16,9 @@
 /// that want the same bit one gets it.
 ///
 /// **Untouched blocks** are taken by one addition to their half's word, without a search: single
-/// ones from the lower half, runs from the upper one. The first request for more than there are
-/// left gives the map those that are left, and says then that the word is settled. Until it says
-/// so, a request that has found nothing cannot know that there was nothing.
+/// ones from the lower half, runs from the upper one. The first request for as many as are left, or
+/// more, takes them, or gives them to the map, and says then that the word is settled. Until it
+/// says so, a request that has found nothing cannot know that there was nothing.
 #pragma once
 
 #include <cstdint>
@@ -181,9 +181,8 @@ private:
         // Relaxed: there is nothing to be had from former owners.
         const std::uint64_t first = untouched(half).add_relaxed(n);
         const std::uint32_t end = end_of(half);
-        if (first + n <= end) return static_cast<std::uint32_t>(first);
-        if (first <= end) settle_untouched(half, static_cast<std::uint32_t>(first));
-        return kNone;
+        if (first + n < end) return static_cast<std::uint32_t>(first);
+        return first < end ? take_end(half, static_cast<std::uint32_t>(first), n) : kNone;
     }
     HEAPWOOD_NOINLINE std::uint32_t take_any_untouched(std::uint32_t n) const {
         std::uint32_t first = kNone;
@@ -193,12 +192,18 @@ private:
         }
         return first;
     }
-    /// For the one request that has come to the end of a half's untouched blocks.
-    HEAPWOOD_NOINLINE void settle_untouched(std::uint32_t half, std::uint32_t first) const {
-        give_back(first, end_of(half) - first);
+    /// For the one request that comes to the end of a half's untouched blocks: takes the n from
+    /// `first` on if they are the last ones, else gives what is left to the map. @return `first`,
+    /// or kNone
+    HEAPWOOD_NOINLINE std::uint32_t take_end(std::uint32_t half, std::uint32_t first,
+                                             std::uint32_t n) const {
+        const std::uint32_t left = end_of(half) - first;
+        const bool fits = left == n;
+        if (!fits) give_back(first, left);
         Policy::pause();
         // Release: the bits, to has_settled().
         untouched(half).add_release(kSettled);
+        return fits ? first : kNone;
     }
     HEAPWOOD_INLINE static std::uint32_t ones(std::uint32_t n) {
         return n == kWordBits ? ~0U : (1U << n) - 1;

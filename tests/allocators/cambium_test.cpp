@@ -68,6 +68,39 @@ TEST(CambiumTest, ARefusalByAFullPoolHidesNothing) {
     }
 }
 
+/// Counts the rounds of refusals.
+struct CountedCambiumPolicy : CambiumPolicy {
+    struct Rounds {
+        static inline std::uint64_t begun = 0;
+        operator std::uint32_t() const {
+            ++begun;
+            return CambiumPolicy::kRounds;
+        }
+    };
+    static constexpr Rounds kRounds{};
+};
+
+/// A request looks once at a pool in which nobody else is active, however the pool was filled: also
+/// if the last untouched blocks were taken by requests that just fit.
+TEST(CambiumTest, ARefusalTakesOneRound) {
+    const PoolConfig small{.bytes = 1 << 20};
+    const PoolConfig ample{.bytes = 1 << 20, .largest_request = 4096};
+    for (const PoolConfig& config : {small, ample}) {
+        for (const std::uint64_t bytes : {16U, 512U, 1024U, 2048U, 4096U, 5000U}) {
+            const BasicCambium<CountedCambiumPolicy> pool(config);
+            const auto ref = pool.ref();
+            std::uint64_t blocks = 0;
+            while (ref.allocate({}, bytes) != nullptr) ++blocks;
+            for (const std::uint64_t other : {bytes, std::uint64_t{16384}}) {
+                CountedCambiumPolicy::Rounds::begun = 0;
+                EXPECT_EQ(ref.allocate({}, other), nullptr);
+                EXPECT_EQ(CountedCambiumPolicy::Rounds::begun, 1U)
+                    << other << " bytes after " << blocks << " blocks of " << bytes;
+            }
+        }
+    }
+}
+
 /// A piece of a block.
 struct Piece {
     char* begin;

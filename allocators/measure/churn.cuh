@@ -50,7 +50,7 @@ struct Churn {
     std::uint32_t lanes = 32;
     std::uint32_t callers = 0;
     std::uint32_t steps = 0;       ///< of each caller: a request, an exchange, a free
-    std::uint32_t first_step = 0;  ///< how many each has made in earlier launches
+    std::uint64_t first_step = 0;  ///< how many each has made in earlier launches
     bool drain = false;            ///< asks for nothing: leaves empty records (from step 0 on)
     Stamps stamps = Stamps::ends;
     Tickets tickets{};
@@ -64,7 +64,7 @@ struct Churn {
     Latencies* frees = nullptr;
 
     HEAPWOOD_INLINE std::uint64_t ticket(std::uint32_t caller, std::uint32_t step) const {
-        return std::uint64_t{first_step + step} * callers + caller;
+        return (first_step + step) * callers + caller;
     }
     /// The slot of a request: the first ones fill the table, the others may come to any slot.
     HEAPWOOD_INLINE std::uint64_t slot(std::uint64_t ticket) const {

@@ -197,6 +197,11 @@ TEST(Churn, NoticesABlockThatIsHandedOutTwice) {
     }
 }
 
+TEST(Churn, NumbersRequestsPast32Bits) {
+    const Churn churn{.callers = 3, .first_step = 0xffffffff};
+    EXPECT_EQ(churn.ticket(2, 0) + 1, churn.ticket(0, 1));
+}
+
 TEST(Latencies, BucketsAreOneBehindTheOther) {
     std::uint32_t before = 0;
     for (std::uint64_t value = 0; value < 5000; ++value) {

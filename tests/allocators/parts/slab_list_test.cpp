@@ -12,11 +12,12 @@ namespace heapwood::tests {
 namespace {
 
 using allocators::SlabListState;
-using Policy = allocators::LlvmLibcPolicy;
-using List = allocators::SlabList<Policy>;
 
 class SlabListTest : public ::testing::Test {
 protected:
+    using Policy = allocators::LlvmLibcPolicy;
+    using List = allocators::SlabList<Policy>;
+
     static constexpr std::uint32_t kSlabShift = 14;
     static constexpr std::uint64_t kSlabs = 16;
 

@@ -63,6 +63,7 @@ Decision TopLevels::decide(const OpenNode& node, std::uint32_t place, const Bins
             now.cell = part_of(now.cell, cut, cut.left == 0 ? 1 : 0);
             ++now.depth;
             cuts.push_back(cut);
+            return true;
         });
     Decision decision{.split = now.split, .frames = {}, .open = {}};
     if (now.split.axis == Split::kMakeLeaf) {

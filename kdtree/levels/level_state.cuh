@@ -19,18 +19,24 @@ struct LevelProblem : TreeRules {
     const Triangle* triangles;
 };
 
-/// The pieces of empty space cut off a node before it is split: at most one at each of its cell's
-/// faces, for a second cut there would cut off nothing. Where a plane lies need not be kept: it is
-/// where the cell then ends.
+/// The pieces of empty space cut off a node before it is split, at most one at each of its cell's
+/// faces. The planes are not stored: each lies where the finished cell ends.
 class Cuts {
 public:
     HEAPWOOD_INLINE std::uint32_t count() const { return packed_ & 7U; }
     /// The k-th cut's axis, and whether it took the lower end.
     HEAPWOOD_INLINE unsigned axis(unsigned k) const { return code(k) >> 1; }
     HEAPWOOD_INLINE bool lower(unsigned k) const { return (code(k) & 1U) != 0; }
-    HEAPWOOD_INLINE void add(unsigned axis, bool lower) {
-        packed_ |= (axis << 1 | (lower ? 1U : 0U)) << (3 + 3 * count());
+    /// Adds a cut. Returns false, and adds nothing, if that face has one already.
+    HEAPWOOD_INLINE bool add(unsigned axis, bool lower) {
+        const unsigned face = axis << 1 | (lower ? 1U : 0U);
+        HEAPWOOD_UNROLL(1)
+        for (unsigned k = 0; k < count(); ++k) {
+            if (code(k) == face) return false;
+        }
+        packed_ |= face << (3 + 3 * count());
         ++packed_;
+        return true;
     }
 
 private:
@@ -42,7 +48,8 @@ private:
 /// A node of the level that is not a leaf already.
 struct LevelPiece {
     Box cell;
-    Box tight;  ///< above the exact limit: that of the bins; once decided, around the references
+    Box tight;  ///< above the exact limit: the box that the bins divide; once a split that parts
+                ///< the references is decided, the box around them
     Split split;
     std::uint32_t first;  ///< of its references, in the level's
     std::uint32_t count;

@@ -44,6 +44,12 @@ HEAPWOOD_INLINE Needs child_start(const LevelProblem& problem, const LevelPiece&
     return side == 0 ? start : start + child_needs(problem, piece, 0);
 }
 
+/// The box that the bins of a decided piece's child divide. A child that has all references keeps
+/// the bins of the piece.
+HEAPWOOD_INLINE Box child_tight(const LevelPiece& piece, unsigned side) {
+    return piece.split.parts() ? part_of(piece.tight, piece.split, side) : piece.tight;
+}
+
 /// The root as the only piece of its level. For one element.
 struct MakeRoot {
     OpenNode root;
@@ -104,8 +110,9 @@ struct FillRoot {
     }
 };
 
-/// Chooses what becomes of a piece, cuts off its empty space, and says what it needs. For every
-/// piece, a warp each.
+/// Chooses what becomes of a piece, cuts off its empty space, and says what it needs. A second cut
+/// at the same face is the piece's split: its child that is not empty goes on with all references
+/// in the next level. For every piece, a warp each.
 template <class Search>
 struct Decide {
     using Scratch = Search;
@@ -118,9 +125,10 @@ struct Decide {
         LevelPiece piece = level.pieces[i];
         const Reference* references = level.references + piece.first;
         const auto cut_empty = [&](const Split& split) {
+            if (!piece.cuts.add(split.axis, split.left == 0)) return false;
             piece.cell = part_of(piece.cell, split, split.left == 0 ? 1 : 0);
-            piece.cuts.add(split.axis, split.left == 0);
             ++piece.depth;
+            return true;
         };
         if (piece.count > problem.exact_limit) {
             const BinFrame frame = BinFrame::of(piece.tight, problem.grid);
@@ -141,6 +149,7 @@ struct Decide {
         }
         warp.sync();  // all lanes have read the piece
         if (warp.lane() != 0) return;
+        if (!piece.split.parts()) piece.tight = level.pieces[i].tight;
         level.pieces[i] = piece;
         level.needs[i] = needs_of(piece);
         level.counters[i] = {};
@@ -214,7 +223,7 @@ private:
             tree.nodes[node] = leaf(start, count);
             return;
         }
-        child.tight = part_of(parent.tight, split, side);
+        child.tight = child_tight(parent, side);
         child.bad_splits = parent.bad_splits;
         child.first = static_cast<std::uint32_t>(start.references);
         child.count = count;
@@ -293,7 +302,6 @@ private:
     template <class W>
     HEAPWOOD_FN Target target_of(const W& warp, Scratch& scratch, const LevelPiece& piece,
                                  const Needs& piece_start, unsigned side) const {
-        const Split& split = piece.split;
         const Needs start = child_start(problem, piece, piece_start, side);
         const Needs needs = child_needs(problem, piece, side);
         Target to{};
@@ -307,8 +315,7 @@ private:
         if (to.bin) {
             clear_bins(warp, scratch.bins[side]);
             if (warp.lane() == 0) {
-                scratch.frames[side] =
-                    BinFrame::of(part_of(piece.tight, split, side), problem.grid);
+                scratch.frames[side] = BinFrame::of(child_tight(piece, side), problem.grid);
             }
         }
         return to;

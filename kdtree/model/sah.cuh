@@ -36,6 +36,9 @@ struct Split {
     std::uint32_t left = 0;
     std::uint32_t right = 0;
 
+    /// Whether both sides have references: else it only cuts off empty space.
+    HEAPWOOD_INLINE bool parts() const { return left > 0 && right > 0; }
+
     static constexpr std::uint32_t kMakeLeaf = 3;   ///< value of axis: no split pays
     static constexpr std::uint32_t kUndecided = 4;  ///< value of axis: not looked at yet
     static constexpr std::uint32_t kNotLeaf = 5;    ///< the same, but it need not be a leaf

@@ -294,7 +294,10 @@ private:
                 counted = true;
                 return scratch_.exact.best(warp_, piece.cell, piece.count, problem_.model);
             },
-            [&](const Split& split) { output_.cut_empty(piece, split); });
+            [&](const Split& split) {
+                output_.cut_empty(piece, split);
+                return true;
+            });
     }
 
     const W warp_;

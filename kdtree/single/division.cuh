@@ -84,7 +84,10 @@ HEAPWOOD_INLINE void decide_binned(const W& warp, const Problem& problem, Piece&
     decide(
         problem, piece,
         [&] { return best_binned<kLoops>(warp, problem, search, piece.references, piece); },
-        [&](const Split& split) { output.cut_empty(piece, split); });
+        [&](const Split& split) {
+            output.cut_empty(piece, split);
+            return true;
+        });
 }
 
 /// Collective: divides a piece's references among the children's arrays; counts those of children

@@ -153,8 +153,7 @@ private:
         }
         node.bad_splits = decided.bad_splits;
         making.split = decided.split;
-        const bool parts = making.split.left > 0 && making.split.right > 0;
-        making.outcome = parts ? Outcome::divided : Outcome::cut;
+        making.outcome = making.split.parts() ? Outcome::divided : Outcome::cut;
         HEAPWOOD_UNROLL_ALL
         for (unsigned side = 0; side < 2; ++side) {
             const bool is_leaf = making.count(side) == 0 ||

@@ -116,7 +116,7 @@ HEAPWOOD_FN Choice best_binned(const W& warp, const TreeRules& rules, const Binn
                                const Reference* references, N& node) {
     node.tight = rules.tight_cuts ? search.tight() : node.cell;
     Choice choice = search.best(warp, rules, node);
-    if (choice.split.left > 0 && choice.split.right > 0 && node.count <= rules.snap_limit) {
+    if (choice.split.parts() && node.count <= rules.snap_limit) {
         snap<kLoops>(warp, rules.model, node.cell, references, node.count, choice);
     }
     return choice;
@@ -136,16 +136,15 @@ HEAPWOOD_INLINE void count_planes(const W& warp, Search& search, const Reference
 
 /// Decides on a node (with `cell`, `count`, `depth`, `bad_splits` and `split`): afterwards its
 /// split divides its references or says that it is a leaf. `best()` is the best split of what is
-/// left of the node; `cut_empty(split)` makes the node the side of the split that is not empty.
+/// left of the node; `cut_empty(split)` makes the node the side of the split that is not empty, or
+/// returns false: then that split is the node's, and one of its children is empty.
 template <class N, class Best, class CutEmpty>
 HEAPWOOD_INLINE void decide(const TreeRules& rules, N& node, Best best, CutEmpty cut_empty) {
     bool asked = node.split.axis == Split::kNotLeaf;  // whether it must be a leaf
     while (asked || !rules.must_be_leaf(node.count, node.depth, node.cell)) {
         asked = false;
         const Choice choice = best();
-        const bool parts = choice.split.left > 0 && choice.split.right > 0;
-        if (!rules.accept(node, choice) || parts) return;
-        cut_empty(node.split);
+        if (!rules.accept(node, choice) || node.split.parts() || !cut_empty(node.split)) return;
     }
     node.split.axis = Split::kMakeLeaf;
 }

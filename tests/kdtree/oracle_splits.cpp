@@ -173,8 +173,9 @@ References all_references(const scenes::Scene& scene) {
 LeafRules::LeafRules(const scenes::Scene& scene, const BuildConfig& config)
     : config_(config),
       depth_limit_(max_depth(config, scene.triangles.size())),
-      bad_limit_(static_cast<std::uint32_t>(
-          double{config.bad_splits} + double{config.bad_splits_per_level} * depth_limit_ + 1e-6)),
+      bad_limit_(static_cast<std::uint32_t>(std::min(
+          double{config.bad_splits} + double{config.bad_splits_per_level} * depth_limit_ + 1e-6,
+          double{kMaxDepth}))),
       area_(double{config.leaf_area} * measure({scene.bounds.lo, scene.bounds.hi}, false) /
             static_cast<double>(scene.triangles.size())) {}
 

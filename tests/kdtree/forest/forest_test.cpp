@@ -17,6 +17,7 @@
 #include "kdtree/tree/tree_writer.h"
 #include "scenes/generators.h"
 #include "scenes/piece.h"
+#include "tests/kdtree/forest/in_parts.h"
 #include "tests/kdtree/plain_tree.h"
 #include "tests/kdtree/slow.h"
 #include "tests/kdtree/small_scenes.h"
@@ -24,25 +25,6 @@
 
 namespace heapwood::kdtree::tests {
 namespace {
-
-struct Built {
-    Tree tree;
-    ForestResult result;
-};
-
-Built build_in_parts(const scenes::Scene& scene, const BuildConfig& config, std::uint32_t parts,
-                     std::uint32_t cell_limit) {
-    Built built;
-    const ForestScene whole = forest_scene(scene);
-    LocalWorkers workers(scene, whole.normalisation, parts, config,
-                         {.threads = parts == 3 ? 2U : 1U});
-    TreeInMemory sink(built.tree);
-    built.result = build_forest(whole, config, cell_limit, workers, sink);
-    EXPECT_EQ(built.result.status, Status::done) << built.result.message;
-    EXPECT_EQ(built.result.nodes, built.tree.nodes.size());
-    EXPECT_EQ(built.result.references, built.tree.references.size());
-    return built;
-}
 
 /// A configuration whose nodes may be cells however few references they have.
 BuildConfig with_small_cells(BuildConfig config = {}) {
@@ -116,7 +98,7 @@ TEST(Forest, TheBudgetOfReferencesIsThatOfTheWholeTree) {
         BuildConfig config = with_small_cells();
         config.max_duplication = most;
         expect_plain_tree(scene, config);
-        const Built built = build_in_parts(scene, config, 3, 0);
+        const BuiltInParts built = build_in_parts(scene, config, 3, 0);
         EXPECT_TRUE(built.result.depth_limit.has_value());
         EXPECT_GT(built.result.builds, 1U);
         EXPECT_LE(built.tree.references.size(), most * scene.triangles.size());
@@ -125,7 +107,7 @@ TEST(Forest, TheBudgetOfReferencesIsThatOfTheWholeTree) {
 
 TEST(Forest, CellsAreNoLargerThanTheirLimit) {
     const auto scene = scenes::generate({"sphere", 5000, 1});
-    const Built built = build_in_parts(scene, with_small_cells(), 3, 300);
+    const BuiltInParts built = build_in_parts(scene, with_small_cells(), 3, 300);
     EXPECT_LE(built.result.largest_cell, 300U);
     EXPECT_GT(built.result.cells, 5000U / 300);
     EXPECT_GE(built.result.cell_references, 5000U);

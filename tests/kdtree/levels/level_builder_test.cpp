@@ -94,7 +94,8 @@ TEST(LevelBuilder, RefusesBadConfigurationsAndScenes) {
 TEST(LevelCuts, AreKeptInOrder) {
     Cuts cuts;
     EXPECT_EQ(cuts.count(), 0U);
-    for (unsigned k = 0; k < 6; ++k) cuts.add((k + 1) % 3, k % 2 == 0);
+    for (unsigned k = 0; k < 6; ++k) EXPECT_TRUE(cuts.add((k + 1) % 3, k % 2 == 0));
+    for (unsigned k = 0; k < 6; ++k) EXPECT_FALSE(cuts.add((k + 1) % 3, k % 2 == 0));
     ASSERT_EQ(cuts.count(), 6U);
     for (unsigned k = 0; k < 6; ++k) {
         EXPECT_EQ(cuts.axis(k), (k + 1) % 3);

@@ -13,6 +13,7 @@
 #include "scenes/generators.h"
 #include "tests/kdtree/dice.h"
 #include "tests/kdtree/plain_tree.h"
+#include "tests/kdtree/random_rules.h"
 #include "tests/kdtree/slow.h"
 #include "tests/kdtree/small_scenes.h"
 
@@ -90,29 +91,34 @@ TYPED_TEST_P(LevelTest, BuildsAwkwardScenes) {
     }
 }
 
-TYPED_TEST_P(LevelTest, RandomConfigurationsGiveTheSameTree) {
+TYPED_TEST_P(LevelTest, RandomRulesGiveTheSameTree) {
     using T = TestFixture;
-    Dice dice;
-    const auto& kinds = scene_kinds();
-    for (int i = 0; i < (T::Machine::kSlowly ? 4 : kSlow ? 30 : 150); ++i) {
-        const std::string kind = kinds[dice.below(kinds.size())];
-        const auto scene =
-            random_scene(kind, 1 + dice.below(T::Machine::kSlowly ? 60 : 900), dice());
+    const bool slowly = T::Machine::kSlowly;
+    for_random_rules(slowly ? 4 : 130, slowly ? 60 : 900,
+                     [](Dice&, const scenes::Scene& scene, const BuildConfig& config) {
+                         T::expect_plain_tree(scene, config);
+                     });
+}
+
+TYPED_TEST_P(LevelTest, AnyNumberOfCutsAtAFaceIsMade) {
+    using T = TestFixture;
+    // A bonus so small that all cuts of empty space cost the same: the lowest plane wins, and one
+    // cut after another is made at the same face.
+    const auto expect = [](const scenes::Scene& scene, float bonus, std::uint32_t exact_limit) {
         BuildConfig config;
-        config.traversal_cost = dice.below(4) == 0 ? 0 : dice.uniform(0, 3);
-        config.intersection_cost = dice.uniform(0.1F, 3);
-        config.empty_bonus = dice.below(3) == 0 ? 1 : dice.uniform(0.1F, 1);
-        config.leaf_limit = dice.below(3) == 0 ? dice.below(200) : dice.below(6);
-        config.exact_limit = dice.below(65);
-        config.large_limit = std::max(config.exact_limit, 32 + dice.below(1000));
-        config.chunk = 32 + dice.below(100);
-        config.clip = dice.below(3) != 0;
-        if (dice.below(3) == 0) {
-            config.depth_base = dice.uniform(0, 12);
-            config.depth_factor = 0;
-        }
-        T::expect_plain_tree(scene, config, " configuration " + std::to_string(i));
-    }
+        config.empty_bonus = bonus;
+        config.empty_rule = EmptyRule::tests;
+        config.exact_limit = exact_limit;
+        config.leaf_limit = 1;
+        config.leaf_area = 0;
+        T::expect_plain_tree(scene, config);
+        config.tight_cuts = false;
+        T::expect_plain_tree(scene, config);
+    };
+    expect(scenes::generate({"soup", 5, 5}), 1e-8F, 1);
+    if (T::Machine::kSlowly) return;
+    expect(scenes::generate({"slivers", 100, 70}), 1e-8F, 8);
+    expect(scenes::generate({"sphere", 2000, 24}), 1e-10F, 64);
 }
 
 TYPED_TEST_P(LevelTest, RootMayBeALeaf) {
@@ -196,8 +202,8 @@ TYPED_TEST_P(LevelTest, TheHostPoolChangesNothingAndServesTheNextBuild) {
 }
 
 REGISTER_TYPED_TEST_SUITE_P(LevelTest, BuildsTheSingleKernelsTree, BuildsAwkwardScenes,
-                            RandomConfigurationsGiveTheSameTree, RootMayBeALeaf,
-                            ArraysOfTheTreeGrow, LimitsOfTheTreesArraysAreKept,
+                            RandomRulesGiveTheSameTree, AnyNumberOfCutsAtAFaceIsMade,
+                            RootMayBeALeaf, ArraysOfTheTreeGrow, LimitsOfTheTreesArraysAreKept,
                             TheHostPoolChangesNothingAndServesTheNextBuild);
 
 }  // namespace heapwood::kdtree::tests

@@ -9,6 +9,7 @@
 
 #include "tests/kdtree/dice.h"
 #include "tests/kdtree/plain_tree.h"
+#include "tests/kdtree/random_rules.h"
 #include "tests/kdtree/single/builder_fixture.h"
 #include "tests/kdtree/small_scenes.h"
 
@@ -93,6 +94,13 @@ TEST_P(BuilderTest, LimitsChangeTheTreeAlike) {
     BuildConfig config = busy();
     config.clip = false;
     expect_plain_tree(scene, config, " not clipped");
+}
+
+TEST_P(BuilderTest, RandomRulesGiveTheSameTree) {
+    for_random_rules(lockstep() ? 2 : 20, lockstep() ? 40 : 200,
+                     [](Dice&, const scenes::Scene& scene, const BuildConfig& config) {
+                         expect_tree(scene, config, digest(plain_tree(scene, config)));
+                     });
 }
 
 TEST_P(BuilderTest, ArraysBeyondAWarpsOwnMemoryComeFromTheAllocator) {

@@ -20,6 +20,7 @@
 #include "tests/kdtree/choice_checker.h"
 #include "tests/kdtree/dice.h"
 #include "tests/kdtree/plain_tree.h"
+#include "tests/kdtree/random_rules.h"
 #include "tests/kdtree/slow.h"
 #include "tests/kdtree/small_scenes.h"
 #include "tests/kdtree/tree/rays.h"
@@ -122,6 +123,24 @@ TEST(TreeCorrectness, ChoicesAreTheBest) {
             EXPECT_FALSE(wrong) << scene.path << ": " << *wrong;
         }
     }
+}
+
+TEST(TreeCorrectness, ChoicesAreTheBestByRandomRules) {
+    for_random_rules(40, 150, [](Dice&, const scenes::Scene& scene, BuildConfig config) {
+        config.clip = false;
+        config.max_duplication = 0;  // it makes leaves whatever they cost
+        config.depth_base = std::min(config.depth_base, 12.0F);
+        config.depth_factor = std::min(config.depth_factor, 0.0F);
+        // The oracle has no overflow and no small numbers of less precision.
+        for (float* cost : {&config.traversal_cost, &config.intersection_cost,
+                            &config.bad_split_ratio, &config.hopeless_ratio}) {
+            if (*cost > 0) *cost = std::clamp(*cost, 1e-6F, 1e6F);
+        }
+        config.empty_bonus = std::max(config.empty_bonus, 1e-20F);
+        const Tree tree = plain_tree(scene, config);
+        const auto wrong = wrong_choice(scene, tree, config);
+        EXPECT_FALSE(wrong) << *wrong;
+    });
 }
 
 /// Trees of larger nodes, built by one configuration and checked by another.

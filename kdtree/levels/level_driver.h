@@ -160,7 +160,7 @@ private:
         if (given) a.references.write(0, input_.references.data(), input_.references.size_bytes());
         machine_.for_each(1, MakeRoot{input_.root, a.level});
         machine_.for_each_warp(binned, ClearBins{a.level});
-        machine_.for_each_warp(platform::ceil_div(n, a.level.chunk),
+        machine_.for_each_warp((n - 1) / a.level.chunk + 1,
                                FillRoot{problem_, input_.root, given, a.level});
         return a;
     }

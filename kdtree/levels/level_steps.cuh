@@ -166,7 +166,8 @@ private:
             needs.pairs = 1;
         }
         needs.pairs += piece.cuts.count();
-        needs.items = platform::ceil_div(piece.count, level.chunk);
+        // Not ceil_div, whose sum may overflow: a chunk may have any size.
+        needs.items = (piece.count - 1) / level.chunk + 1;
         return needs;
     }
 };

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <filesystem>
 #include <numbers>
+#include <set>
+#include <system_error>
 
 #include "app/base/console.h"
 #include "app/base/exit_code.h"
@@ -31,16 +33,96 @@ scenes::Scene wave(scenes::Scene scene, unsigned frame, unsigned frames) {
     return scene;
 }
 
-/// The pattern with a number for %d.
-std::string file_of(const std::string& pattern, unsigned number) {
-    const std::size_t percent = pattern.find('%');
-    const std::size_t d = pattern.find('d', percent);
-    std::string digits = std::to_string(number);
-    const std::string width = pattern.substr(percent + 1, d - percent - 1);
-    const std::size_t least = width.empty() ? 1 : std::stoul(width);
-    if (digits.size() < least) digits.insert(0, least - digits.size(), '0');
-    return pattern.substr(0, percent) + digits + pattern.substr(d + 1);
+bool is_number(const std::string& text) {
+    return !text.empty() && std::all_of(text.begin(), text.end(), is_digit);
 }
+
+/// A pattern of files, which is_pattern() accepts.
+class FramePattern {
+public:
+    explicit FramePattern(const std::string& text) : text_(text) {
+        const std::size_t percent = text.find('%');
+        const std::size_t d = text.find('d', percent);
+        before_ = text.substr(0, percent);
+        after_ = text.substr(d + 1);
+        if (d > percent + 1) width_ = std::stoul(text.substr(percent + 1, d - percent - 1));
+    }
+
+    /// The files, in the order of their numbers. @throws scenes::SceneError that names the first
+    /// file that is missing, or whose number is written in another way.
+    std::vector<std::string> files() const {
+        const std::set<std::size_t> numbers = numbers_of_files();
+        const bool begins = numbers.contains(0) || numbers.contains(1);
+        if (!begins) {
+            fail("there is neither " + file(0) + " nor " + file(1) +
+                 ", with which the frames would begin" +
+                 (numbers.empty() ? "" : "; the first file is " + file(*numbers.begin())));
+        }
+        if (numbers.size() > kMostFrames) {
+            fail("there are " + std::to_string(numbers.size()) + " files, and at most " +
+                 std::to_string(kMostFrames) + " are frames: move the others elsewhere");
+        }
+        std::vector<std::string> all;
+        for (const std::size_t number : numbers) {
+            const std::size_t expected = *numbers.begin() + all.size();
+            if (number != expected) {
+                fail(file(expected) + " is missing, but there is " + file(number) +
+                     ": number the frames without gaps, or move the later ones elsewhere");
+            }
+            all.push_back(file(number));
+        }
+        return all;
+    }
+
+private:
+    /// The pattern with a number for %d.
+    std::string file(std::size_t number) const {
+        std::string digits = std::to_string(number);
+        if (digits.size() < width_) digits.insert(0, width_ - digits.size(), '0');
+        return before_ + digits + after_;
+    }
+
+    /// The numbers of the files or folders that the pattern's part with the %d matches.
+    std::set<std::size_t> numbers_of_files() const {
+        const std::size_t name_begin = before_.rfind('/') + 1;  // 0 if there is none
+        const std::string folder = before_.substr(0, name_begin);
+        const std::string begin = before_.substr(name_begin);
+        const std::string end = after_.substr(0, after_.find('/'));
+        std::set<std::size_t> numbers;
+        std::set<std::string> others;
+        std::error_code error;
+        for (std::filesystem::directory_iterator entry(folder.empty() ? "." : folder, error), last;
+             !error && entry != last; entry.increment(error)) {
+            const std::string name = entry->path().filename().string();
+            if (name.size() <= begin.size() + end.size() || !name.starts_with(begin) ||
+                !name.ends_with(end)) {
+                continue;
+            }
+            const std::string digits =
+                name.substr(begin.size(), name.size() - begin.size() - end.size());
+            if (!is_number(digits)) continue;
+            const std::size_t number = digits.size() > 9 ? 0 : std::stoul(digits);
+            const bool same = file(number) == before_ + digits + after_;
+            if (same) numbers.insert(number);
+            if (!same) others.insert(folder + name);
+        }
+        if (error) fail(folder + " cannot be listed: " + error.message());
+        if (!others.empty()) {
+            fail("the number of " + *others.begin() +
+                 " has other digits than the pattern's: rename it, or move it elsewhere");
+        }
+        return numbers;
+    }
+
+    [[noreturn]] void fail(const std::string& why) const {
+        throw scenes::SceneError(text_ + ": " + why);
+    }
+
+    std::string text_;
+    std::string before_;
+    std::size_t width_ = 1;
+    std::string after_;
+};
 
 bool is_pattern(const std::string& text) {
     const std::size_t percent = text.find('%');
@@ -61,8 +143,7 @@ bool is_pattern(const std::string& text) {
 FrameChoice FrameChoice::parse(const std::string& text) {
     if (text.empty()) return {};
     if (is_pattern(text)) return {.pattern = text};
-    const bool number = !text.empty() && text.size() <= 5 && text.front() != '0' &&
-                        std::all_of(text.begin(), text.end(), is_digit);
+    const bool number = text.size() <= 5 && text.front() != '0' && is_number(text);
     const unsigned long frames = number ? std::stoul(text) : 0;
     if (frames >= 1 && frames <= kMostFrames) return {.waves = static_cast<unsigned>(frames)};
     throw UsageError("'" + text + "' is neither a number of frames from 1 to " +
@@ -82,18 +163,11 @@ std::vector<scenes::Scene> load_frames(const FrameChoice& choice, const scenes::
     std::vector<scenes::Scene> frames;
     for (unsigned i = 0; i < choice.waves; ++i) frames.push_back(wave(scene, i, choice.waves));
     if (choice.pattern.empty()) return frames;
-    const auto exists = [&](unsigned number) {
-        return std::filesystem::exists(file_of(choice.pattern, number));
-    };
-    const unsigned first = exists(0) ? 0 : 1;
-    for (unsigned i = first; frames.size() < kMostFrames && exists(i); ++i) {
-        show_progress("loading " + file_of(choice.pattern, i));
-        frames.push_back(scenes::load(file_of(choice.pattern, i)));
+    for (const std::string& file : FramePattern(choice.pattern).files()) {
+        show_progress("loading " + file);
+        frames.push_back(scenes::load(file));
     }
-    if (!frames.empty()) return frames;
-    throw scenes::SceneError(choice.pattern + ": there is neither " + file_of(choice.pattern, 0) +
-                             " nor " + file_of(choice.pattern, 1) +
-                             ", with which the frames would begin");
+    return frames;
 }
 
 void take_frames(const Backend& backend, const std::vector<scenes::Scene>& frames, const Turn& turn,

@@ -27,8 +27,8 @@ FrameChoice choose_frames(const std::string& text, const std::vector<const Backe
 
 /// The frames, none if none were chosen. A wave moves every corner along y by up to a fiftieth of
 /// the diagonal, depending on x; it has come back to its beginning after the last frame. Files are
-/// numbered from 0 or 1 without gaps. @throws scenes::SceneError for a file that cannot be read, or
-/// none.
+/// numbered from 0 or 1 without gaps. @throws scenes::SceneError for a file that cannot be read, is
+/// missing, or is numbered in another way than the pattern says.
 std::vector<scenes::Scene> load_frames(const FrameChoice& choice, const scenes::Scene& scene);
 
 /// Builds the frames' trees with one builder, as the turn says but for its scene, and notes the

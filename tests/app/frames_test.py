@@ -48,10 +48,77 @@ class Frames(unittest.TestCase):
                           for number in numbers]
                 self.assertEqual(found["results"][0]["frames"]["digests"], wanted)
 
-    def test_files_end_at_a_gap(self):
+    def refused(self, directory, pattern, *words):
+        result = build(SCENE, "--frames", directory / pattern)
+        self.assertEqual(result.returncode, BAD_INPUT, result.stderr)
+        for word in words:
+            self.assertIn(word, result.stderr)
+        self.assertEqual(result.stdout, "")
+
+    def test_a_gap_names_the_missing_file(self):
+        for numbers, missing, later in (((1, 2, 4), 3, 4), ((0, 2), 1, 2), ((0, 1, 2, 900), 3, 900),
+                                        ((1, 3, 5), 2, 3)):
+            with folder() as directory:
+                write_frames(directory, numbers)
+                self.refused(directory, "frame_%03d.obj", f"frame_{missing:03d}.obj is missing",
+                             f"there is {directory}/frame_{later:03d}.obj")
+
+    def test_a_series_that_begins_later_names_its_first_file(self):
         with folder() as directory:
-            write_frames(directory, (1, 2, 4))
-            found = report(SCENE, "--frames", directory / "frame_%03d.obj", "--repeat", 1)
+            write_frames(directory, (5, 6))
+            self.refused(directory, "frame_%03d.obj", "frame_000.obj", "frame_001.obj",
+                         "the first file is", "frame_005.obj")
+
+    def test_numbers_with_other_digits_are_refused(self):
+        for pattern, names in (("%03d.obj", ("001.obj", "002.obj", "3.obj")),
+                               ("%03d.obj", ("001.obj", "0002.obj")),
+                               ("%d.obj", ("1.obj", "2.obj", "03.obj")),
+                               ("%d.obj", ("01.obj", "02.obj")),
+                               ("%02d.obj", ("01.obj", "99999999999999999999999.obj"))):
+            with folder() as directory:
+                for name in names:
+                    (directory / name).write_text(SCENE.read_text())
+                wrong = names[0] if pattern == "%d.obj" and names[0] == "01.obj" else names[-1]
+                self.refused(directory, pattern, f"the number of {directory}/{wrong} has other")
+
+    def test_numbers_may_grow_beyond_the_width(self):
+        with folder() as directory:
+            write_frames(directory, range(12), "{:01d}.obj")
+            for other in ("a1.obj", "1.obj.txt", "1_2.obj", ".obj", "-1.obj"):
+                (directory / other).write_text("no frame")
+            found = report(SCENE, "--frames", directory / "%01d.obj", "--repeat", 1)
+            self.assertEqual(len(found["results"][0]["frames"]["digests"]), 12)
+
+    def test_the_number_may_be_a_folders(self):
+        with folder() as directory:
+            for number in (1, 2, 4):
+                (directory / f"t{number}").mkdir()
+                write_frames(directory / f"t{number}", (number,), "x.obj")
+            self.refused(directory, "t%d/x.obj", "t3/x.obj is missing")
+            (directory / "t4").rename(directory / "t3")
+            found = report(SCENE, "--frames", directory / "t%d/x.obj", "--repeat", 1)
+            self.assertEqual(len(found["results"][0]["frames"]["digests"]), 3)
+
+    def test_a_dangling_link_is_a_frame(self):
+        with folder() as directory:
+            write_frames(directory, (1, 2))
+            (directory / "frame_003.obj").symlink_to(directory / "nowhere")
+            self.refused(directory, "frame_%03d.obj", "frame_003.obj")
+
+    def test_too_many_files_are_refused(self):
+        with folder() as directory:
+            write_frames(directory, (0,), "{}.obj")
+            for number in range(1, 10_001):
+                (directory / f"{number}.obj").symlink_to(directory / "0.obj")
+            self.refused(directory, "%d.obj", "10001 files", "at most 10000")
+
+    def test_a_pattern_may_be_of_the_current_folder(self):
+        with folder() as directory:
+            write_frames(directory, (1, 2))
+            result = build(SCENE.resolve(), "--frames", "frame_%03d.obj", "--repeat", 1, "--json",
+                           "-", cwd=directory)
+            self.assertEqual(result.returncode, DONE, result.stderr)
+            found = json.loads(result.stdout)
             self.assertEqual(len(found["results"][0]["frames"]["digests"]), 2)
 
     def test_tables_have_rebuilds(self):

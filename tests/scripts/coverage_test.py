@@ -1,7 +1,6 @@
 """scripts/coverage.py: the sums of folders, the threshold, and files that it refuses."""
 
 import json
-import os
 import pathlib
 import random
 import subprocess
@@ -9,9 +8,9 @@ import sys
 import tempfile
 import unittest
 
-from support import ROOT
+from support import ROOT, test_seed
 
-SEED = int(os.environ.get("HEAPWOOD_TEST_SEED", "") or random.randrange(1 << 32))
+SEED = test_seed()
 
 
 def summary(counts):
@@ -56,7 +55,7 @@ class Coverage(unittest.TestCase):
         counts = {}
         for folder in ("allocators", "allocators/measure", "kdtree/tree", "scenes"):
             for i in range(source.randint(1, 9)):
-                lines = source.randint(1, 99)
+                lines = source.randint(1, 999)
                 counts[f"{folder}/{i}.h"] = (source.randint(0, lines), lines)
         rows = {}
         poor = set()
@@ -67,7 +66,7 @@ class Coverage(unittest.TestCase):
             if files and "/" in line:
                 poor.add(words[0])
             elif "lines" in words:
-                rows[words[0]] = (int(words[1]), int(words[3]))
+                rows[words[0]] = tuple(int(words[i].replace(",", "")) for i in (1, 3))
         for folder in ("allocators", "allocators/measure", "kdtree", "kdtree/tree", "scenes"):
             inside = [c for name, c in counts.items() if name.startswith(folder + "/")]
             self.assertEqual(rows[folder], tuple(map(sum, zip(*inside))), folder)

@@ -1,11 +1,10 @@
 """Tests of scripts/figures/mann_whitney.py against enumeration and published tables."""
 
 import itertools
-import os
 import random
 import unittest
 
-from support import needs
+from support import needs, test_seed
 
 needs("numpy")
 
@@ -28,7 +27,7 @@ def brute_force(first, second):
 
 class MannWhitneyTest(unittest.TestCase):
     def test_equals_enumeration_with_and_without_ties(self):
-        seed = int(os.environ.get("HEAPWOOD_TEST_SEED", random.randrange(2**32)))
+        seed = test_seed()
         dice = random.Random(seed)
         for _ in range(60):
             different = dice.choice([2, 4, 1000])  # few: many ties

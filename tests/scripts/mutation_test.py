@@ -6,7 +6,6 @@ HEAPWOOD_TEST_SEED=... repeats a run.
 import contextlib
 import io
 import json
-import os
 import pathlib
 import random
 import tempfile
@@ -22,9 +21,9 @@ from typer.testing import CliRunner  # noqa: E402
 import compare  # noqa: E402
 import fetch_scenes  # noqa: E402
 import plot  # noqa: E402
-from support import ROOT  # noqa: E402
+from support import ROOT, test_seed  # noqa: E402
 
-SEED = int(os.environ.get("HEAPWOOD_TEST_SEED") or random.SystemRandom().getrandbits(32))
+SEED = test_seed()
 SAMPLES = (
     sample_results.compare(pools=("20x",)), sample_results.bench(), sample_results.replay()
 )

@@ -3,7 +3,6 @@
 import collections
 import json
 import lzma
-import os
 import pathlib
 import random
 import re
@@ -13,7 +12,7 @@ import tempfile
 import unittest
 import xml.etree.ElementTree
 
-from support import ROOT, needs
+from support import ROOT, needs, test_seed
 
 needs("numpy", "pandas", "matplotlib", "rich", "typer")
 
@@ -29,7 +28,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 def dice():
     """(seed, generator)"""
-    seed = int(os.environ.get("HEAPWOOD_TEST_SEED", random.randrange(2**32)))
+    seed = test_seed()
     return seed, random.Random(seed)
 
 

@@ -1,13 +1,20 @@
 """What the tests of the Python scripts share."""
 
 import importlib.util
+import os
 import pathlib
+import random
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
 
 SKIPPED = 77  # ctest's SKIP_RETURN_CODE
+
+
+def test_seed():
+    """HEAPWOOD_TEST_SEED, or a seed of the system's."""
+    return int(os.environ.get("HEAPWOOD_TEST_SEED") or random.SystemRandom().getrandbits(32))
 
 
 def skip(reason):

@@ -16,6 +16,7 @@ import sys
 from typing import List
 
 try:
+    import matplotlib.text
     import rich.console
     import rich.progress
     import typer
@@ -64,7 +65,12 @@ def draw(results):
 
 
 def save(figure, path):
-    """The same figure gives the same bytes: no date."""
+    """Writes a figure, whose names are no formulas: $ is a character as any other.
+
+    The same figure gives the same bytes: no date.
+    """
+    for text in figure.findobj(matplotlib.text.Text):
+        text.set_parse_math(False)
     undated = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
     figure.savefig(path, dpi=200, metadata=undated.get(path.suffix))
 

@@ -317,6 +317,14 @@ class CallsTest(unittest.TestCase):
         self.assertIn("ad.payload; after Made up 2026, figure 1; payload, bytes: 64", words)
         self.assertEqual(words.count("hybrid"), 2)
 
+    def test_names_are_no_formulas(self):
+        scenes = ("$x_1$.obj", "$\\frac{$.obj")
+        code, output = run(self.folder, {"c": sample_results.compare(scenes=scenes)})
+        self.assertEqual(code, 0, output)
+        words = [text for text, _, _ in texts(self.folder / "out" / "c-slowdown-200x.svg")]
+        self.assertIn("$x_1$", words)
+        self.assertIn("$\\frac{$", words)
+
     def test_as_a_program_and_twice_the_same_bytes(self):
         path = self.folder / "x.json"
         path.write_text(json.dumps(sample_results.compare(pools=("20x",))), encoding="utf-8")

@@ -12,6 +12,7 @@ import gzip
 import hashlib
 import http.client
 import json
+import lzma
 import os
 import pathlib
 import re
@@ -103,13 +104,29 @@ def open_url(url, start):
     return response, 0
 
 
+def length_of(url, response):
+    """How many bytes a response has, or None if the server does not say so."""
+    length = response.headers.get("Content-Length")
+    if length is None:
+        return None
+    if not re.fullmatch("[0-9]{1,18}", length):
+        raise FetchError(f"{url}: the server's Content-Length is {length[:40]!r}, which is no "
+                         "number of bytes; fetch it from elsewhere, and save it as OBJ")
+    return int(length)
+
+
 def download(url, part):
     """Downloads url to the file `part`, going on after what is there already."""
     start = part.stat().st_size if part.exists() else 0
     response, start = open_url(url, start)
-    with response, open(part, "ab" if start else "wb") as file:
-        length = response.headers.get("Content-Length")
-        expected = None if length is None else start + int(length)
+    with response:
+        length = length_of(url, response)
+        save(url, response, part, start, None if length is None else start + length)
+
+
+def save(url, response, part, start, expected):
+    """Writes a response to the file `part`, from byte `start` on; `expected`: bytes in the end."""
+    with open(part, "ab" if start else "wb") as file:
         try:
             for block in iter(lambda: response.read(BLOCK), b""):
                 file.write(block)
@@ -166,7 +183,7 @@ def extract(scene, part, target):
                 with opener(part, "rb") as lines:
                     obj_of_ply(lines, out)
     except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, IndexError,
-            NotImplementedError, RuntimeError) as error:
+            NotImplementedError, RuntimeError, lzma.LZMAError) as error:
         raise FetchError(f"cannot be unpacked: {error}") from error
 
 

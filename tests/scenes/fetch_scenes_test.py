@@ -43,7 +43,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.send_header("Content-Range", f"bytes {start}-{len(body) - 1}/{len(body)}")
         else:
             self.send_response(200)
-        self.send_header("Content-Length", str(len(body) - start))
+        self.send_header("Content-Length", server.length or str(len(body) - start))
         self.end_headers()
         self.wfile.write(body[start:] if server.cut is None else body[start:start + server.cut])
         server.cut = None
@@ -58,6 +58,7 @@ class FetchScenesTest(unittest.TestCase):
         self.server.files = {"/a.obj": OBJ}
         self.server.ranges = []
         self.server.cut = None
+        self.server.length = None
         self.server.ignore_ranges = False
         threading.Thread(target=self.server.serve_forever, args=(0.02,), daemon=True).start()
         self.addCleanup(self.server.server_close)
@@ -144,6 +145,19 @@ class FetchScenesTest(unittest.TestCase):
         self.assertEqual(self.server.ranges, [None, "bytes=20-"])
         self.assertEqual(self.target.read_bytes(), OBJ)
 
+    def test_refuses_a_length_that_is_no_number(self):
+        self.dest.mkdir(parents=True)
+        for length in ("many", "-5", "1e3", "1_0", "12, 12", "9" * 5000, "\u00b2"):
+            self.server.length = length
+            for part in (b"", OBJ[:20]):
+                with self.subTest(length=length[:20], part=part):
+                    self.part.write_bytes(part)
+                    result = self.run_script("a")
+                    self.assertEqual(result.returncode, 1, result.stderr)
+                    self.assertRegex(result.stderr, r"^fetch_scenes: a: http.*Content-Length is '")
+                    self.assertLess(len(result.stderr), 300)
+                    self.assertEqual(self.part.read_bytes(), part)
+
     def test_starts_again_if_the_server_knows_no_ranges(self):
         self.dest.mkdir(parents=True)
         self.part.write_bytes(OBJ[:20])
@@ -202,6 +216,18 @@ class FetchScenesTest(unittest.TestCase):
         result = self.run_script("a", scenes=[self.scene(format="zip")])
         self.assertEqual(result.returncode, 1)
         self.assertIn("cannot be unpacked", result.stderr)
+
+    def test_reports_a_damaged_archive_of_lzma(self):
+        buffer = io.BytesIO()
+        with zipfile.ZipFile(buffer, "w", zipfile.ZIP_LZMA) as archive:
+            archive.writestr("a.obj", OBJ)
+        packed = bytearray(buffer.getvalue())
+        packed[39:44] = b"\xff" * 5  # LZMA's properties, behind the header of a file called a.obj
+        self.server.files["/a.zip"] = bytes(packed)
+        result = self.run_script("a", scenes=[self.scene(path="/a.zip", format="zip")])
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("cannot be unpacked", result.stderr)
+        self.assertNotIn("Traceback", result.stderr)
 
     def test_reports_damaged_compressed_data(self):
         packed = bytearray(gzip.compress(PLY))

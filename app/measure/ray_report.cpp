@@ -1,5 +1,7 @@
 #include "app/measure/ray_report.h"
 
+#include "app/base/text.h"
+
 namespace heapwood::app {
 
 const char* name(Asked asked) {
@@ -15,6 +17,13 @@ double RayTimes::rays_per_second() const {
     return 1000 * static_cast<double>(rays) / spread(samples).median;
 }
 
+std::string RayTimes::note() const {
+    if (rays == 0) return "none: they begin where primary rays hit a triangle, and none does";
+    if (asked == Asked::all || 20 * hits >= rays) return "";
+    return grouped(hits) + " of " + grouped(rays) +
+           " hit a triangle: the rate is of rays that hit nothing";
+}
+
 double TracedTree::cost_ms() const {
     return spread(build.samples).median + layout_ms;
 }
@@ -23,7 +32,7 @@ double TracedTree::ms_per_ray() const {
     double ms = 0;
     double kinds = 0;
     for (const RayTimes& t : times) {
-        if (t.asked == Asked::all) continue;
+        if (t.asked == Asked::all || t.rays == 0) continue;
         ms += 1000 / t.rays_per_second();
         ++kinds;
     }

@@ -36,7 +36,7 @@ struct DeviceTimes {
 struct RayTimes {
     std::string kind;
     Asked asked = Asked::closest;
-    std::uint64_t rays = 0;
+    std::uint64_t rays = 0;       ///< 0: there are none of this kind, and no samples
     std::uint64_t hits = 0;       ///< rays that meet anything; of all hits, how many there are
     std::vector<double> samples;  ///< milliseconds for all the rays
     /// Of all answers in the rays' order, whoever gave them; none: unknown.
@@ -44,6 +44,9 @@ struct RayTimes {
     std::vector<DeviceTimes> devices = {};  ///< of several GPUs that share the rays
 
     double rays_per_second() const;
+    /// What a reader of the rate must know: that there are no such rays, or that few of them meet
+    /// anything; empty: nothing.
+    std::string note() const;
 };
 
 /// A tree, what it took to make it, and the rays through it.
@@ -79,7 +82,7 @@ struct RayReport {
     std::uint32_t seed = 0;
     bool fast = false;
     std::vector<std::uint32_t> devices = {};  ///< GPUs that share the rays; none: nothing is shared
-    Camera camera{};
+    std::optional<Camera> camera = {};  ///< where primary rays come from; none: no tree was traced
     std::vector<TracedTree> trees;
 };
 

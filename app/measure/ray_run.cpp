@@ -57,15 +57,17 @@ unsigned RayBench::width() const {
 }
 
 void RayBench::make_sets(const kdtree::RayReplicas& replicas) {
-    const Camera camera = camera_of(scene_);
+    const auto closest_hits = [&](std::span<const Ray> rays, Hit* hits) {
+        replicas.closest_hits(rays.data(), rays.size(), hits);
+    };
+    camera_ = camera_of(scene_, closest_hits);
     sets_.push_back(random_rays(scene_, rays(), run_.seed));
-    sets_.push_back(primary_rays(camera, width()));
+    sets_.push_back(primary_rays(*camera_, width()));
     const std::vector<Ray>& primary = sets_.back().rays;
     std::vector<Hit> hits(primary.size());
-    replicas.closest_hits(primary.data(), primary.size(), hits.data());
-    for (RaySet& set : secondary_rays(scene_, camera, primary, hits, run_.seed)) {
-        if (!set.rays.empty()) sets_.push_back(std::move(set));
-    }
+    closest_hits(primary, hits.data());
+    std::ranges::move(secondary_rays(scene_, *camera_, primary, hits, run_.seed),
+                      std::back_inserter(sets_));
 }
 
 kdtree::BatchOptions RayBench::options_of(const RaySet& set) const {
@@ -136,10 +138,8 @@ void RayBench::trace(const kdtree::Tree& tree, TracedTree& to) {
     if (sets_.empty()) make_sets(replicas);
     std::vector<RayTimes> times;
     const auto add = [&](const RaySet& set, Asked asked) {
-        if (shared) {
-            times.push_back(time_shared(replicas, set, asked));
-            return;
-        }
+        if (set.rays.empty()) return times.push_back(untimed(set, asked));
+        if (shared) return times.push_back(time_shared(replicas, set, asked));
         replicas.divide(set.rays.size(), [&](const kdtree::RayShare& all) {
             times.push_back(time(all.tree, set, asked));
         });
@@ -157,8 +157,10 @@ std::optional<TracedTree> RayBench::trace_with_embree() const {
     to.build.samples = {ms_since(start)};
     for (const RaySet& set : sets_) {
         RayTimes times = untimed(set, set.any_hit ? Asked::any : Asked::closest);
-        times.samples =
-            timed(run_, [&] { times.hits = embree.trace(set.rays, set.any_hit, run_.threads); });
+        const auto trace = [&] {
+            times.hits = embree.trace(set.rays, set.any_hit, run_.threads);
+        };
+        if (!set.rays.empty()) times.samples = timed(run_, trace);
         to.times.push_back(std::move(times));
     }
     return to;

@@ -43,6 +43,9 @@ public:
     /// installed, or on a GPU.
     std::optional<TracedTree> trace_with_embree() const;
 
+    /// Where primary rays come from; nothing before a first trace().
+    const std::optional<Camera>& camera() const { return camera_; }
+
     /// Rays of each kind: a square picture's.
     std::uint64_t rays() const { return std::uint64_t{width()} * width(); }
 
@@ -55,6 +58,7 @@ private:
 
     const scenes::Scene& scene_;
     RayRun run_;
+    std::optional<Camera> camera_;
     std::vector<RaySet> sets_;  ///< random rays first
 };
 

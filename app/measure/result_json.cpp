@@ -100,6 +100,13 @@ Json vector_json(const glm::vec3& v) {
     return Json::array({neat(v.x), neat(v.y), neat(v.z)});
 }
 
+Json camera_json(const Camera& camera) {
+    return {{"eye", vector_json(camera.eye)},
+            {"target", vector_json(camera.target)},
+            {"up", vector_json(camera.up)},
+            {"field_of_view", camera.field_of_view}};
+}
+
 Json scene_json(const Report& report) {
     return {
         {"path", report.scene_path},

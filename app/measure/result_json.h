@@ -9,6 +9,7 @@
 #include "app/backends/backend.h"
 #include "app/base/machine.h"
 #include "app/measure/report.h"
+#include "app/render/camera.h"
 
 namespace heapwood::app {
 
@@ -24,6 +25,9 @@ nlohmann::ordered_json configuration_json(const Report& report);
 
 /// A point or direction, each number by its shortest decimal.
 nlohmann::ordered_json vector_json(const glm::vec3& v);
+
+/// Where primary rays come from.
+nlohmann::ordered_json camera_json(const Camera& camera);
 
 /// The scene: path, counts, bounds.
 nlohmann::ordered_json scene_json(const Report& report);

@@ -2,12 +2,17 @@
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
-#include <map>
-#include <string>
+#include <limits>
+#include <optional>
+#include <span>
+#include <vector>
 
 #include "app/base/exit_code.h"
 #include "app/render/interior.h"
+#include "app/render/known_camera.h"
+#include "app/render/surface.cuh"
+#include "kdtree/tree/ray_batch.h"
+#include "scenes/digest.h"
 
 namespace heapwood::app {
 namespace {
@@ -28,9 +33,21 @@ Exact direction_of(const Camera& camera) {
     return unit(ahead);
 }
 
-float length_of(const scenes::Bounds& bounds) {
+/// The box's diagonal, or for a scene that is a point a length that can be told from it.
+double length_of(const scenes::Bounds& bounds) {
     const Exact diagonal = Exact(bounds.hi) - Exact(bounds.lo);
-    return static_cast<float>(std::sqrt(dot(diagonal, diagonal)));
+    const double length = std::max(std::sqrt(dot(diagonal, diagonal)), double{offset_of(bounds)});
+    return length > 0 ? length : 1;
+}
+
+/// The nearest finite float.
+float nearest(double value) {
+    constexpr double kMost = std::numeric_limits<float>::max();
+    return static_cast<float>(std::clamp(value, -kMost, kMost));
+}
+
+vec3 nearest(const Exact& point) {
+    return {nearest(point.x), nearest(point.y), nearest(point.z)};
 }
 
 /// Moves a camera that looks at a scene from outside to where the box around it fills the picture.
@@ -40,7 +57,7 @@ Camera fitted(const scenes::Scene& scene, const Camera& camera, unsigned width, 
     const Exact lo(scene.bounds.lo);
     const Exact hi(scene.bounds.hi);
     const Exact middle = (lo + hi) * 0.5;
-    double distance = 0;
+    double distance = offset_of(scene.bounds);
     for (unsigned corner = 0; corner < 8; ++corner) {
         const Exact at{(corner & 1U) != 0 ? hi.x : lo.x, (corner & 2U) != 0 ? hi.y : lo.y,
                        (corner & 4U) != 0 ? hi.z : lo.z};
@@ -51,30 +68,67 @@ Camera fitted(const scenes::Scene& scene, const Camera& camera, unsigned width, 
         distance = std::max(distance, std::max(across, above) / kFilled + nearer);
     }
     Camera moved = camera;
-    moved.target = vec3(middle);
-    moved.eye = vec3(middle - Exact(view.ahead) * distance);
+    moved.target = nearest(middle);
+    moved.eye = nearest(middle - Exact(view.ahead) * (distance > 0 ? distance : 1));
     return moved;
 }
 
-/// Published scenes by the names of their files.
-const Camera* known_camera(const scenes::Scene& scene) {
-    static const std::map<std::string, Camera> known{
-        {"sponza", {{-13, 2.5F, 0.3F}, {10, 5, -0.5F}, 75}},
-        {"sibenik", {{-16, -9, 0.4F}, {10, -7, -0.3F}, 75}},
-        {"crytek_sponza", {{-62, 10, -2}, {60, 22, -3}, 75}},
-        {"conference", {{1300, 420, -950}, {250, 60, -150}, 70}},
-        {"country_kitchen", {{-1.6F, 1.6F, 4.2F}, {0.6F, 1.2F, -1.5F}, 65}},
-        {"dragon_202k", {{-0.03F, 0.16F, 0.28F}, {-0.005F, 0.122F, -0.005F}, 34}},
-        {"dragon_871k", {{-0.03F, 0.16F, 0.28F}, {-0.005F, 0.122F, -0.005F}, 34}},
-        {"armadillo_100k", {{-40, 60, -250}, {0, 20, 0}, 40}},
-        {"buddha_100k", {{1, -4, 0.5F}, {0, 0, 0}, 40, {0, 0, 1}}},
-        {"cornell_original", {{0, 1, 5}, {0, 1, 0}, 40}},
-        {"cornell_glossy", {{0, 1, 5}, {0, 1, 0}, 40}},
-        {"bunny", {{-0.03F, 0.16F, 0.30F}, {-0.017F, 0.108F, -0.002F}, 34}},
-    };
-    const std::string file = std::filesystem::path(scene.path).filename().string();
-    const auto found = known.find(file.substr(0, file.find('.')));
-    return found == known.end() ? nullptr : &found->second;
+/// Looks at the largest triangle, at right angles; nothing if no triangle has an area.
+std::optional<Camera> close_up(const scenes::Scene& scene) {
+    Exact largest{0, 0, 0};
+    Exact middle{0, 0, 0};
+    double edge = 0;
+    for (const glm::uvec3& t : scene.triangles) {
+        const Exact a(scene.positions[t.x]);
+        const Exact b(scene.positions[t.y]);
+        const Exact c(scene.positions[t.z]);
+        const Exact normal = cross(b - a, c - a);
+        if (!(dot(normal, normal) > dot(largest, largest))) continue;
+        largest = normal;
+        middle = (a + b + c) * (1 / 3.0);
+        edge = std::sqrt(dot(b - a, b - a));
+    }
+    if (!(dot(largest, largest) > 0)) return std::nullopt;
+    const Exact normal = unit(largest);
+    const double distance = std::max(edge, double{offset_of(scene.bounds)});
+    const vec3 up = std::abs(normal.y) < 0.9 ? vec3{0, 1, 0} : vec3{0, 0, 1};
+    return Camera{nearest(middle + normal * distance), nearest(middle), 50, up};
+}
+
+/// The whole scene from three directions, the first of which is that from its front and a little
+/// above. A flat scene is seen from its edge in two of them at most.
+std::vector<Camera> views_of(const scenes::Scene& scene) {
+    const vec3 middle = scene.bounds.lo * 0.5F + scene.bounds.hi * 0.5F;
+    const float distance = nearest(length_of(scene.bounds)) * 1.1F;
+    std::vector<Camera> views;
+    for (const vec3& from : {vec3{-0.3F, 0.4F, 1}, {1, 0.4F, -0.3F}, {0.4F, 1, 0.3F}}) {
+        views.push_back({nearest(Exact(middle + unit(from) * distance)), middle, 50});
+    }
+    return views;
+}
+
+/// The first camera that sees enough of the scene; if none does, the one that sees most.
+Camera chosen(const std::vector<Camera>& cameras, const ClosestHits& closest_hits) {
+    constexpr unsigned kSide = 64;
+    constexpr std::size_t kEnough = kSide * kSide / 100;
+    std::size_t best = 0;
+    std::size_t most = 0;
+    for (std::size_t i = 0; i < cameras.size() && most < kEnough; ++i) {
+        const View view = view_of(cameras[i], kSide, kSide);
+        std::vector<kdtree::Ray> rays;
+        for (unsigned pixel = 0; pixel < kSide * kSide; ++pixel) {
+            rays.push_back(primary_ray(view, static_cast<float>(pixel % kSide) + 0.5F,
+                                       static_cast<float>(pixel / kSide) + 0.5F));
+        }
+        std::vector<kdtree::Hit> hits(rays.size());
+        closest_hits(rays, hits.data());
+        const std::size_t seen = std::ranges::count_if(hits, &kdtree::Hit::found);
+        if (seen > most) {
+            most = seen;
+            best = i;
+        }
+    }
+    return cameras[best];
 }
 
 }  // namespace
@@ -99,19 +153,29 @@ View view_of(const Camera& camera, unsigned width, unsigned height) {
             .height = height};
 }
 
-Camera camera_of(const scenes::Scene& scene) {
-    if (const Camera* known = known_camera(scene)) return *known;
-    const vec3 middle = scene.bounds.lo * 0.5F + scene.bounds.hi * 0.5F;
-    return {middle + unit(vec3{-0.3F, 0.4F, 1}) * (length_of(scene.bounds) * 1.1F), middle, 50};
+Camera camera_of(const scenes::Scene& scene, const ClosestHits& closest_hits) {
+    std::vector<Camera> cameras = views_of(scene);
+    if (const Camera* known = known_camera(scenes::digest(scene)))
+        cameras.insert(cameras.begin(), *known);
+    if (const auto close = close_up(scene)) cameras.push_back(*close);
+    return chosen(cameras, closest_hits);
 }
 
 Camera camera_of(const scenes::Scene& scene, const kdtree::RayTree& tree, unsigned width,
                  unsigned height) {
-    if (known_camera(scene) == nullptr) {
-        if (const auto inside = interior_camera(scene, tree)) return *inside;
+    std::vector<Camera> cameras = views_of(scene);
+    if (const Camera* known = known_camera(scenes::digest(scene))) {
+        cameras.insert(cameras.begin(), *known);
+    } else if (const auto inside = interior_camera(scene, tree)) {
+        cameras.insert(cameras.begin(), *inside);
     }
-    const Camera camera = camera_of(scene);
-    return is_inside(scene.bounds, camera.eye) ? camera : fitted(scene, camera, width, height);
+    for (Camera& camera : cameras) {
+        if (!is_inside(scene.bounds, camera.eye)) camera = fitted(scene, camera, width, height);
+    }
+    if (const auto close = close_up(scene)) cameras.push_back(*close);
+    return chosen(cameras, [&](std::span<const kdtree::Ray> rays, kdtree::Hit* hits) {
+        kdtree::closest_hits(tree, rays.data(), rays.size(), hits);
+    });
 }
 
 bool is_inside(const scenes::Bounds& bounds, const vec3& point) {
@@ -122,14 +186,13 @@ bool is_inside(const scenes::Bounds& bounds, const vec3& point) {
 }
 
 vec3 light_of(const scenes::Scene& scene, const Camera& camera) {
-    const vec3& lo = scene.bounds.lo;
-    const vec3& hi = scene.bounds.hi;
     if (is_inside(scene.bounds, camera.eye)) {
-        return (camera.eye + camera.target) * 0.5F + vec3{0, 0.12F * (hi.y - lo.y), 0};
+        const float height = scene.bounds.hi.y - scene.bounds.lo.y;
+        return (camera.eye + camera.target) * 0.5F + vec3{0, 0.12F * height, 0};
     }
     const View view = view_of(camera, 1, 1);
     const vec3 aside = view.up * 0.9F - view.right * 0.6F - view.ahead * 0.7F;
-    return (lo + hi) * 0.5F + aside * length_of(scene.bounds);
+    return (scene.bounds.lo + scene.bounds.hi) * 0.5F + aside * nearest(length_of(scene.bounds));
 }
 
 }  // namespace heapwood::app

@@ -2,6 +2,9 @@
 /// Where a scene is seen from: as users say it, and where they leave it open.
 #pragma once
 
+#include <functional>
+#include <span>
+
 #include "app/render/view.cuh"
 #include "kdtree/tree/ray_tree.h"
 #include "scenes/scene.h"
@@ -19,9 +22,14 @@ struct Camera {
 /// @throws UsageError if eye and target are one point, or `up` is the direction between them.
 View view_of(const Camera& camera, unsigned width, unsigned height);
 
-/// A view of a scene: of a published one (known by its file's name) from inside or from where it
-/// is usually seen, of any other the whole from its front and a little above.
-Camera camera_of(const scenes::Scene& scene);
+/// Finds the first hit of each ray in the scene that a camera is wanted for.
+using ClosestHits = std::function<void(std::span<const kdtree::Ray> rays, kdtree::Hit* hits)>;
+
+/// A view of a scene: of a published one from inside or from where it is usually seen, of any other
+/// the whole from its front and a little above. If next to none of the camera's rays hit a triangle,
+/// as of a flat scene that is seen from its edge, then from another side, or from in front of the
+/// largest triangle. Only a scene of which no triangle has an area can have a camera without hits.
+Camera camera_of(const scenes::Scene& scene, const ClosestHits& closest_hits);
 
 /// The same for a picture of that shape. A scene that is seen from outside fills the picture; one
 /// that is not known, and most of which is hidden from outside, is seen from the inside.

@@ -55,7 +55,8 @@ Table rates(const RayReport& report) {
     for (const TracedTree& tree : report.trees) {
         auto& row = table.rows.emplace_back();
         row.push_back(title(tree));
-        for (const RayTimes& t : tree.times) row.push_back(shown(t.rays_per_second(), Unit::rate));
+        for (const RayTimes& t : tree.times)
+            row.push_back(t.rays == 0 ? Cell(kNoValue) : shown(t.rays_per_second(), Unit::rate));
         const bool done = tree.build.outcome == Outcome::done;
         row.resize(table.columns.size(),
                    done ? kNoValue : failed_cell(tree.build.outcome, tree.build.message));
@@ -77,7 +78,8 @@ Table rates_of_devices(const RayReport& report) {
             row.push_back(title(tree));
             row.push_back(shown(tree.times.front().devices[i].device, Unit::count));
             for (const RayTimes& t : tree.times) {
-                row.push_back(shown(t.devices[i].rays_per_second(), Unit::rate));
+                row.push_back(t.rays == 0 ? Cell(kNoValue)
+                                          : shown(t.devices[i].rays_per_second(), Unit::rate));
             }
         }
     }
@@ -128,7 +130,8 @@ Json times_json(const RayTimes& t) {
             {"hits", t.hits},
             {"digest", t.digest ? Json(hex(*t.digest)) : Json()},
             {"ms", spread_json(t.samples)},
-            {"rays_per_second", t.rays_per_second()},
+            {"rays_per_second", t.rays == 0 ? Json() : Json(t.rays_per_second())},
+            {"note", or_null(t.note())},
             {"devices", devices}};
 }
 
@@ -170,7 +173,8 @@ constexpr std::pair<const char*, const char*> kRayColumns[] = {
     {"ms_median", "/rays/ms/median"},
     {"ms_min", "/rays/ms/min"},
     {"ms_max", "/rays/ms/max"},
-    {"rays_per_second", "/rays/rays_per_second"}};
+    {"rays_per_second", "/rays/rays_per_second"},
+    {"note", "/rays/note"}};
 
 void add_record_of(const Json& tree, const RayReport& report, Table& records) {
     const Report& origin = report.origin;
@@ -199,6 +203,16 @@ void add_tree(const RayReport& report, const TracedTree& tree, Json& trees, Tabl
     trees.push_back(json);
 }
 
+/// What must be known of the rays, which are the same for all trees.
+void add_notes(const RayReport& report, std::vector<Remark>& remarks) {
+    const TracedTree* first = first_traced(report);
+    if (first == nullptr) return;
+    for (const RayTimes& times : first->times) {
+        const std::string note = times.note();
+        if (!note.empty()) remarks.push_back({title(times) + " rays: " + note + ".", true});
+    }
+}
+
 }  // namespace
 
 Document document_of(const RayReport& report) {
@@ -210,6 +224,7 @@ Document document_of(const RayReport& report) {
     document.remarks = {{"closest hits; in brackets: any hit, or all hits front to back."},
                         {"N rays are as many of each kind, but for all hits. pays: for how many "
                          "rays the tree is ahead of the first one."}};
+    add_notes(report, document.remarks);
     Json trees = Json::array();
     for (const TracedTree& tree : report.trees) {
         add_tree(report, tree, trees, document.records);
@@ -225,10 +240,7 @@ Document document_of(const RayReport& report) {
                      {"seed", report.seed},
                      {"fast", report.fast},
                      {"devices", report.devices},
-                     {"camera",
-                      {{"eye", vector_json(report.camera.eye)},
-                       {"target", vector_json(report.camera.target)},
-                       {"field_of_view", report.camera.field_of_view}}},
+                     {"camera", report.camera ? camera_json(*report.camera) : Json()},
                      {"results", trees}};
     return document;
 }

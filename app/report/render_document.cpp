@@ -99,13 +99,6 @@ Json picture_json(const RenderReport& report) {
             {"effort", effort}};
 }
 
-Json camera_json(const Camera& camera) {
-    return {{"eye", vector_json(camera.eye)},
-            {"target", vector_json(camera.target)},
-            {"up", vector_json(camera.up)},
-            {"field_of_view", camera.field_of_view}};
-}
-
 Record record(const RenderReport& report, const TracedRays& traced) {
     const Report& origin = report.origin;
     const RenderSettings& s = report.settings;

@@ -62,7 +62,6 @@ ExitCode trace(const TraceOptions& options, const Backends& available) {
     show_progress("loading " + options.scene);
     const scenes::Scene scene = scenes::load(options.scene);
     describe(report.origin, scene);
-    report.camera = camera_of(scene);
     RayBench bench(scene, {options.rays, options.seed, options.repeat, options.warm_up,
                            options.threads, options.fast, gpu, options.devices});
     report.rays = bench.rays();
@@ -81,6 +80,7 @@ ExitCode trace(const TraceOptions& options, const Backends& available) {
         }
         if (code == ExitCode::done) code = verdict(built);
     }
+    report.camera = bench.camera();
     if (auto embree = bench.trace_with_embree()) report.trees.push_back(std::move(*embree));
     return publisher.publish(document_of(report)) ? code : ExitCode::internal;
 }

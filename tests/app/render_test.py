@@ -60,6 +60,28 @@ class Render(unittest.TestCase):
         rendered(SCENE, "-o", self.out, "--mode", "path", "--spp", 4, "--seed", 7)
         self.assertNotIn(self.out.read_bytes(), pictures)
 
+    def test_no_picture_depends_on_the_name_of_a_file(self):
+        pictures = set()
+        for name in ("gem", "bunny", "buddha_100k", "sponza"):
+            scene = self.place / f"{name}.obj"
+            scene.write_bytes((MODELS / "gem.obj").read_bytes())
+            rendered(scene, "-o", self.out, "--mode", "normal")
+            pictures.add(self.out.read_bytes())
+        self.assertEqual(len(pictures), 1)
+
+    def test_scenes_that_hide_are_seen(self):
+        """A flat one from its edge, and one whose parts are small and far from each other."""
+        flat = "v 0 0 0\nv -3 4 10\nv 0 1 0\nv -3 5 10\nf 1 2 3\nf 2 4 3\n"
+        far = ("v 0 0 0\nv 1 0 0\nv 0 1 0\nv 1e6 1e6 1e6\nv 1e6 1000001 1e6\n"
+               "v 1000002 1e6 1e6\nf 1 2 3\nf 4 5 6\n")
+        for text in (flat, far):
+            scene = self.place / "scene.obj"
+            scene.write_text(text, encoding="utf-8")
+            camera = rendered(scene, "-o", self.out, "--mode", "shaded")
+            self.assertIn("shadow", [rays["kind"] for rays in camera["rays"]], text)
+        scene.write_text("v 7 7 7\nv 7 7 7\nv 7 7 7\nf 1 2 3\n", encoding="utf-8")
+        rendered(scene, "-o", self.out)
+
     def test_a_tree_file_has_the_same_picture(self):
         tree = self.place / "a.kdt"
         self.assertEqual(build(SCENE, "--repeat", 1, "--out", tree).returncode, DONE)

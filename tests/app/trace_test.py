@@ -5,7 +5,9 @@ import io
 import unittest
 
 import schema_check
-from command_line import BAD_INPUT, DONE, MODELS, NO_DEVICE, OUT_OF_MEMORY, USAGE, report, run
+from command_line import (
+    BAD_INPUT, DONE, MODELS, NO_DEVICE, OUT_OF_MEMORY, USAGE, folder, report, run,
+)
 
 SCENE = "gen:city:500"
 KINDS = ["random", "primary", "bounce", "shadow", "ambient-occlusion", "random"]
@@ -44,6 +46,59 @@ class Trace(unittest.TestCase):
             self.assertIsNone(tree["pays"])
             for other in found["results"]:
                 self.assertEqual(len(other["build_ms"]["samples"]), 2 if other is tree else 1)
+
+    def test_no_ray_depends_on_the_name_of_a_file(self):
+        """The published scenes are known by what is in them."""
+        with folder() as place:
+            text = (MODELS / "gem.obj").read_bytes()
+            found = []
+            for name in ("gem", "bunny", "sponza", "conference", "cornell_original"):
+                path = place / f"{name}.obj"
+                path.write_bytes(text)
+                found.append(traced(path))
+            for other in found:
+                self.assertEqual(other["camera"], found[0]["camera"])
+                self.assertEqual([(rays["kind"], rays["digest"]) for rays in ours(other)[0]["rays"]],
+                                 [(rays["kind"], rays["digest"]) for rays in ours(found[0])[0]["rays"]])
+
+    def test_every_camera_sees_the_scene(self):
+        scenes = {
+            "edge": "v 0 0 0\nv -3 4 10\nv 0 1 0\nv -3 5 10\nf 1 2 3\nf 2 4 3\n",
+            "far apart": "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 1e6 1e6 1e6\nv 1e6 1000001 1e6\n"
+                         "v 1000002 1e6 1e6\nf 1 2 3\nf 4 5 6\n",
+            "needle": "v 0 0 0\nv 0 1000 0\nv 0.01 0 0.01\nf 1 2 3\n",
+            "dust": "v 1 1 1\nv 1.000001 1 1\nv 1 1.000001 1\nf 1 2 3\n",
+            "giant": "v -2e38 0 0\nv 2e38 0 0\nv 0 2e38 0\nf 1 2 3\n",
+        }
+        with folder() as place:
+            for name, text in scenes.items():
+                with self.subTest(name):
+                    path = place / "scene.obj"
+                    path.write_text(text, encoding="utf-8")
+                    [tree] = ours(traced(path))
+                    self.assertEqual([rays["kind"] for rays in tree["rays"]], KINDS)
+                    if name != "giant":  # whose rays overflow
+                        self.assertGreater(hits(tree)[1], 0)
+
+    def test_rays_that_see_nothing_say_so(self):
+        with folder() as place:
+            path = place / "scene.obj"
+            path.write_text("v 7 7 7\nv 7 7 7\nv 7 7 7\nf 1 2 3\n", encoding="utf-8")
+            [tree] = ours(traced(path))
+            self.assertEqual([rays["kind"] for rays in tree["rays"]], KINDS)
+            self.assertEqual([rays["rays"] for rays in tree["rays"]], [1024, 1024, 0, 0, 0, 1024])
+            for rays in tree["rays"][:2]:
+                self.assertIn("0 of 1,024 hit a triangle", rays["note"])
+            for rays in tree["rays"][2:5]:
+                self.assertIn("begin where primary rays hit", rays["note"])
+                self.assertIsNone(rays["rays_per_second"])
+            text = " ".join(trace(path).stdout.split())
+            self.assertIn("primary rays: 0 of 1,024 hit a triangle: the rate is of rays that hit",
+                          text)
+            self.assertIn("shadow (any) rays: none: they begin where primary rays hit", text)
+            rows = list(csv.DictReader(io.StringIO(trace(path, "--csv").stdout)))
+            self.assertIn("0 of 1,024", rows[1]["note"])
+            self.assertEqual(rows[2]["rays"], "0")
 
     def test_the_tree_is_that_of_build(self):
         [tree] = ours(traced(SCENE))

@@ -73,7 +73,9 @@ std::vector<Traced> every_kind(const scenes::Scene& scene, std::uint64_t count) 
     EXPECT_EQ(built.status, kdtree::Status::done) << built.message;
     const kdtree::RayTree tree(built.tree, scene);
     const std::uint64_t seed = heapwood::tests::test_seed();
-    const Camera camera = camera_of(scene);
+    const Camera camera = camera_of(scene, [&](std::span<const Ray> rays, Hit* hits) {
+        kdtree::closest_hits(tree, rays.data(), rays.size(), hits);
+    });
     const double side = std::ceil(std::sqrt(static_cast<double>(count)) / 32);
     std::vector<Traced> all;
     const auto add = [&](RaySet&& set) {

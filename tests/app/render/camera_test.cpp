@@ -7,8 +7,12 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string>
 
 #include "app/base/exit_code.h"
+#include "app/base/text.h"
+#include "app/render/known_camera.h"
 #include "tests/app/render/sample_pictures.h"
 
 namespace heapwood::app {
@@ -78,6 +82,32 @@ TEST(Camera, LooksIntoARoomFromInside) {
     const Camera camera = camera_of(room.scene, rays, 96, 54);
     EXPECT_TRUE(is_inside(room.scene.bounds, camera.eye));
     EXPECT_GT(std::abs(camera.target.x - camera.eye.x), 2) << "along the room, not at a wall";
+}
+
+TEST(Camera, KnowsPublishedScenesByTheirDigests) {
+    const auto json = nlohmann::json::parse(kCamerasText);
+    EXPECT_EQ(json.at("cameras").size(), 12U);
+    for (const auto& camera : json.at("cameras")) {
+        const std::uint64_t digest = read_hex(camera.at("digest").get<std::string>());
+        const Camera* known = known_camera(digest);
+        ASSERT_NE(known, nullptr) << camera;
+        EXPECT_EQ(known->field_of_view, camera.at("field_of_view").get<float>());
+        EXPECT_EQ(known->eye.x, camera.at("eye").at(0).get<float>());
+        EXPECT_EQ(known->up.z, camera.at("up").at(2).get<float>());
+        EXPECT_NO_THROW(view_of(*known, 16, 9));
+        EXPECT_EQ(known_camera(digest + 1), nullptr);
+    }
+}
+
+TEST(Camera, IsNotThatOfAnotherSceneOfTheSameName) {
+    const Sample sample = built(scenes::load("gen:sphere:50"));
+    const kdtree::RayTree rays(sample.tree, sample.scene);
+    const Camera camera = camera_of(sample.scene, rays, 96, 54);
+    for (const char* path : {"bunny.obj", "x/sponza.obj.xz", "conference.kdt"}) {
+        scenes::Scene scene = sample.scene;
+        scene.path = path;
+        EXPECT_EQ(camera_of(scene, rays, 96, 54).eye, camera.eye) << path;
+    }
 }
 
 }  // namespace

@@ -37,6 +37,16 @@ STYLES = {"faster": "green", "slower": "bold red", "failed": "bold red", "mended
 APP = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
 
+def shown(text, style=""):
+    """The text, which may have words of results or names of files, as a terminal may show it."""
+    return rich.text.Text(program.printable(text), style)
+
+
+def say(sentence, style):
+    """Prints to standard error."""
+    ERRORS.print(shown(f"compare: {sentence}", style))
+
+
 def warn(result, other):
     """Says what else differs than the program and the day."""
     one, two = result.provenance, other.provenance
@@ -44,29 +54,29 @@ def warn(result, other):
         if key in ("arguments", "date", "git", "version") or one.get(key) == two.get(key):
             continue
         what = "" if key == "configuration" else f": {one.get(key)} and {two.get(key)}"
-        ERRORS.print(f"compare: warning: different {key}{what}", style="yellow")
+        say(f"warning: different {key}{what}", "yellow")
 
 
 def table(cells, keys):
     """A row for each cell."""
-    shown = rich.table.Table(box=None, pad_edge=False, header_style="bold")
+    rows = rich.table.Table(box=None, pad_edge=False, header_style="bold")
     for key in keys:
-        shown.add_column(key, no_wrap=True)
+        rows.add_column(key, no_wrap=True)
     for title in ("A", "B", "unit", "B / A", "p"):
-        shown.add_column(title, justify="right", no_wrap=True)
-    shown.add_column("verdict", no_wrap=True)
+        rows.add_column(title, justify="right", no_wrap=True)
+    rows.add_column("verdict", no_wrap=True)
     for cell in cells:
         figures = [
-            "–" if value is None else form.format(value)
+            shown("–" if value is None else form.format(value))
             for value, form in (
                 (cell.first, "{:.4g}"), (cell.second, "{:.4g}"), (cell.unit, "{}"),
                 (cell.ratio, "{:.3f}"), (cell.p, "{:.2g}"),
             )
         ]
-        words = [rich.text.Text("–" if word is None else str(word)) for word in cell.key]
-        verdict = rich.text.Text(cell.verdict + cell.remark, STYLES.get(cell.verdict, ""))
-        shown.add_row(*words, *figures, verdict)
-    return shown
+        words = [shown("–" if word is None else word) for word in cell.key]
+        verdict = shown(cell.verdict + cell.remark, STYLES.get(cell.verdict, ""))
+        rows.add_row(*words, *figures, verdict)
+    return rows
 
 
 @APP.command()
@@ -83,22 +93,22 @@ def main(
         results = Result(first), Result(second)
         comparison = Comparison(*results, alpha)
     except (ResultError, MismatchError) as error:
-        ERRORS.print(f"compare: error: {error}", style="red")
+        say(f"error: {error}", "red")
         raise typer.Exit(2)
     except (LookupError, TypeError, ValueError) as error:
         problem = f"{type(error).__name__}: {error}"
-        ERRORS.print(f"compare: error: a result is damaged: {problem}", style="red")
+        say(f"error: a result is damaged: {problem}", "red")
         raise typer.Exit(2)
     for name, result in zip("AB", results):
-        OUT.print(rich.text.Text(f"{name}  {result.path}: {result.where()}"))
+        OUT.print(shown(f"{name}  {result.path}: {result.where()}"))
     warn(*results)
-    shown = [cell for cell in comparison.cells if everything or cell.verdict != "undecided"]
-    if shown:
-        OUT.print(table(shown, comparison.keys))
+    cells = [cell for cell in comparison.cells if everything or cell.verdict != "undecided"]
+    if cells:
+        OUT.print(table(cells, comparison.keys))
     for sentence in comparison.summary():
-        OUT.print(rich.text.Text(sentence))
+        OUT.print(shown(sentence))
     raise typer.Exit(1 if comparison.worse else 0)
 
 
 if __name__ == "__main__":
-    program.run("compare", APP)
+    program.run_app("compare", APP)

@@ -68,10 +68,11 @@ def main():
     try:
         counts = read(sys.argv[1])
     except SummaryError as error:
-        print(f"coverage: error: {error}", file=sys.stderr)
+        print(f"coverage: error: {program.printable(error)}", file=sys.stderr)
         return program.FAILED
     rows = by_folder(counts)
     poor = {n: c for n, c in sorted(counts.items()) if 100 * c[0] < POOR * c[1]}
+    rows, poor = ({program.printable(n): c for n, c in some.items()} for some in (rows, poor))
     width = max(len(name) for name in [*rows, *poor])
 
     def show(name, ran, lines):

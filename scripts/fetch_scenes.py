@@ -40,6 +40,11 @@ class CatalogueError(Exception):
     """A catalogue that cannot be used."""
 
 
+def say(line, file=None):
+    """Prints a line, which may have words of the catalogue, of a server or of the command line."""
+    print(program.printable(line), file=file)
+
+
 def read_catalogue(path):
     """The scenes of a catalogue by name, in its order; every field is checked."""
     try:
@@ -201,8 +206,8 @@ def count_triangles(path):
 def check(scene, path, actual_sha256):
     """Raises FetchError if the file is not the one that the catalogue means."""
     if scene["sha256"] is not None and actual_sha256 != scene["sha256"]:
-        raise FetchError(f"refused: sha256 is {actual_sha256},\n"
-                         f"  but the catalogue has {scene['sha256']}")
+        raise FetchError(f"refused: sha256 is {actual_sha256}, "
+                         f"but the catalogue has {scene['sha256']}")
     triangles = count_triangles(path)
     if triangles != scene["triangles"]:
         raise FetchError(f"refused: {triangles} triangles, "
@@ -214,8 +219,9 @@ def fetch(scene, folder, allow_unverified):
     target = folder / (scene["name"] + ".obj")
     part = folder / (scene["name"] + ".part")
     unpacked = folder / (scene["name"] + ".unpacked")
-    print(f"{scene['name']}: {scene['title']}, {scene['triangles']} triangles")
-    print(f"  author:  {scene['author']}\n  licence: {scene['licence']}\n  from:    {scene['url']}")
+    say(f"{scene['name']}: {scene['title']}, {scene['triangles']} triangles")
+    for key, word in (("author", "author:"), ("licence", "licence:"), ("url", "from:")):
+        say(f"  {word:<9}{scene[key]}")
     if scene["format"] == "other":
         raise FetchError(f"not converted by this script: {scene['note']}. Fetch it by hand, "
                          "or from another archive, and save it as OBJ")
@@ -224,7 +230,7 @@ def fetch(scene, folder, allow_unverified):
             check(scene, target, sha256_of(target))
         except FetchError as error:
             raise FetchError(f"{target} is another file ({error}); move it away first") from error
-        print(f"  is there already: {target}")
+        say(f"  is there already: {target}")
         return
     if scene["sha256"] is None and not allow_unverified:
         raise FetchError("the catalogue has no sha256 for it; add --allow-unverified to fetch it "
@@ -245,7 +251,8 @@ def fetch(scene, folder, allow_unverified):
             if leftover.exists():
                 leftover.unlink()
     checked = "checked" if scene["sha256"] else "not checked, the catalogue has none"
-    print(f"  sha256:  {actual_sha256} ({checked})\n  wrote {target}")
+    say(f"  sha256:  {actual_sha256} ({checked})")
+    say(f"  wrote {target}")
 
 
 def print_list(scenes):
@@ -254,12 +261,12 @@ def print_list(scenes):
     for scene in scenes.values():
         how = ("by hand" if scene["format"] == "other" else
                "sha256 known" if scene["sha256"] else "unverified")
-        print(f"{scene['name']:<18}{scene['triangles']:>10}  {how:<14}{scene['licence']}")
+        say(f"{scene['name']:<18}{scene['triangles']:>10}  {how:<14}{scene['licence']}")
 
 
 def main(arguments=None):
     """The command line; returns the exit code."""
-    parser = argparse.ArgumentParser(
+    parser = program.Parser(
         description="Fetch published scenes as OBJ files.",
         epilog="example: scripts/fetch_scenes.py cornell_original hand --dest /tmp/scenes")
     parser.add_argument("names", nargs="*", metavar="NAME", help="scenes of the catalogue")
@@ -274,7 +281,7 @@ def main(arguments=None):
     try:
         scenes = read_catalogue(options.catalogue)
     except CatalogueError as error:
-        print(f"fetch_scenes: {error}", file=sys.stderr)
+        say(f"fetch_scenes: {error}", sys.stderr)
         return 2
     if options.list:
         print_list(scenes)
@@ -282,7 +289,7 @@ def main(arguments=None):
     unknown = [name for name in options.names if name not in scenes]
     if unknown or not options.names:
         what = f"no scene {', '.join(unknown)}" if unknown else "name a scene, or --list"
-        print(f"fetch_scenes: {what}; there are {', '.join(scenes)}", file=sys.stderr)
+        say(f"fetch_scenes: {what}; there are {', '.join(scenes)}", sys.stderr)
         return 2
     failed = False
     for name in options.names:
@@ -290,7 +297,7 @@ def main(arguments=None):
             fetch(scenes[name], options.dest, options.allow_unverified)
         except (FetchError, OSError) as error:
             sys.stdout.flush()
-            print(f"fetch_scenes: {name}: {error}", file=sys.stderr)
+            say(f"fetch_scenes: {name}: {error}", sys.stderr)
             failed = True
     return 1 if failed else 0
 

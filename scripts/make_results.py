@@ -17,7 +17,6 @@ Needs Python 3.8 and nothing else; the figures need what scripts/plot.py needs.
 Exit codes: 0 done, 1 --check found a stale table, 2 a document or result that cannot be used.
 """
 
-import argparse
 import pathlib
 import re
 import sys
@@ -120,12 +119,12 @@ def draw(results, folder):
     for old in folder.glob("*.svg"):
         if old.name not in wanted:
             old.unlink()
-    print(f"{folder}: {len(wanted)} figures")
+    print(f"{program.printable(folder)}: {len(wanted)} figures")
 
 
 def main():
     """The command line; returns the exit code."""
-    parser = argparse.ArgumentParser(description="Write tables and figures from raw samples.")
+    parser = program.Parser(description="Write tables and figures from raw samples.")
     parser.add_argument("--check", action="store_true", help="write nothing; exit code 1 if stale")
     parser.add_argument("--no-figures", action="store_true", help="only the tables")
     parser.add_argument("--root", type=pathlib.Path, default=ROOT, help="repository to work on")
@@ -144,19 +143,20 @@ def main():
         if not options.check and not options.no_figures:
             draw(results, options.root / "scripts/results/figures")
     except (DocumentError, ResultError, UnicodeDecodeError) as error:
-        print(f"make_results: error: {error}", file=sys.stderr)
+        print(f"make_results: error: {program.printable(error)}", file=sys.stderr)
         return 2
     except OSError as error:
         if error.filename is None:
             raise  # standard output
-        print(f"make_results: error: {error.filename}: {error.strerror}", file=sys.stderr)
+        problem = program.printable(f"{error.filename}: {error.strerror}")
+        print(f"make_results: error: {problem}", file=sys.stderr)
         return 2
     except ImportError as error:
         print(f"make_results: the tables are written; the figures need the Python package "
               f"{error.name}: pip install numpy pandas matplotlib", file=sys.stderr)
         return 2
     for entry in stale:
-        print(f"{'stale' if options.check else 'written'}: {entry}")
+        print(f"{'stale' if options.check else 'written'}: {program.printable(entry)}")
     return 1 if options.check and stale else 0
 
 

@@ -18,6 +18,7 @@ from typing import List
 try:
     import matplotlib.text
     import rich.console
+    import rich.markup
     import rich.progress
     import typer
 
@@ -34,7 +35,7 @@ ERRORS = rich.console.Console(stderr=True, soft_wrap=True, highlight=False, mark
 
 def fail(message):
     """Ends the program with a sentence."""
-    ERRORS.print(f"plot: error: {message}", style="red")
+    ERRORS.print(f"plot: error: {program.printable(message)}", style="red")
     raise typer.Exit(2)
 
 
@@ -65,12 +66,13 @@ def draw(results):
 
 
 def save(figure, path):
-    """Writes a figure, whose names are no formulas: $ is a character as any other.
+    """Writes a figure, whose names are no formulas, and have no characters that cannot be drawn.
 
     The same figure gives the same bytes: no date.
     """
     for text in figure.findobj(matplotlib.text.Text):
         text.set_parse_math(False)
+        text.set_text("\n".join(map(program.printable, text.get_text().split("\n"))))
     undated = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
     figure.savefig(path, dpi=200, metadata=undated.get(path.suffix))
 
@@ -103,15 +105,15 @@ def main(
     with progress if ERRORS.is_terminal else contextlib.nullcontext():
         task = progress.add_task("drawing", total=None)
         for name, figure in draw(loaded):
-            progress.update(task, description=name)
+            progress.update(task, description=rich.markup.escape(program.printable(name)))
             for ending in endings:
                 path = out / f"{name}.{ending}"
                 try:
                     save(figure, path)
                 except OSError as error:
                     fail(f"{path}: cannot be written: {error.strerror or error}")
-                print(path)
+                print(program.printable(path))
 
 
 if __name__ == "__main__":
-    program.run("plot", APP)
+    program.run_app("plot", APP)

@@ -7,6 +7,7 @@
 #include <iostream>
 #include <string_view>
 
+#include "app/base/printable.h"
 #include "app/base/text.h"
 
 namespace heapwood::app {
@@ -44,7 +45,7 @@ void set_up_progress(bool wanted) {
 
 void show_progress(const std::string& what) {
     if (!progress_wanted) return;
-    std::cerr << kEraseLine << fitting(what + " ...") << std::flush;
+    std::cerr << kEraseLine << fitting(printable(what) + " ...") << std::flush;
     progress_shown = true;
 }
 

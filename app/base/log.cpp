@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "app/base/console.h"
+#include "app/base/printable.h"
 
 namespace heapwood::app::log {
 namespace {
@@ -25,7 +26,7 @@ spdlog::logger& logger() {
 
 void say(spdlog::level::level_enum level, const std::string& message) {
     clear_progress();
-    logger().log(level, message);
+    logger().log(level, brief(message));
 }
 
 }  // namespace

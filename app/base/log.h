@@ -1,5 +1,6 @@
 /// @file
-/// Everything the program says beside its results: to standard error, by level.
+/// Everything the program says beside its results: to standard error, by level, each message on one
+/// line, as brief() has it.
 #pragma once
 
 #include <string>

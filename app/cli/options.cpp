@@ -11,6 +11,8 @@
 #include <iostream>
 #include <map>
 
+#include "app/base/printable.h"
+
 namespace heapwood::app {
 namespace {
 
@@ -245,7 +247,7 @@ std::optional<ExitCode> Program::parse(int argc, const char* const* argv) {
         }
         const bool value = dynamic_cast<const CLI::ValidationError*>(&error) != nullptr;
         const std::string hint = value ? "" : verb_hint(*app_, argc, argv);
-        std::cerr << "heapwood: error: " << (hint.empty() ? error.what() : hint)
+        std::cerr << "heapwood: error: " << brief(hint.empty() ? error.what() : hint)
                   << "\nRun heapwood with --help for more information.\n";
         return ExitCode::usage;
     }

@@ -144,7 +144,7 @@ Json spread_json(const std::vector<double>& samples) {
 }
 
 std::string json_text(const Json& json) {
-    return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+    return json.dump(2, ' ', true, Json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace heapwood::app

@@ -40,7 +40,8 @@ nlohmann::ordered_json result_json(const Report& report, const Result& result);
 /// @throws nlohmann::json::exception, std::invalid_argument if it is no such thing.
 Result read_result(const nlohmann::ordered_json& json, const Backend& backend);
 
-/// JSON as text. A path need not be UTF-8; JSON must.
+/// JSON as text, in ASCII, as a terminal may show it. A path need not be UTF-8; JSON must: what is
+/// not is written as U+FFFD.
 std::string json_text(const nlohmann::ordered_json& json);
 
 }  // namespace heapwood::app

@@ -3,6 +3,7 @@
 #include <cctype>
 #include <map>
 
+#include "app/base/printable.h"
 #include "app/base/text.h"
 #include "app/report/formats.h"
 
@@ -11,13 +12,6 @@ namespace {
 
 /// What Markdown reads as markup wherever it stands; '|' ends a cell.
 constexpr std::string_view kMarkdownMarks = "\\`*_[]<>|~&$";
-
-/// The words, each without what would end its line.
-std::string one_line(std::string_view text) {
-    std::string line;
-    for (const char c : text) line += static_cast<unsigned char>(c) < ' ' ? ' ' : c;
-    return line;
-}
 
 using Escape = std::string (*)(std::string_view);
 
@@ -78,7 +72,7 @@ std::string rendered(const Document& document, std::string (*table_text)(const T
 
 std::string markdown_escaped(std::string_view text) {
     std::string result;
-    const std::string line = one_line(text);
+    const std::string line = printable(text);
     const auto letter = [&line](std::size_t i) {
         return i < line.size() && std::isalnum(static_cast<unsigned char>(line[i])) != 0;
     };
@@ -112,7 +106,7 @@ std::string latex_escaped(std::string_view text) {
         {'>', "\\textgreater{}"},
         {'|', "\\textbar{}"}};
     std::string result;
-    for (const char c : one_line(text)) {
+    for (const char c : printable(text)) {
         if (const auto escape = kEscapes.find(c); escape != kEscapes.end()) {
             result += escape->second;
         } else if (c == '-' && result.ends_with('-')) {  // two would become a dash

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "app/base/printable.h"
 #include "app/base/text.h"
 #include "app/report/formats.h"
 
@@ -20,9 +21,8 @@ std::size_t bytes_of(std::string_view text, std::size_t width) {
 }
 
 /// The text in lines of at most that width, broken at blanks, or within words that are longer.
-Lines wrapped(std::string text, std::size_t width) {
-    std::replace_if(
-        text.begin(), text.end(), [](unsigned char c) { return c < ' ' || c == 0x7F; }, ' ');
+Lines wrapped(const std::string& all, std::size_t width) {
+    std::string text = brief(all);
     Lines lines;
     while (display_width(text) > width) {
         const std::size_t most = bytes_of(text, width);

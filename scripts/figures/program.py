@@ -1,10 +1,36 @@
 """How the scripts end: with a sentence and an exit code, never with a traceback."""
 
+import argparse
 import os
 import sys
 
 FAILED = 2  # wrong usage, or what cannot be read or written
 INTERRUPTED = 130
+
+
+def printable(text):
+    """The text on one line, as a terminal may show it, which would obey control characters.
+
+    They, line ends, marks that turn the direction of writing, and bytes that are not UTF-8 (which
+    names of files may have, and Python reads as surrogates) are written as in source code.
+    """
+    return "".join(map(_shown, str(text)))
+
+
+def _shown(character):
+    if character.isprintable():
+        return character
+    code = ord(character)
+    if 0xDC80 <= code <= 0xDCFF:
+        return f"\\x{code - 0xDC00:02x}"
+    return character.encode("unicode_escape").decode("ascii")
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose complaints are printable."""
+
+    def error(self, message):
+        super().error(printable(message))
 
 
 def run(program, call):
@@ -30,6 +56,23 @@ def run(program, call):
         code = FAILED
         _give_up_output()
     sys.exit(code)
+
+
+def run_app(program, app):
+    """run() for an app of Typer, whose complaints are printable."""
+    import click
+
+    def call():
+        try:
+            return app(standalone_mode=False)
+        except click.ClickException as error:
+            message = printable(error.format_message()).rstrip(".")
+            print(f"{program}: error: {message}; see --help", file=sys.stderr)
+            return error.exit_code
+        except click.Abort as error:
+            raise KeyboardInterrupt from error
+
+    run(program, call)
 
 
 def _code_of(call):

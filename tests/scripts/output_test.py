@@ -67,6 +67,25 @@ class OutputTest(unittest.TestCase):
                 self.assertNotEqual(result.returncode, 0)
                 self.assertEqual(result.stderr, "")
 
+    def test_no_terminal_obeys_names(self):
+        document = sample_results.compare(scenes=("\x1b[31mx\u009b\u202e.obj",), pools=("20x",))
+        document["provenance"]["device"] = "\x1b]0;title\a"
+        hostile = self.write("\x1b[2J\nplot: error: forged.json", json.dumps(document))
+        word = b"\x1b[31m\xff\n"
+        calls = (*self.calls(hostile), *self.calls(word), ("compare.py", (b"--" + word,)),
+                 ("plot.py", (self.good, b"--format=" + word)), ("plot.py", (b"--" + word,)),
+                 ("fetch_scenes.py", (word,)), ("fetch_scenes.py", (b"--catalogue", word)),
+                 ("fetch_scenes.py", (b"--" + word,)), ("coverage.py", (word,)),
+                 ("make_results.py", (word,)))
+        for script, arguments in calls:
+            with self.subTest(script=script, arguments=arguments):
+                result = self.run_script(script, *arguments)
+                said = result.stdout + result.stderr
+                self.assertNotIn("Traceback", said)
+                self.assertRegex(said, r"\\x1b")
+                self.assertNotRegex(said, "[^\n -~\u2013\u2026\u00b7]")
+                self.assertNotRegex(said, "(?m)^plot: error: forged")
+
     def test_hostile_results_get_a_sentence(self):
         good = sample_results.compare(pools=("20x",))
         bench = sample_results.bench()

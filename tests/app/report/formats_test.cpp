@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "app/base/printable.h"
 #include "app/base/text.h"
 #include "tests/app/report/sample_documents.h"
 
@@ -42,20 +43,14 @@ Rows read_csv(const std::string& text) {
     return rows;
 }
 
-/// The text with its line ends and the like as blanks, as documents of lines have it.
-std::string on_one_line(std::string text) {
-    std::replace(text.begin(), text.end(), '\n', ' ');
-    return text;
-}
-
 /// The cells that a document shows, in order: headings, then rows, of every table.
 std::vector<std::string> cells_of(const Document& document) {
     std::vector<std::string> all;
     for (const Table& table : document.tables) {
         if (table.depth == Depth::brief) continue;
-        for (const Column& column : table.columns) all.push_back(on_one_line(column.title));
+        for (const Column& column : table.columns) all.push_back(printable(column.title));
         for (const auto& row : table.rows) {
-            for (const Cell& cell : row) all.push_back(on_one_line(cell.text));
+            for (const Cell& cell : row) all.push_back(printable(cell.text));
         }
     }
     return all;
@@ -140,8 +135,8 @@ TEST(Formats, CsvIsReadBack) {
         for (std::size_t r = 0; r < rows.size(); ++r) {
             ASSERT_EQ(rows[r].size(), document.records.columns.size()) << document.title;
             for (std::size_t c = 0; c < rows[r].size(); ++c) {
-                EXPECT_EQ(rows[r][c], r == 0 ? document.records.columns[c].title
-                                             : document.records.rows[r - 1][c].text);
+                EXPECT_EQ(rows[r][c], printable(r == 0 ? document.records.columns[c].title
+                                                       : document.records.rows[r - 1][c].text));
             }
         }
         const std::vector<std::string>& headings = rows.front();
@@ -165,6 +160,19 @@ TEST(Formats, MarkdownIsReadBack) {
             found.insert(found.end(), cells.begin(), cells.end());
         }
         EXPECT_EQ(found, cells_of(document)) << document.title;
+    }
+}
+
+TEST(Formats, NoTerminalObeysThem) {
+    for (const Document& document : sample_documents()) {
+        for (const auto& format : {as_markdown, as_latex, as_csv, as_json, as_html}) {
+            const std::string text = format(document);
+            EXPECT_EQ(text.find('\x1b'), text.npos) << document.title;
+            EXPECT_EQ(text.find("\u009b"), text.npos) << document.title;
+        }
+        const std::string text = as_text(document, false, true);
+        for (const std::string& line : lines_of(text)) EXPECT_EQ(printable(line), line);
+        EXPECT_NE(text.find("\\x1b"), text.npos) << document.title;
     }
 }
 

@@ -14,9 +14,9 @@
 
 namespace heapwood::app {
 
-/// What formats have marks of; 130 characters, so that no line holds it.
+/// What formats have marks of; 140 characters, so that no line holds it.
 inline const std::string kHostile =
-    "# 1. *a*|_b_,\"c\"\n</script><!--&amp; [x](y) `q` $z$ ~^\\{} %d% "
+    "# 1. *a*|_b_,\"c\"\n\x1b[31m\u009b\r</script><!--&amp; [x](y) `q` $z$ ~^\\{} %d% "
     "a-very--long-word-that-has-no-"
     "blank-in-it-and-does-not-fit-into-a-line";
 inline const char* const kHostileName = "</script>|*_x_*,\"&%";

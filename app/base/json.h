@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -27,6 +28,12 @@ inline Json parsed_json(std::string_view text) {
     return deep ? Json(Json::value_t::discarded) : json;
 }
 
+/// The JSON as text on one line. Strings may have any bytes, as names of files and messages of
+/// systems have: what is not UTF-8 is written as U+FFFD.
+inline std::string dumped(const Json& json) {
+    return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
 /// A whole number, which `T` has room for. The library's own conversion takes 1e30 and 0.5, too.
 /// @throws std::invalid_argument if it is none.
 template <std::unsigned_integral T>
@@ -34,7 +41,7 @@ T whole_number(const Json& json) {
     const bool fits = json.is_number_unsigned()
                           ? std::in_range<T>(json.get<std::uint64_t>())
                           : json.is_number_integer() && std::in_range<T>(json.get<std::int64_t>());
-    if (!fits) throw std::invalid_argument("a number of " + json.dump());
+    if (!fits) throw std::invalid_argument("a number of " + dumped(json));
     return json.get<T>();
 }
 

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <sstream>
 
+#include "app/base/json_line.h"
 #include "app/base/text.h"
 #include "app/measure/lines.h"
 #include "app/measure/schedule.h"
@@ -27,7 +28,7 @@ ProcessPeer::ProcessPeer(const std::vector<std::string>& arguments,
     : child_(worker_arguments(arguments, "part"), environment), interrupts_(interrupts) {}
 
 void ProcessPeer::send(const Json& request) {
-    static_cast<void>(child_.lines().send(request.dump()));
+    static_cast<void>(child_.lines().send(json_line(request)));
 }
 
 Json ProcessPeer::receive(double seconds) {
@@ -44,7 +45,7 @@ Json ProcessPeer::receive(double seconds) {
         default:
             throw PeerLost(child_.end());
     }
-    Json answer = Json::parse(line, nullptr, false);
+    Json answer = from_json_line(line);
     if (!answer.is_object()) throw PeerLost("answered with something else than JSON");
     return answer;
 }

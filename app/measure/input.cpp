@@ -56,7 +56,7 @@ void read_trace_facts(const Json& facts, ReplayReport& report) {
     facts.at("root_bytes").get_to(report.root_bytes);
     const Json recorded = facts.at("recorded_ns");
     if (!recorded.is_null()) f.nanoseconds = recorded.get<std::uint64_t>();
-    report.header = facts.at("header").dump();
+    report.header = dumped(facts.at("header"));
 }
 
 }  // namespace heapwood::app

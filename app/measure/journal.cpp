@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "app/base/exit_code.h"
+#include "app/base/json_line.h"
 #include "app/base/text.h"
 
 namespace heapwood::app {
@@ -26,10 +27,6 @@ std::string contents(int descriptor) {
         if (n <= 0) return text;
         text.append(chunk.data(), static_cast<std::size_t>(n));
     }
-}
-
-std::string dumped(const Json& json) {
-    return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace
@@ -88,7 +85,7 @@ void Journal::read() {
     for (;;) {
         const std::size_t end = text.find('\n', begin);
         if (end == text.npos) break;
-        const Json line = parsed_json(std::string_view(text).substr(begin, end - begin));
+        const Json line = from_json_line(std::string_view(text).substr(begin, end - begin));
         if (line.is_discarded()) refuse();
         if (begin == 0) {
             header_ = line;
@@ -115,7 +112,7 @@ void Journal::compare(const Json& header) const {
 
 bool Journal::append(const Json& entry) {
     if (!fine_) return false;
-    fine_ = (headed_ || write(dumped(header_))) && write(dumped(entry));
+    fine_ = (headed_ || write(json_line(header_) + "\n")) && write(json_line(entry) + "\n");
     headed_ = true;
     return fine_;
 }

@@ -16,7 +16,7 @@ void check_numbers(const Json& sample) {
         if (!value.is_number()) continue;
         const auto number = value.get<double>();
         if (!(number >= 0 && number <= kMost)) {
-            throw std::invalid_argument("a figure of " + value.dump());
+            throw std::invalid_argument("a figure of " + dumped(value));
         }
     }
 }

@@ -67,7 +67,7 @@ void Schedule::take_turn(CellState& cell) {
     } catch (const std::exception&) {
         workers_.stop(runner);
         const double seconds = answer.seconds;
-        answer = nonsense(answer.sample.dump(-1, ' ', false, Json::error_handler_t::replace));
+        answer = nonsense(dumped(answer.sample));
         answer.seconds = seconds;
         ledger_.add(cell, answer);
     }

@@ -33,7 +33,7 @@ Header header(const InputLines& lines, std::string_view line) {
     }
     const Json schema = json.value("schema", Json());
     if (schema != kSchema) {
-        lines.fail("the trace has version " + schema.dump() + ", this program reads version " +
+        lines.fail("the trace has version " + dumped(schema) + ", this program reads version " +
                    std::to_string(kSchema) + ": use the program that wrote it");
     }
     const auto number = [&](const char* name, std::uint64_t least, std::uint64_t most) {
@@ -204,7 +204,7 @@ std::string trace_text(const Report& report, const Result& result, const allocat
                     {"pool_bytes", result.pool_bytes},
                     {"scene", scene_json(report)},
                     {"provenance", provenance_json(report)}};
-    std::string text = json.dump(-1, ' ', false, Json::error_handler_t::replace);
+    std::string text = dumped(json);
     text += std::string("\n") + kColumns + "\n";
     for (const allocators::TraceEvent& event : trace.events) {
         text += event.bytes != 0 ? "a," : "f,";

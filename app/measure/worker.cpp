@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "app/base/console.h"
+#include "app/base/json_line.h"
 #include "app/base/log.h"
 #include "app/base/text.h"
 #include "app/forest/part_server.h"
@@ -33,10 +34,7 @@ void serve(const AnswerTo& answer_to) {
     };
     Lines parent(STDIN_FILENO);
     for (std::string line; parent.receive(line) == Arrival::line;) {
-        // What CUDA says need not be UTF-8; JSON must.
-        const std::string text =
-            answer(Json::parse(line)).dump(-1, ' ', false, Json::error_handler_t::replace);
-        if (!parent.send(text)) return;
+        if (!parent.send(json_line(answer(from_json_line(line))))) return;
     }
 }
 

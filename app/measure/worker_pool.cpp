@@ -3,6 +3,7 @@
 #include <chrono>
 #include <utility>
 
+#include "app/base/json_line.h"
 #include "app/base/text.h"
 #include "app/measure/lines.h"
 #include "app/measure/worker.h"
@@ -34,7 +35,7 @@ void WorkerPool::prepare(const Runner& runner, const Setting& setting) {
         worker.child = std::make_unique<Child>(worker_arguments(arguments_, runner.name));
     }
     // Whether it arrives is seen when the answer is awaited.
-    static_cast<void>(worker.child->lines().send(setting.load.dump()));
+    static_cast<void>(worker.child->lines().send(json_line(setting.load)));
 }
 
 void WorkerPool::await(const Runner& runner) {
@@ -42,7 +43,7 @@ void WorkerPool::await(const Runner& runner) {
     if (!worker.child || worker.loaded) return;
     Answer answer = receive(worker, worker.setting.seconds);
     if (answer.outcome == Outcome::done && !answer.sample.contains("digest")) {
-        answer = nonsense(answer.sample.dump());
+        answer = nonsense(dumped(answer.sample));
     } else if (answer.outcome == Outcome::done &&
                answer.sample.at("digest") != worker.setting.digest) {
         answer = failure(Outcome::failed, "the input has changed since it was first read");
@@ -69,7 +70,7 @@ Answer WorkerPool::receive(Worker& worker, double seconds) const {
         case Arrival::flood:
             return failure(Outcome::crashed, "its process answered without an end");
     }
-    Json answer = parsed_json(line);
+    Json answer = from_json_line(line);
     if (!answer.is_object()) return nonsense(line);
     if (answer.contains("failure")) return failure(Outcome::failed, answer.value("failure", ""));
     return {.sample = std::move(answer), .outcome = Outcome::done, .message = ""};
@@ -93,7 +94,7 @@ Answer WorkerPool::ask(const Runner& runner, const Setting& setting, const Reque
         answer = std::move(*worker.failure);
     } else {
         const auto begin = Lines::Clock::now();
-        static_cast<void>(worker.child->lines().send(request.work.dump()));
+        static_cast<void>(worker.child->lines().send(json_line(request.work)));
         answer = receive(worker, seconds);
         answer.seconds = std::chrono::duration<double>(Lines::Clock::now() - begin).count();
     }

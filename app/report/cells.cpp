@@ -1,5 +1,6 @@
 #include "app/report/cells.h"
 
+#include "app/base/json.h"
 #include "app/base/text.h"
 
 namespace heapwood::app {
@@ -57,8 +58,8 @@ Cell exact(const Json& value) {
         return joined(words, " ");
     }
     if (value.is_number_float()) return {shortest(value.get<double>()), value.get<double>()};
-    if (value.is_number()) return {value.dump(), value.get<double>()};
-    return value.dump();
+    if (value.is_number()) return {dumped(value), value.get<double>()};
+    return dumped(value);
 }
 
 Json or_null(const std::string& text) {

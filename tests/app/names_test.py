@@ -1,13 +1,17 @@
-"""Names and fields from outside: what a terminal would obey."""
+"""Names and fields from outside: what a terminal would obey, and bytes that are not UTF-8."""
 
+import json
 import os
+import re
 import subprocess
 import unittest
 
-from command_line import BAD_INPUT, DONE, EXECUTABLE, MODELS, USAGE, environment, folder, run
+from command_line import (BAD_INPUT, DONE, EXECUTABLE, MODELS, USAGE, build, compare, compared,
+                          environment, folder, run)
 
 GEM = (MODELS / "gem.obj").read_bytes()
 HOSTILE = b"\x1b[31m\x07\r\x9b2J\xc2\x9b1m\xe2\x80\xae\nheapwood: error: forged"
+NOT_UTF8 = os.fsdecode(b"caf\xe9 \xff.obj")
 MATRIX = b"%%MatrixMarket matrix coordinate pattern general\n3 3 2\n2 1\n3 2\n"
 
 
@@ -81,6 +85,58 @@ class Terminals(unittest.TestCase):
         self.assertEqual(result.returncode, USAGE)
         self.assertLess(len(result.stderr), 2000)
         self.assertRegex(result.stderr, r"^heapwood: error: --pool: '9+\.\.\.\([\d,]+ bytes\)\.\.\.")
+
+
+class Bytes(unittest.TestCase):
+    """Names need not be UTF-8."""
+
+    def test_scenes_of_workers(self):
+        with folder() as place:
+            path, journal = place / NOT_UTF8, place / os.fsdecode(b"j\xff")
+            path.write_bytes(GEM)
+            options = ("-a", "atomicmalloc,halloc", "--repeat", 1)
+            found = compared(path, *options)
+            self.assertEqual([cell["outcome"] for cell in found["cells"]], ["done", "done"])
+            self.assertTrue(found["scenes"][0]["path"].endswith("caf\ufffd \ufffd.obj"))
+            for _ in range(2):
+                result = compare(path, *options, "--resume", journal)
+                self.assertEqual(result.returncode, DONE, result.stderr)
+            other = place / os.fsdecode(b"caf\xe8 \xff.obj")
+            other.write_bytes(GEM)
+            result = compare(other, *options, "--resume", journal)
+            self.assertEqual(result.returncode, USAGE, "the names differ in a byte")
+            self.assertIn("is of another run", result.stderr)
+
+    def test_lists(self):
+        with folder() as place:
+            (place / NOT_UTF8).write_bytes(GEM)
+            names = place / os.fsdecode(b"\xff.list")
+            names.write_bytes(os.fsencode(NOT_UTF8) + b"\n")
+            found = compared(names, "-a", "atomicmalloc", "--repeat", 1)
+            self.assertEqual(found["cells"][0]["outcome"], "done")
+
+    def test_parts(self):
+        with folder() as place:
+            path, out = place / NOT_UTF8, place / os.fsdecode(b"\xff.kdt")
+            path.write_bytes(GEM)
+            result = build(path, "--parts", 2, "--out", out, "--json", "-")
+            self.assertEqual(result.returncode, DONE, result.stderr)
+            self.assertTrue(out.exists())
+            self.assertIn("digest", result.stdout)
+
+    def test_recorded_requests_and_graphs(self):
+        with folder() as place:
+            trace, graph = place / os.fsdecode(b"\xff.trace"), place / os.fsdecode(b"\xff.mtx")
+            self.assertEqual(build("gen:sphere:50", "--repeat", 1, "--trace", trace).returncode,
+                             DONE)
+            graph.write_bytes(MATRIX)
+            for arguments in (("replay", trace), ("bench", "graph-init", "--graph", graph)):
+                result = run(*arguments, "--device", "cpu", "-a", "halloc", "--repeat", 1, "--json",
+                             "-")
+                self.assertEqual(result.returncode, DONE, result.stderr)
+                outcomes = set(re.findall(r'"outcome": "(\w+)"', result.stdout))
+                self.assertEqual(outcomes, {"done"})
+                json.loads(result.stdout)
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@
 #include "app/verbs/commands.h"
 #include "app/verbs/prepare.h"
 #include "app/verbs/publish.h"
+#include "app/verbs/shared_input.h"
 
 namespace heapwood::app {
 
@@ -13,6 +14,7 @@ ExitCode bench(const BenchOptions& options, const Backends& available) {
     Publisher publisher(options.output,
                         {{"the trace", options.sizes}, {"the graph", options.graph}},
                         {{"--resume", options.resume}});
+    check_shared(options.graph);
     const Machine machine = choose_machine(options.device);
     BenchReport report = new_bench(options, available, machine, files_for(options));
     WorkloadPlan plan(report);

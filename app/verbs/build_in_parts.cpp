@@ -12,6 +12,7 @@
 #include "app/verbs/choices.h"
 #include "app/verbs/commands.h"
 #include "app/verbs/publish.h"
+#include "app/verbs/shared_input.h"
 #include "kdtree/tree/tree_writer.h"
 
 namespace heapwood::app {
@@ -46,6 +47,7 @@ ExitCode build_in_parts(const BuildOptions& options) try {
     ForestReport report{.origin = new_report(options), .built = {}, .out = options.out};
     check_devices(options.devices);
     Publisher publisher(options.output, {{"the scene", options.scene}}, {{"--out", options.out}});
+    if (options.parts > 0) check_shared(options.scene);
     kdtree::TreeWriter writer(options.out);
     const unsigned threads = platform::thread_count(options.threads);
 

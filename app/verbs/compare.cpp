@@ -8,6 +8,7 @@
 #include "app/verbs/commands.h"
 #include "app/verbs/prepare.h"
 #include "app/verbs/publish.h"
+#include "app/verbs/shared_input.h"
 
 namespace heapwood::app {
 
@@ -15,6 +16,7 @@ ExitCode compare(const CompareOptions& options, const Backends& available) {
     std::vector<NamedFile> inputs;
     for (const std::string& scene : options.scenes) inputs.push_back({"the scene", scene});
     Publisher publisher(options.output, inputs, {{"--resume", options.resume}});
+    for (const std::string& scene : options.scenes) check_shared(scene);
     const Machine machine = choose_machine(options.device);
     Comparison comparison = new_comparison(options, machine);
     BuildPlan plan(comparison, compared(options, available, machine));

@@ -11,6 +11,7 @@
 #include "app/verbs/commands.h"
 #include "app/verbs/prepare.h"
 #include "app/verbs/publish.h"
+#include "app/verbs/shared_input.h"
 
 namespace heapwood::app {
 namespace {
@@ -38,6 +39,7 @@ void check_pace(const ReplayOptions& options, const allocators::TraceFacts& fact
 ExitCode replay(const ReplayOptions& options, const Backends& available) {
     Publisher publisher(options.output, {{"the trace", options.trace}},
                         {{"--resume", options.resume}});
+    check_shared(options.trace);
     const Machine machine = choose_machine(options.device);
     const std::vector<Runner> runners = choose_runners(available, options, machine.gpu);
     show_progress("reading " + options.trace);

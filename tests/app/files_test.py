@@ -141,6 +141,39 @@ class Pipes(unittest.TestCase):
                 self.assertEqual(result.returncode, BAD_INPUT, result.stderr)
                 self.assertIn(f"{pipe}: is a named pipe that no process writes to", result.stderr)
 
+    def test_several_processes_cannot_read_one(self):
+        """Each of them would wait for bytes that another has read."""
+        with folder() as place:
+            pipe, names, out = place / "pipe.obj", place / "s.list", place / "t.kdt"
+            os.mkfifo(pipe)
+            names.write_text("gen:sphere:9\npipe.obj\n", encoding="utf-8")
+            link = place / "link.obj"
+            link.symlink_to("/dev/stdin")
+            held = os.open(pipe, os.O_RDWR)
+            os.write(held, GEM.read_bytes())
+            calls = [call for path in (pipe, link, "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0",
+                                       f"/dev/fd/{held}")
+                     for call in (("compare", path), ("compare", GEM, path), ("replay", path),
+                                  ("bench", "graph-init", "--graph", path),
+                                  ("build", path, "--parts", 2, "--out", out))]
+            calls += [("compare", names), ("build", names, "--parts", 2, "--out", out)]
+            with open(GEM, "rb") as file:
+                for arguments in calls:
+                    for stdin in (held, file):
+                        with self.subTest(arguments=arguments, stdin=stdin):
+                            result = run(*arguments, "--device", "cpu", stdin=stdin, pass_fds=[held])
+                            self.assertEqual(result.returncode, BAD_INPUT, result.stderr)
+                            self.assertIn("write it to a file", result.stderr)
+            result = run("compare", names, "--device", "cpu")
+            self.assertRegex(result.stderr, r"s\.list:2: .*pipe\.obj: is a pipe, whose bytes")
+            os.close(held)
+
+    def test_one_process_reads_standard_input(self):
+        for verb in ("build", "trace", "inspect"):
+            with open(GEM, "rb") as scene:
+                result = run(verb, "/dev/stdin", "--device", "cpu", stdin=scene)
+            self.assertEqual(result.returncode, DONE, result.stderr)
+
     def test_with_a_reader(self):
         with folder() as place:
             pipe = place / "pipe"

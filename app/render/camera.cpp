@@ -73,11 +73,12 @@ Camera fitted(const scenes::Scene& scene, const Camera& camera, unsigned width, 
     return moved;
 }
 
-/// Looks at the largest triangle, at right angles; nothing if no triangle has an area.
+/// Looks at the largest triangle, at right angles and from its least height above it, so that a
+/// long one is not too narrow; nothing if no triangle has an area.
 std::optional<Camera> close_up(const scenes::Scene& scene) {
     Exact largest{0, 0, 0};
     Exact middle{0, 0, 0};
-    double edge = 0;
+    double edge = 0;  // its longest, squared
     for (const glm::uvec3& t : scene.triangles) {
         const Exact a(scene.positions[t.x]);
         const Exact b(scene.positions[t.y]);
@@ -86,11 +87,12 @@ std::optional<Camera> close_up(const scenes::Scene& scene) {
         if (!(dot(normal, normal) > dot(largest, largest))) continue;
         largest = normal;
         middle = (a + b + c) * (1 / 3.0);
-        edge = std::sqrt(dot(b - a, b - a));
+        edge = std::max({dot(b - a, b - a), dot(c - b, c - b), dot(a - c, a - c)});
     }
     if (!(dot(largest, largest) > 0)) return std::nullopt;
     const Exact normal = unit(largest);
-    const double distance = std::max(edge, double{offset_of(scene.bounds)});
+    const double height = std::sqrt(dot(largest, largest) / edge);
+    const double distance = std::max(height, double{offset_of(scene.bounds)});
     const vec3 up = std::abs(normal.y) < 0.9 ? vec3{0, 1, 0} : vec3{0, 0, 1};
     return Camera{nearest(middle + normal * distance), nearest(middle), 50, up};
 }

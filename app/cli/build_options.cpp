@@ -165,7 +165,7 @@ void add_build(Options& options, BuildOptions& o) {
                   "frame_%03d.obj, numbered from 0 or 1",
                   [&o](const std::string& text) {
                       if (text.empty()) throw UsageError("a number of frames, or a pattern");
-                      o.frames = text;
+                      o.frames = text == "none" ? "" : text;
                   });
     add_config(options, o);
     options.group("In parts");
@@ -174,9 +174,7 @@ void add_build(Options& options, BuildOptions& o) {
         "Build in parts, one after another, within so much memory, 4GiB, of the machine, or "
         "of the GPU; the tree, which is the same, goes to the file of --out",
         [&o](const std::string& text) {
-            const PoolSize size = PoolSize::parse(text);
-            if (size.bytes == 0) throw UsageError("a number of bytes, such as 4GiB");
-            o.memory = size.bytes;
+            if (text != "any") o.memory = read_bytes(text, kAnyBytes);
         });
     options.whole(
         "--parts", o.parts, {0, 1024},
@@ -191,7 +189,7 @@ void add_build(Options& options, BuildOptions& o) {
                      take_devices(numbers, o);
                      if (o.parts == 0) o.parts = static_cast<std::uint32_t>(o.devices.size());
                  });
-    options.real("--time-limit", o.time_limit, {.open = true, .most = 1e6F},
+    options.real("--time-limit", o.time_limit, kTimeLimit,
                  "Seconds after which a process of --parts is taken to hang, beside 0.1 ms for "
                  "each triangle of its work; the one in its place has twice the time",
                  "SECONDS");
@@ -257,7 +255,7 @@ void add_compare(Options& options, CompareOptions& o) {
                      o.pools.clear();
                      for (const auto& text : sizes) o.pools.push_back(PoolSize::parse(text));
                  });
-    options.real("--time-limit", o.time_limit, {.open = true, .most = 1e6F},
+    options.real("--time-limit", o.time_limit, kTimeLimit,
                  "Seconds after which a turn is given up: a build with its warm-up", "SECONDS");
     options.real("--budget", o.budget, {},
                  "Seconds an allocator may take for the turns on a scene, with all pools; then the "

@@ -189,7 +189,7 @@ struct CommandLine {
     std::variant<Exit, BuildOptions, CompareOptions, BenchOptions, ReplayOptions, WorkerOptions,
                  MergeOptions, TraceOptions, RenderOptions, InspectOptions, ListOptions>
         verb;
-    int verbosity = 0;  ///< -1 quiet, 0 normal, 1 and more verbose
+    int verbosity = 0;  ///< -1 quiet, 0 normal, 1 verbose
 };
 
 /// Reads the command line and the HEAPWOOD_* environment; the command line wins. Answers help,

@@ -8,9 +8,11 @@
 #include <charconv>
 #include <cmath>
 #include <cstdint>
+#include <deque>
 #include <iostream>
 #include <map>
 
+#include "app/base/pool_size.h"
 #include "app/base/printable.h"
 
 namespace heapwood::app {
@@ -59,6 +61,18 @@ std::optional<T> number(const std::string& text) {
     return value;
 }
 
+/// What a flag's value says. @throws CLI::ValidationError: CLI11's own conversion takes 2x and -.
+bool flag_value(const std::string& name, const std::string& text) {
+    static const std::map<std::string, bool> kWords{
+        {"0", false},   {"1", true},  {"false", false}, {"no", false},
+        {"off", false}, {"on", true}, {"true", true},   {"yes", true}};
+    try {
+        return named(kWords, text);
+    } catch (const UsageError& error) {
+        throw CLI::ValidationError(name, error.what());
+    }
+}
+
 /// All verbs, whether they are on the command line or not.
 std::vector<const CLI::App*> verbs_of(const CLI::App& app) {
     return app.get_subcommands(std::function<bool(const CLI::App*)>());
@@ -84,17 +98,33 @@ VerbText text_of(const CLI::App& app) {
 }
 
 /// Lets every option that has a long name be given by the environment too: --warm-up by
-/// HEAPWOOD_WARM_UP.
+/// HEAPWOOD_WARM_UP. A variable has the same grammar in all verbs.
 void name_environment(CLI::App& app) {
     for (CLI::Option* option : app.get_options()) {
         if (option->get_lnames().empty()) continue;
         std::string name = option->get_lnames().front();
         if (name == "help" || name == "version" || name == "manual") continue;
         if (name == "preset") name = "tree-preset";  // HEAPWOOD_PRESET is for scripts/heapwood
+        // What is no value of other verbs' option of that name: bytes alone, and a picture.
+        if (app.get_name() == "bench" && name == "pool") name = "bench-pool";
+        if (app.get_name() == "render" && name == "out") name = "render-out";
         std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) {
             return c == '-' ? '_' : static_cast<char>(std::toupper(c));
         });
         option->envname("HEAPWOOD_" + name);
+    }
+}
+
+/// Checks a word of the command line that gives a value to a flag's negation, as --no-clip=off:
+/// CLI11 would negate it before the flag is assigned. @throws CLI::ValidationError.
+void check_negation(const CLI::App& app, const std::string& word) {
+    const std::size_t equals = word.find('=');
+    if (!word.starts_with("--no-") || equals == word.npos) return;
+    const std::string name = word.substr(0, equals);
+    for (const CLI::App* verb : verbs_of(app)) {
+        if (verb->get_option_no_throw(name) == nullptr) continue;
+        flag_value(name, word.substr(equals + 1));
+        return;
     }
 }
 
@@ -122,11 +152,38 @@ std::string verb_hint(const CLI::App& app, int argc, const char* const* argv) {
 
 }  // namespace
 
+/// The flags of a verb. CLI11 assigns to one the text of its value.
+struct Flags {
+    struct Flag {
+        std::string name;
+        bool& value;
+
+        Flag& operator=(const std::string& text) {
+            value = flag_value(name, text);
+            return *this;
+        }
+    };
+    std::deque<Flag> all;  ///< stay where they are
+};
+
 std::uint64_t read(const std::string& text, const Whole& allowed) {
     const auto value = number<std::uint64_t>(text);
     if (value && *value >= allowed.least && *value <= allowed.most) return *value;
     throw UsageError("'" + text + "' is not a whole number from " + std::to_string(allowed.least) +
                      " to " + std::to_string(allowed.most));
+}
+
+std::uint64_t read_bytes(const std::string& text, const Whole& allowed) {
+    std::uint64_t value = 0;
+    try {
+        value = PoolSize::parse(text).bytes;
+    } catch (const UsageError&) {
+        // It would say what a pool's size may be.
+        value = 0;
+    }
+    if (value >= allowed.least && value <= allowed.most) return value;
+    throw UsageError("'" + text + "' is not a size from " + bytes_text(allowed.least) + " to " +
+                     bytes_text(allowed.most) + ", such as 64KiB");
 }
 
 template <class T>
@@ -138,10 +195,12 @@ T read(const std::string& text, const Real& allowed) {
         return *value;
     }
     throw UsageError("'" + text + "' is not a number " + (open ? "above " : "from ") +
-                     shortest(least) + (most < Real().most ? " up to " + shortest(most) : ""));
+                     shortest(least) + " up to " + shortest(most));
 }
 template float read<float>(const std::string&, const Real&);
 template double read<double>(const std::string&, const Real&);
+
+Options::Options(CLI::App& verb) : verb_(verb), flags_(std::make_shared<Flags>()) {}
 
 void Options::text(const char* name, std::string& value, const char* what) {
     verb_.add_option(name, value, what)->required()->type_name("");
@@ -152,7 +211,10 @@ void Options::texts(const char* name, std::vector<std::string>& values, const ch
 }
 
 void Options::flag(const char* name, bool& value, const char* what) {
-    CLI::Option* option = verb_.add_flag(name, value, what);
+    const std::string names = name;
+    flags_->all.push_back(
+        {names.substr(names.find("--"), names.find(",!") - names.find("--")), value});
+    CLI::Option* option = verb_.add_flag(names, flags_->all.back(), what);
     if (!group_.empty()) option->group(group_);
 }
 
@@ -188,19 +250,17 @@ Program::Program(const char* what, const std::string& version, const char* examp
     app_->require_subcommand(1);
     app_->footer(examples);
     keep_lines(*app_->get_formatter());
-    add_verbosity(*app_);
+    own_ = std::make_unique<Options>(*app_);
+    add_verbosity(*own_);
     add_manual();
     name_environment(*app_);
 }
 
 Program::~Program() = default;
 
-void Program::add_verbosity(CLI::App& app) {
-    CLI::Option* quiet = app.add_flag("-q,--quiet", quiet_, "Say nothing but results and errors");
-    // A function, not a number to be set: CLI11 2.4 sets the number of a flag that is not given,
-    // too, and --quiet would exclude it.
-    const auto take = [this](std::int64_t times) { verbose_ = static_cast<int>(times); };
-    app.add_flag_function("-v,--verbose", take, "Say more")->excludes(quiet);
+void Program::add_verbosity(Options& options) {
+    options.flag("-q,--quiet", quiet_, "Say nothing but results and errors; excludes --verbose");
+    options.flag("-v,--verbose", verbose_, "Say more");
 }
 
 /// An option for those who make packages, and not in the help. Is answered as --version is.
@@ -212,7 +272,10 @@ void Program::add_manual() {
         {"fish", fish_completion}};
     const std::function<void(const std::string&)> print = [this](const std::string& form) {
         ProgramText text{text_of(*app_), app_->version(), {}};
-        for (const CLI::App* verb : verbs_of(*app_)) text.verbs.push_back(text_of(*verb));
+        for (CLI::App* verb : app_->get_subcommands([](CLI::App*) { return true; })) {
+            name_environment(*verb);
+            text.verbs.push_back(text_of(*verb));
+        }
         throw CLI::CallForVersion(named(kForms, form)(text), 0);
     };
     add_option(*app_, "--manual", "", print)->trigger_on_parse()->group("");
@@ -225,10 +288,13 @@ void Program::verb(const char* name, const char* what, const char* examples,
     verb.footer(examples);
     Options options(verb);
     declare(options);
-    add_verbosity(verb);
-    name_environment(verb);
-    verb.callback([options, chosen] {
+    options.group("");
+    add_verbosity(options);
+    // CLI11 looks up the variables of all verbs, also of those that are not called.
+    verb.preparse_callback([&verb](std::size_t) { name_environment(verb); });
+    verb.callback([this, options, chosen] {
         try {
+            if (quiet_ && verbose_) throw UsageError("--quiet excludes --verbose");
             chosen(options);
         } catch (const UsageError& error) {
             throw CLI::ValidationError(error.what());
@@ -238,6 +304,7 @@ void Program::verb(const char* name, const char* what, const char* examples,
 
 std::optional<ExitCode> Program::parse(int argc, const char* const* argv) {
     try {
+        for (int i = 1; i < argc; ++i) check_negation(*app_, argv[i]);
         app_->parse(argc, argv);
         return std::nullopt;
     } catch (const CLI::ParseError& error) {

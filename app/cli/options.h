@@ -21,6 +21,8 @@ class Option;
 
 namespace heapwood::app {
 
+struct Flags;
+
 /// The whole numbers that an option takes.
 struct Whole {
     std::uint64_t least = 0;
@@ -41,6 +43,12 @@ std::uint64_t read(const std::string& text, const Whole& allowed);
 template <class T>
 T read(const std::string& text, const Real& allowed);
 
+/// A number of bytes with a unit. @throws UsageError.
+std::uint64_t read_bytes(const std::string& text, const Whole& allowed);
+
+/// Stands for a number that is not given, so that its default holds.
+inline constexpr const char* kAuto = "auto";
+
 /// What `text` names in a map. @throws UsageError.
 template <class Map>
 typename Map::mapped_type named(const Map& map, const std::string& text) {
@@ -60,7 +68,7 @@ public:
     using Take = std::function<void(const std::string&)>;
     using TakeList = std::function<void(const std::vector<std::string>&)>;
 
-    explicit Options(CLI::App& verb) : verb_(verb) {}
+    explicit Options(CLI::App& verb);
 
     /// The heading in the help of the options from here on; empty: the usual one.
     void group(const char* heading) { group_ = heading; }
@@ -69,7 +77,8 @@ public:
     void text(const char* name, std::string& value, const char* what);
     void texts(const char* name, std::vector<std::string>& values, const char* what);
 
-    /// Something that is so or not: "--clip,!--no-clip" has a name for each.
+    /// Something that is so or not: "--clip,!--no-clip" has a name for each. Takes a value, too:
+    /// --clip=off.
     void flag(const char* name, bool& value, const char* what);
 
     /// A file for something that standard output is not for; `refusal` says why.
@@ -83,19 +92,18 @@ public:
     void list(const char* name, const char* type, const std::string& standard, const char* what,
               const TakeList& take);
 
-    /// A whole number; or one without a value that could stand for its default.
+    /// A whole number; or one whose default, auto, follows from others.
     template <class T>
     void whole(const char* name, T& value, const Whole& allowed, const char* what) {
         this->value(name, "N", std::to_string(value), what,
                     [&value, allowed](const std::string& text) {
-                        value = static_cast<T>(read(text, allowed));
+                        if (text != kAuto) value = static_cast<T>(read(text, allowed));
                     });
     }
     template <class T>
-    void whole(const char* name, std::optional<T>& value, const Whole& allowed,
-               const char* standard, const char* what) {
-        this->value(name, "N", standard, what, [&value, allowed](const std::string& text) {
-            value = static_cast<T>(read(text, allowed));
+    void whole(const char* name, std::optional<T>& value, const Whole& allowed, const char* what) {
+        this->value(name, "N", kAuto, what, [&value, allowed](const std::string& text) {
+            if (text != kAuto) value = static_cast<T>(read(text, allowed));
         });
     }
 
@@ -103,8 +111,9 @@ public:
     template <class T>
     void real(const char* name, T& value, const Real& allowed, const char* what,
               const char* type = "N") {
-        this->value(name, type, shortest(value), what,
-                    [&value, allowed](const std::string& text) { value = read<T>(text, allowed); });
+        this->value(name, type, shortest(value), what, [&value, allowed](const std::string& text) {
+            if (text != kAuto) value = read<T>(text, allowed);
+        });
     }
 
     /// Whether the user gave that option.
@@ -113,6 +122,7 @@ public:
 private:
     CLI::App& verb_;
     std::string group_;
+    std::shared_ptr<Flags> flags_;  ///< for the library, which refers to them
 };
 
 /// The command line of the program: options of its own, and verbs, of which it has one.
@@ -132,16 +142,17 @@ public:
     /// --version and mistakes itself. @return the exit code if it did; nothing: a verb was chosen
     std::optional<ExitCode> parse(int argc, const char* const* argv);
 
-    /// -1 quiet, 0 normal, 1 and more verbose.
-    int verbosity() const { return quiet_ ? -1 : verbose_; }
+    /// -1 quiet, 0 normal, 1 verbose.
+    int verbosity() const { return quiet_ ? -1 : int{verbose_}; }
 
 private:
-    void add_verbosity(CLI::App& app);
+    void add_verbosity(Options& options);
     void add_manual();
 
     std::unique_ptr<CLI::App> app_;
+    std::unique_ptr<Options> own_;  ///< those before the verb
     bool quiet_ = false;
-    int verbose_ = 0;
+    bool verbose_ = false;
 };
 
 }  // namespace heapwood::app

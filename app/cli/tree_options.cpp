@@ -1,5 +1,6 @@
 /// @file
 /// The options of the verbs that look at one tree: `render` and `inspect`.
+#include <exception>
 #include <limits>
 #include <map>
 
@@ -46,11 +47,15 @@ void add_vector(Options& options, const char* name, const std::string& standard,
 /// WIDTHxHEIGHT in pixels. @throws UsageError.
 void read_size(const std::string& text, RenderSettings& settings) {
     const std::vector<std::string> sides = parts(text, 'x');
-    if (sides.size() != 2) {
-        throw UsageError("'" + text + "' is not a width and a height in pixels, such as 960x540");
+    try {
+        settings.width = static_cast<unsigned>(read(sides.at(0), Whole{1, kLongestSide}));
+        settings.height = static_cast<unsigned>(read(sides.at(1), Whole{1, kLongestSide}));
+        if (sides.size() == 2) return;
+    } catch (const std::exception&) {
+        // A side would be named without the other.
     }
-    settings.width = static_cast<unsigned>(read(sides[0], Whole{1, kLongestSide}));
-    settings.height = static_cast<unsigned>(read(sides[1], Whole{1, kLongestSide}));
+    throw UsageError("'" + text + "' is not a width and a height from 1 to " +
+                     std::to_string(kLongestSide) + " pixels, such as 960x540");
 }
 
 Mode mode_named(const std::string& text) {
@@ -61,13 +66,14 @@ Mode mode_named(const std::string& text) {
 
 void add_camera(Options& options, RenderOptions& o) {
     options.group("Camera");
-    add_vector(options, "--camera", "auto", o.eye,
+    add_vector(options, "--camera", kAuto, o.eye,
                "Where the eye is; auto: inside a room, or where all of an object is seen");
-    add_vector(options, "--look-at", "auto", o.target,
+    add_vector(options, "--look-at", kAuto, o.target,
                "What is in the picture's middle; auto: the scene's");
     add_vector(options, "--up", "0,1,0", o.up, "What is above in the picture");
-    options.value("--fov", "DEGREES", "auto", "Field of view of the picture's width",
+    options.value("--fov", "DEGREES", kAuto, "Field of view of the picture's width",
                   [&o](const std::string& text) {
+                      if (text == kAuto) return;
                       o.field_of_view = read<float>(text, Real{.least = 0.001F, .most = 179});
                   });
 }
@@ -84,15 +90,16 @@ void add_render(Options& options, RenderOptions& o) {
                   [&s](const std::string& text) { s.mode = mode_named(text); });
     options.value("--size", "WxH", "960x540", "Pixels",
                   [&s](const std::string& text) { read_size(text, s); });
-    options.value("--spp", "N", "auto", "Samples a pixel; auto: what suits the mode",
+    options.value("--spp", "N", kAuto, "Samples a pixel; auto: what suits the mode",
                   [&s](const std::string& text) {
+                      if (text == kAuto) return;
                       s.samples = static_cast<std::uint32_t>(read(text, Whole{1, 65536}));
                   });
     options.whole("--bounces", s.bounces, {0, kMostBounces},
                   "Mode path: how often light is reflected, at most");
     options.real("--reach", s.occlusion_reach, {.open = true, .most = 1e6F},
                  "Mode ambient-occlusion: how far is near, in parts of the scene's diagonal");
-    options.whole("--seed", s.seed, {0, 1U << 24}, "Of the samples");
+    options.whole("--seed", s.seed, {}, "Of the samples");
     add_camera(options, o);
     options.group("Output");
     options.file("-o,--out", o.out,

@@ -7,6 +7,12 @@
 
 namespace heapwood::app {
 
+/// Bytes that a machine may have.
+inline constexpr Whole kAnyBytes{1, std::uint64_t{1} << 46};
+
+/// Seconds of every --time-limit.
+inline constexpr Real kTimeLimit{.open = true, .most = 1e6F};
+
 /// The options of the verbs, but for those of add_output.
 void add_build(Options& options, BuildOptions& o);
 void add_compare(Options& options, CompareOptions& o);

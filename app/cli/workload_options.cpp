@@ -9,20 +9,6 @@ namespace {
 constexpr Whole kCount{1, 1000000};
 constexpr const char* kAllocators = "Allocators, separated by commas; all: sound ones";
 
-/// A number of bytes with a unit. @throws UsageError.
-std::uint64_t read_bytes(const std::string& text, const Whole& allowed) {
-    std::uint64_t value = 0;
-    try {
-        value = PoolSize::parse(text).bytes;
-    } catch (const UsageError&) {
-        // It would say what a pool's size may be.
-        value = 0;
-    }
-    if (value >= allowed.least && value <= allowed.most) return value;
-    throw UsageError("'" + text + "' is not a size from " + bytes_text(allowed.least) + " to " +
-                     bytes_text(allowed.most) + ", such as 64KiB");
-}
-
 /// How many warps call in AD, ACD and P.
 std::optional<std::uint32_t> read_blocks(const std::string& text) {
     if (text == "fill") return std::nullopt;
@@ -57,11 +43,11 @@ void add_bench(Options& options, BenchOptions& o) {
     options.texts("TEST", o.tests, kTests.c_str());
     add_run(options, o, kAllocators);
     options.value(
-        "-p,--pool", "SIZE", "2GiB, CPU: 256MiB",
-        "Bytes of the pool in the tests of 2021, and in churn (64MiB, CPU: 4MiB); older tests "
-        "have the papers'",
+        "-p,--pool", "SIZE", kAuto,
+        "Bytes of the pool in the tests of 2021 (auto: 2GiB, CPU: 256MiB), and in churn (auto: "
+        "64MiB, CPU: 4MiB); older tests have the papers'",
         [&o](const std::string& text) {
-            o.pool_bytes = read_bytes(text, {1, std::uint64_t{1} << 46});
+            if (text != kAuto) o.pool_bytes = read_bytes(text, kAnyBytes);
         });
     options.value(
         "--largest", "SIZE", "8KiB",
@@ -76,15 +62,19 @@ void add_bench(Options& options, BenchOptions& o) {
                   "Blocks of 8 warps in ad, acd and p; fill: 8 a multiprocessor, as the papers' "
                   "120 were on their GPU",
                   [&o](const std::string& text) { o.blocks = read_blocks(text); });
-    options.whole("--repeat", o.repeat, kCount, "3, quick: 1",
-                  "Turns of an allocator at each point, a fresh pool in each");
-    options.whole("--iterations", o.iterations, kCount, "5, quick: 1",
-                  "Most warm iterations of a turn, after the cold one; 100 ms are enough, too");
-    options.value(
-        "--time-limit", "S", "2, CPU: 5",
-        "Seconds an allocator may take for a test; then the rest of it is skipped, and "
-        "what does not end is killed and called a hang",
-        [&o](const std::string& text) { o.time_limit = read<float>(text, {.open = true}); });
+    options.whole(
+        "--repeat", o.repeat, kCount,
+        "Turns of an allocator at each point, a fresh pool in each; auto: 3, with --quick "
+        "1");
+    options.whole("--iterations", o.iterations, kCount,
+                  "Most warm iterations of a turn, after the cold one; 100 ms are enough, too; "
+                  "auto: 5, with --quick 1");
+    options.value("--time-limit", "SECONDS", kAuto,
+                  "Seconds an allocator may take for a test; then the rest of it is skipped, and "
+                  "what does not end is killed and called a hang; auto: 2, CPU: 5",
+                  [&o](const std::string& text) {
+                      if (text != kAuto) o.time_limit = read<float>(text, kTimeLimit);
+                  });
     options.whole("--seed", o.seed, {}, "Of the sizes and dice");
     options.file("--sizes", o.sizes,
                  "Sizes of the requests of churn: those of this trace, which 'build --trace' "
@@ -113,10 +103,10 @@ void add_replay(Options& options, ReplayOptions& o) {
     options.whole("--repeat", o.repeat, kCount,
                   "Turns of an allocator: a fresh pool, a replay that is not shown, one that is, "
                   "and one that is counted and checked in full");
-    options.real("--time-limit", o.time_limit, {.open = true},
+    options.real("--time-limit", o.time_limit, kTimeLimit,
                  "Seconds an allocator may take for all its turns; then no other begins, and what "
                  "does not end is killed and called a hang",
-                 "S");
+                 "SECONDS");
     add_resume(options, o);
 }
 

@@ -105,6 +105,11 @@ private:
 
 std::unique_ptr<ByteSource> open_source(const std::string& path) {
     auto file = std::make_unique<FileSource>(path);
+    if (file->starts_with(kTreeFileBegin)) {
+        throw SceneError(path +
+                         ": is a tree file, which 'heapwood inspect', 'render' and 'trace' read; "
+                         "name the scene that it was built of");
+    }
     if (file->starts_with(kXzMagic)) return decompress_xz(std::move(file), path);
     if (file->starts_with(kGzipMagic)) return decompress_gzip(std::move(file), path);
     for (const std::string_view ending : {".xz", ".gz"}) {

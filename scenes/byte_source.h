@@ -5,8 +5,12 @@
 #include <cstddef>
 #include <memory>
 #include <string>
+#include <string_view>
 
 namespace heapwood::scenes {
+
+/// How a tree file begins, which is no scene but has one (kdtree/tree/tree_file.h).
+inline constexpr std::string_view kTreeFileBegin = "\x89KDT";
 
 /// Bytes from first to last, once.
 class ByteSource {
@@ -20,8 +24,8 @@ public:
 
 /// Opens a file. What is inside decides about decompression, not the name, so that a compressed
 /// file named `.obj` is read too; a plain file named `.xz` or `.gz` is an error.
-/// @throws SceneError for a missing, empty or unreadable file, a directory, and a compression that
-/// this build has no library for.
+/// @throws SceneError for a missing, empty or unreadable file, a directory, a tree file, and a
+/// compression that this build has no library for.
 std::unique_ptr<ByteSource> open_source(const std::string& path);
 
 }  // namespace heapwood::scenes

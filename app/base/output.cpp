@@ -10,9 +10,11 @@
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <optional>
 #include <stdexcept>
 #include <utility>
 
+#include "allocators/platform/new_file.h"
 #include "app/base/console.h"
 #include "app/base/exit_code.h"
 #include "app/base/held_signals.h"
@@ -43,80 +45,45 @@ bool wrote_all(int file, std::string_view text) {
     return true;
 }
 
-/// The file that a path means: links are followed, also to a file that is not there.
-std::filesystem::path target_of(std::filesystem::path path) {
-    std::error_code error;
-    for (int links = 0; links < 40 && std::filesystem::is_symlink(path, error); ++links) {
-        path = path.parent_path() / std::filesystem::read_symlink(path, error);
-    }
-    return path;
+/// The error number that says why the file cannot be written; 0: it can. Changes nothing.
+int write_error(const std::filesystem::path& path) {
+    std::error_code ignored;
+    if (!std::filesystem::exists(path, ignored)) return platform::NewFile(path).error();
+    const int file = open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
+    if (file < 0) return errno;
+    close(file);
+    return 0;
 }
 
-/// A new file beside the one whose place it is to take. While there is one, the signals that end
-/// the program wait: only SIGKILL leaves it behind. Its name is one that no file has, so that
-/// programs that write the same file at once do not meet.
-class FreshFile {
-public:
-    /// errno says why the file is not open, if it is not.
-    explicit FreshFile(const std::filesystem::path& target) : target_(target) {
-        for (int number = 1; file_ < 0; ++number) {
-            path_ = target.string() + (number == 1 ? "" : "." + std::to_string(number)) + ".new";
-            file_ = open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-            if (file_ < 0 && errno != EEXIST) break;
-        }
-    }
-    FreshFile(const FreshFile&) = delete;
-    FreshFile& operator=(const FreshFile&) = delete;
-    ~FreshFile() {
-        if (file_ >= 0) {
-            close(file_);
-            unlink(path_.c_str());
-        }
-    }
+/// What a name leads to, so that two names of one file can be told from names of two.
+struct Identity {
+    std::optional<std::pair<dev_t, ino_t>> file;
+    std::filesystem::path path;  ///< of what does not exist; empty: nothing, or what keeps nothing
 
-    explicit operator bool() const { return file_ >= 0; }
-
-    /// Takes the place with that text. @return whether all of it is there; else nothing is changed.
-    bool replace(std::string_view text) {
-        const bool wrote = wrote_all(file_, text);
-        const bool closed = close(file_) == 0;
-        file_ = -1;
-        if (wrote && closed && rename(path_.c_str(), target_.c_str()) == 0) return true;
-        unlink(path_.c_str());
-        return false;
+    bool operator==(const Identity& other) const {
+        return file == other.file && path == other.path && (file || !path.empty());
     }
-
-private:
-    const HeldSignals held_;
-    std::filesystem::path target_;
-    std::string path_;
-    int file_ = -1;
 };
 
-/// Whether the file can be written; else errno says why. Changes nothing.
-bool is_writable(const std::filesystem::path& path) {
-    std::error_code ignored;
-    if (!std::filesystem::exists(path, ignored)) return bool(FreshFile(path));
-    const int file = open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
-    if (file < 0) return false;
-    close(file);
-    return true;
-}
-
-/// Whether both names lead to one file, or will, but for devices, which keep nothing.
-bool same_file(const std::string& a, const std::string& b) {
-    if (a.empty() || b.empty() || a == "-" || b == "-") return false;
-    struct stat x {};
-    struct stat y {};
-    const bool has_x = stat(a.c_str(), &x) == 0;
-    const bool has_y = stat(b.c_str(), &y) == 0;
-    if (has_x && has_y) {
-        return x.st_dev == y.st_dev && x.st_ino == y.st_ino && !S_ISCHR(x.st_mode);
+Identity identity_of(const std::string& name) {
+    if (name.empty() || name == "-") return {};
+    struct stat facts {};
+    if (stat(name.c_str(), &facts) == 0) {
+        if (S_ISCHR(facts.st_mode)) return {};
+        return {.file = std::pair(facts.st_dev, facts.st_ino), .path = {}};
     }
     std::error_code error;
-    return !has_x && !has_y &&
-           std::filesystem::weakly_canonical(std::filesystem::absolute(a), error) ==
-               std::filesystem::weakly_canonical(std::filesystem::absolute(b), error);
+    const std::filesystem::path target = platform::link_target(name);
+    const auto folder =
+        std::filesystem::canonical(target.has_parent_path() ? target.parent_path() : ".", error);
+    return {.file = {}, .path = error ? target : folder / target.filename()};
+}
+
+/// Standard output, if it is a file: tables that are written to it would be lost.
+std::vector<NamedFile> standard_output() {
+    struct stat facts {};
+    if (fstat(STDOUT_FILENO, &facts) != 0 || !S_ISREG(facts.st_mode)) return {};
+    return {{"standard output", "/proc/self/fd/" + std::to_string(STDOUT_FILENO)}};
 }
 
 void refuse(const NamedFile& output, const NamedFile& other) {
@@ -133,8 +100,8 @@ Output::Output(std::string path) : path_(std::move(path)) {
         pipe_ = open_pipe(path_);
         return;
     }
-    if (!is_writable(target_of(path_))) {
-        throw UsageError("cannot write '" + path_ + "': " + std::strerror(errno) +
+    if (const int error = write_error(path_)) {
+        throw UsageError("cannot write '" + path_ + "': " + std::strerror(error) +
                          "; name a file in a folder that is there and lets you write");
     }
 }
@@ -157,12 +124,11 @@ void Output::write(std::string_view text) {
         return;
     }
     // Not in the place of a device, nor where the folder takes no new files.
-    const std::filesystem::path target = target_of(path_);
     std::error_code error;
-    if (!std::filesystem::exists(target, error) ||
-        std::filesystem::is_regular_file(target, error)) {
-        if (FreshFile fresh(target); fresh) {
-            if (!fresh.replace(text)) fail();
+    if (!std::filesystem::exists(path_, error) || std::filesystem::is_regular_file(path_, error)) {
+        const HeldSignals held;
+        if (platform::NewFile fresh(path_); fresh.error() == 0) {
+            if (!wrote_all(fresh.descriptor(), text) || !fresh.replace()) fail();
             return;
         }
     }
@@ -179,6 +145,7 @@ void write_to_stdout(std::string_view text) {
 
 void guard_standard_streams() {
     std::signal(SIGPIPE, SIG_IGN);
+    std::signal(SIGXFSZ, SIG_IGN);
     for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
         if (fcntl(stream, F_GETFD) >= 0 || errno != EBADF) continue;
         // The lowest that is free, which is this one: open the wrong way for all uses of it.
@@ -187,18 +154,16 @@ void guard_standard_streams() {
 }
 
 void check_files(const std::vector<NamedFile>& inputs, const std::vector<NamedFile>& outputs) {
-    for (std::size_t i = 0; i < outputs.size(); ++i) {
-        const NamedFile& output = outputs[i];
-        for (const NamedFile& input : inputs) {
-            for (const char* beside : {"", ".partial"}) {
-                if (!output.path.empty() && same_file(output.path + beside, input.path)) {
-                    refuse(output, input);
-                }
-            }
+    std::vector<std::pair<Identity, NamedFile>> before;
+    for (const NamedFile& input : inputs) before.emplace_back(identity_of(input.path), input);
+    std::vector<NamedFile> written = standard_output();
+    written.insert(written.end(), outputs.begin(), outputs.end());
+    for (const NamedFile& output : written) {
+        const Identity identity = identity_of(output.path);
+        for (const auto& [other, name] : before) {
+            if (identity == other) refuse(output, name);
         }
-        for (std::size_t j = 0; j < i; ++j) {
-            if (same_file(output.path, outputs[j].path)) refuse(output, outputs[j]);
-        }
+        before.emplace_back(identity, output);
     }
 }
 

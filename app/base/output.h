@@ -32,8 +32,9 @@ private:
     int pipe_ = -1;  ///< a named pipe, whose reader would take a second opening for the end
 };
 
-/// To be called first in the program. A reader of standard output that goes away becomes an error
-/// of write_to_stdout(), not the end of the program, which has files to save. A standard stream
+/// To be called first in the program. A reader of standard output that goes away, and a file that
+/// grows beyond the limit of the process (ulimit -f), become errors of what writes, not the end of
+/// the program, which has other files to save. A standard stream
 /// that is closed stays unusable: no file gets its descriptor, and so no text that is not its own.
 void guard_standard_streams();
 
@@ -46,8 +47,8 @@ struct NamedFile {
     std::string path;  ///< empty or "-": none
 };
 
-/// @throws UsageError if an output, or a file that belongs to it while it is written, is the same
-/// file as an input, or two outputs are: results would overwrite what is read, or each other.
+/// @throws UsageError if an output, standard output among them, is the same file as an input, or
+/// two outputs are: results would overwrite what is read, or each other.
 void check_files(const std::vector<NamedFile>& inputs, const std::vector<NamedFile>& outputs);
 
 }  // namespace heapwood::app

@@ -1,9 +1,7 @@
 #include "app/forest/forest_build.h"
 
 #include <atomic>
-#include <cerrno>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <memory>
 #include <stdexcept>
@@ -14,6 +12,7 @@
 #include "app/base/console.h"
 #include "app/base/log.h"
 #include "app/base/text.h"
+#include "app/forest/parts_folder.h"
 #include "app/forest/process_peer.h"
 #include "app/measure/interrupts.h"
 #include "kdtree/forest/local_workers.h"
@@ -23,15 +22,18 @@
 namespace heapwood::app {
 namespace {
 
+/// @param step is called between any two steps.
 /// @param known is called when all cells are known.
-template <class Known>
-kdtree::ForestProgress progress(const Known& known) {
+template <class Step, class Known>
+kdtree::ForestProgress progress(const Step& step, const Known& known) {
     return {.level =
-                [](const kdtree::ForestLevel& level) {
+                [step](const kdtree::ForestLevel& level) {
+                    step();
                     show_progress("dividing " + grouped(level.open) + " nodes of the top");
                 },
             .cell =
-                [](std::uint32_t done, std::uint32_t cells) {
+                [step](std::uint32_t done, std::uint32_t cells) {
+                    step();
                     show_progress("cell " + grouped(done + 1) + " of " + grouped(cells));
                 },
             .cells_known =
@@ -54,34 +56,16 @@ std::uint32_t cell_limit_for(std::uint32_t triangles, std::uint32_t processes) {
     return triangles / (kCellsEach * processes);
 }
 
-/// A folder beside a file that is removed with all that is in it.
-class TemporaryFolder {
-public:
-    explicit TemporaryFolder(const std::string& file) {
-        std::string name = file + ".parts.XXXXXX";
-        if (mkdtemp(name.data()) == nullptr) {
-            throw std::runtime_error(name + ": cannot be made: " + std::strerror(errno));
-        }
-        path_ = std::filesystem::absolute(name);
-    }
-    TemporaryFolder(const TemporaryFolder&) = delete;
-    TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-    ~TemporaryFolder() {
-        std::error_code ignored;
-        std::filesystem::remove_all(path_, ignored);
-    }
-    const std::filesystem::path& path() const { return path_; }
-
-private:
-    std::filesystem::path path_;
-};
-
 }  // namespace
 
-void build_here(const BuildOptions& options, unsigned threads, kdtree::TreeWriter& writer,
-                ForestReport& report) {
+void build_here(const BuildOptions& options, unsigned threads, const Interrupts& interrupts,
+                kdtree::TreeWriter& writer, ForestReport& report) {
+    const auto go_on = [&interrupts] {
+        if (interrupts.signal() != 0) throw Interrupted();
+    };
     scenes::Scene scene;
     report.load_ms = platform::run_timed([&] { scene = scenes::load(options.scene); });
+    go_on();
     describe(report.origin, scene);
     const bool gpu = report.origin.machine.gpu;
     const kdtree::MemoryPlan plan = kdtree::plan_memory(
@@ -89,9 +73,9 @@ void build_here(const BuildOptions& options, unsigned threads, kdtree::TreeWrite
     const kdtree::ForestScene whole = kdtree::forest_scene(scene);
     kdtree::LocalWorkers workers(scene, whole.normalisation, plan.parts, options.config,
                                  {.threads = threads, .gpu = gpu});
-    report.built =
-        kdtree::build_forest(whole, options.config, plan.cell_limit, workers, writer,
-                             progress([&](const kdtree::ForestResult& top) { plan.check(top); }));
+    report.built = kdtree::build_forest(whole, options.config, plan.cell_limit, workers, writer,
+                                        progress(go_on, [&](const auto& top) { plan.check(top); }));
+    go_on();
     report.parts = plan.parts;
     report.cell_limit = plan.cell_limit;
     report.memory = plan.limit;
@@ -120,7 +104,7 @@ void build_by_peers(const BuildOptions& options, const std::filesystem::path& fo
     };
     const auto build = [&] {
         report.built = kdtree::build_forest(whole, options.config, report.cell_limit, workers,
-                                            writer, progress([](const kdtree::ForestResult&) {}));
+                                            writer, progress([] {}, [](const auto&) {}));
         throw_if_not_done(report.built);
     };
     double build_ms = 0;
@@ -153,10 +137,9 @@ void build_by_peers(const BuildOptions& options, const std::filesystem::path& fo
     origin.root_bytes = kdtree::root_array_bytes(scene.triangles);
 }
 
-void build_by_processes(const BuildOptions& options, kdtree::TreeWriter& writer,
-                        ForestReport& report) {
-    const Interrupts interrupts;
-    const TemporaryFolder folder(options.out);
+void build_by_processes(const BuildOptions& options, const Interrupts& interrupts,
+                        kdtree::TreeWriter& writer, ForestReport& report) {
+    const PartsFolder folder(options.out);
     const auto make = [&](std::uint32_t part) {
         return std::make_unique<ProcessPeer>(
             options.arguments,

@@ -7,15 +7,16 @@
 #include "app/cli/cli.h"
 #include "app/forest/forest_report.h"
 #include "app/forest/remote_workers.h"
+#include "app/measure/interrupts.h"
 #include "kdtree/tree/tree_writer.h"
 
 namespace heapwood::app {
 
 /// By this process, which has the whole scene, cell by cell, within the memory that there may be.
 /// Shows progress, and sets what the report says of scene and build.
-/// @throws scenes::SceneError, and allocators::BufferError for too little memory.
-void build_here(const BuildOptions& options, unsigned threads, kdtree::TreeWriter& writer,
-                ForestReport& report);
+/// @throws scenes::SceneError, allocators::BufferError for too little memory, and Interrupted.
+void build_here(const BuildOptions& options, unsigned threads, const Interrupts& interrupts,
+                kdtree::TreeWriter& writer, ForestReport& report);
 
 /// By several processes, wherever they are, each of which has its share of the scene. Of the scene
 /// this one makes or reads a piece at a time, for the file.
@@ -29,7 +30,7 @@ void build_by_peers(const BuildOptions& options, const std::filesystem::path& fo
 /// By several processes of this program (app/forest/remote_workers.h), each of which has its share
 /// of the scene, with files in a folder beside that of the tree. @throws what build_by_peers()
 /// does, and Interrupted.
-void build_by_processes(const BuildOptions& options, kdtree::TreeWriter& writer,
-                        ForestReport& report);
+void build_by_processes(const BuildOptions& options, const Interrupts& interrupts,
+                        kdtree::TreeWriter& writer, ForestReport& report);
 
 }  // namespace heapwood::app

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "allocators/memory/buffer.h"
 #include "app/forest/payload.h"
+#include "app/measure/outcome.h"
 #include "kdtree/forest/forest.h"
 #include "scenes/limits.h"
 #include "scenes/piece.h"
@@ -112,7 +114,10 @@ void RemoteWorkers::await(Place& place) {
         loading = place.sent.front().contains("load");
         if (answer.contains("failure")) {
             const auto why = answer.at("failure").get<std::string>();
-            if (loading) throw scenes::SceneError(why);
+            if (loading && !answer.contains("outcome")) throw scenes::SceneError(why);
+            if (answer.value("outcome", Outcome::failed) == Outcome::out_of_memory) {
+                throw allocators::BufferError(why);
+            }
             throw std::runtime_error(why);
         }
         peak_ = std::max(peak_, answer.value("peak", std::uint64_t{0}));

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "app/backends/registers.h"
+#include "app/base/log.h"
 #include "app/base/text.h"
 
 namespace heapwood::app {
@@ -106,8 +107,10 @@ ExitCode verdict(const BenchReport& report) {
     if (has(Outcome::corrupt)) return ExitCode::verification_failed;
     if (has(Outcome::failed) || has(Outcome::crashed)) return ExitCode::internal;
     if (has(Outcome::done) || report.cells.empty()) return ExitCode::done;
-    return has(Outcome::out_of_pool) || has(Outcome::out_of_memory) ? ExitCode::out_of_memory
-                                                                    : ExitCode::internal;
+    if (has(Outcome::out_of_pool) || has(Outcome::out_of_memory)) return ExitCode::out_of_memory;
+    log::warning("nothing was measured: no turn ended within the time limit of " +
+                 shortest(report.run.time_limit) + " s; use a longer --time-limit");
+    return ExitCode::done;
 }
 
 }  // namespace heapwood::app

@@ -89,7 +89,7 @@ void refuse_small_pools(BenchReport& report, std::uint64_t pool_bytes);
 void add_registers(BenchReport& report);
 
 /// The exit code: overwritten blocks before errors; then, if there is not a single figure, out of
-/// memory. Refusals and time limits are findings, not errors.
+/// memory. Refusals and time limits are findings, not errors; warns if there is nothing else.
 ExitCode verdict(const BenchReport& report);
 
 /// The survey's medians on a TITAN V (scripts/published) for those of the series that it has.

@@ -28,8 +28,13 @@ void serve(const AnswerTo& answer_to) {
     const auto answer = [&](const Json& request) -> Json {
         try {
             return answer_to(request);
+        } catch (const scenes::SceneTooLarge& error) {
+            return {{"failure", error.what()}, {"outcome", name(Outcome::out_of_memory)}};
+        } catch (const scenes::SceneError& error) {
+            return {{"failure", error.what()}};
         } catch (...) {
-            return {{"failure", failure_in_flight().message}};
+            const Failure failure = failure_in_flight();
+            return {{"failure", failure.message}, {"outcome", name(failure.outcome)}};
         }
     };
     Lines parent(STDIN_FILENO);

@@ -7,9 +7,10 @@
 ///     {"pool_bytes": ...}      -> a sample               a turn: RunOptions, "verify"; or a Task
 ///
 /// Samples are results as in the report's JSON, or of workloads a TaskResult. A failure is answered
-/// by {"failure": why}. A worker has device, threads, the allocator's options and the tree's
-/// configuration from its command line. It keeps what it has loaded and nothing else from one turn
-/// to the next: pool and arrays are freed before it answers. It ends when the socket is closed.
+/// by {"failure": why}, and but for a scene that cannot be read with an "outcome", too. A worker
+/// has device, threads, the allocator's options and the tree's configuration from its command line.
+/// It keeps what it has loaded and nothing else from one turn to the next: pool and arrays are
+/// freed before it answers. It ends when the socket is closed.
 #pragma once
 
 #include "app/backends/backend.h"

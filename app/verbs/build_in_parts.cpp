@@ -7,12 +7,14 @@
 #include "app/base/peak.h"
 #include "app/base/text.h"
 #include "app/forest/forest_build.h"
+#include "app/measure/interrupts.h"
 #include "app/measure/plan.h"
 #include "app/report/documents.h"
 #include "app/verbs/choices.h"
 #include "app/verbs/commands.h"
 #include "app/verbs/publish.h"
 #include "app/verbs/shared_input.h"
+#include "kdtree/tree/tree_file.h"
 #include "kdtree/tree/tree_writer.h"
 
 namespace heapwood::app {
@@ -40,28 +42,41 @@ void check_choices(const BuildOptions& options) {
     }
 }
 
+/// @throws UsageError if the file cannot be written.
+kdtree::TreeWriter writer_of(const std::string& path) {
+    const Output checked(path);
+    try {
+        return kdtree::TreeWriter(path);
+    } catch (const kdtree::TreeWriteError& error) {
+        throw UsageError(error.what());
+    }
+}
+
 }  // namespace
 
-ExitCode build_in_parts(const BuildOptions& options) try {
+ExitCode build_in_parts(const BuildOptions& options) {
     check_choices(options);
     ForestReport report{.origin = new_report(options), .built = {}, .out = options.out};
     check_devices(options.devices);
     Publisher publisher(options.output, {{"the scene", options.scene}}, {{"--out", options.out}});
     if (options.parts > 0) check_shared(options.scene);
-    kdtree::TreeWriter writer(options.out);
+    kdtree::TreeWriter writer = writer_of(options.out);
     const unsigned threads = platform::thread_count(options.threads);
 
+    const Interrupts interrupts;
     show_progress("loading " + options.scene);
-    if (options.parts > 0) {
-        build_by_processes(options, writer, report);
-    } else {
-        build_here(options, threads, writer, report);
+    try {
+        if (options.parts > 0) {
+            build_by_processes(options, interrupts, writer, report);
+        } else {
+            build_here(options, threads, interrupts, writer, report);
+        }
+    } catch (const Interrupted&) {
+        log::error("interrupted; what " + options.out + " had before it has still");
+        return static_cast<ExitCode>(128 + interrupts.signal());
     }
     report.peak = peak_bytes();
     return publisher.publish(document_of(report)) ? ExitCode::done : ExitCode::internal;
-} catch (const Interrupted&) {
-    log::error("interrupted; what " + options.out + " had before it has still");
-    return ExitCode::interrupted;
 }
 
 }  // namespace heapwood::app

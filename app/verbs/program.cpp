@@ -54,6 +54,8 @@ ExitCode run(int argc, const char* const* argv, const Backends& available) {
         return fail(ExitCode::out_of_memory, error.what());
     } catch (const scenes::SceneError& error) {
         return fail(ExitCode::bad_input, error.what());
+    } catch (const kdtree::TreeWriteError& error) {
+        return fail(ExitCode::internal, error.what());
     } catch (const kdtree::TreeFileError& error) {
         return fail(ExitCode::bad_input, error.what());
     } catch (const InputError& error) {

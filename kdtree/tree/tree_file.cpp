@@ -14,6 +14,8 @@
 #include <cstddef>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <limits>
 #include <type_traits>
 #include <utility>
@@ -22,6 +24,7 @@
 #include "kdtree/tree/tree_format.h"
 #include "kdtree/tree/tree_writer.h"
 #include "kdtree/tree/verify.h"
+#include "scenes/byte_source.h"
 #include "scenes/digest.h"
 #include "scenes/limits.h"
 
@@ -140,6 +143,23 @@ Header read_header(const File& file) {
     return header;
 }
 
+/// What is between sections, and not used as yet, is zero: equal trees have equal files.
+void check_zeroes(const File& file, const Header& header) {
+    const auto check = [&file](std::uint64_t begin, std::uint64_t end) {
+        for (std::uint64_t at = begin; at != end; ++at) {
+            char byte = 0;
+            file.read(at, &byte, 1);
+            if (byte != 0) file.fail(at, "this byte has no meaning, and has to be zero");
+        }
+    };
+    const Layout at(header);
+    check(offsetof(Header, reserved), sizeof(Header));
+    check(at.nodes + header.nodes * sizeof(Node), at.references);
+    check(at.references + header.references * sizeof(std::uint32_t), at.triangles);
+    check(at.triangles + header.triangles * sizeof(glm::uvec3), at.positions);
+    check(at.positions + header.positions * sizeof(glm::vec3), at.end);
+}
+
 void check_checksum(const File& file, const Header& header) {
     std::array<char, 1 << 16> piece;
     Checksum checksum;
@@ -222,6 +242,14 @@ Tree read_tree(const File& file, const Header& header, const Layout& at) {
 
 }  // namespace
 
+bool is_tree_file(const std::string& path) {
+    std::error_code ignored;
+    if (!std::filesystem::is_regular_file(path, ignored)) return false;
+    std::string begin(scenes::kTreeFileBegin.size(), '\0');
+    std::ifstream(path, std::ios::binary).read(begin.data(), std::ssize(begin));
+    return begin == scenes::kTreeFileBegin;
+}
+
 std::string tree_file(const Tree& tree, const scenes::Scene& scene, const BuildConfig& config) {
     Header header{.tree_digest = digest(tree),
                   .scene_digest = scenes::digest(scene),
@@ -263,6 +291,7 @@ StoredTree load_tree(const std::string& path) {
     const File file(path);
     const Header header = read_header(file);
     check_checksum(file, header);
+    check_zeroes(file, header);
     const Layout at(header);
     StoredTree stored{.tree = {}, .scene = {}, .config = read_config(file, header)};
     stored.scene = read_scene(file, header, at);

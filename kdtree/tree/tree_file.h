@@ -19,6 +19,12 @@ public:
     using std::runtime_error::runtime_error;
 };
 
+/// Thrown for a tree file that cannot be written.
+class TreeWriteError : public TreeFileError {
+public:
+    using TreeFileError::TreeFileError;
+};
+
 /// What a tree file holds.
 struct StoredTree {
     Tree tree;            ///< canonical
@@ -26,13 +32,16 @@ struct StoredTree {
     BuildConfig config;   ///< the fields that the tree depends on; the others are the defaults
 };
 
+/// Whether it is a regular file that begins as a tree file does, whatever its name.
+bool is_tree_file(const std::string& path);
+
 /// The bytes of a tree file. They depend on nothing but the arguments: equal trees of one scene
 /// give equal files, whatever built them.
 /// @param tree canonical, and a tree of this scene.
 std::string tree_file(const Tree& tree, const scenes::Scene& scene, const BuildConfig& config);
 
 /// Writes tree_file() to `path` by TreeWriter, so that there is a whole file or the former one at
-/// any time. @throws TreeFileError.
+/// any time. @throws TreeWriteError.
 void save_tree(const std::string& path, const Tree& tree, const scenes::Scene& scene,
                const BuildConfig& config);
 

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <vector>
@@ -24,49 +23,23 @@ constexpr std::uint64_t kPiece = std::uint64_t{1} << 20;  ///< bytes that are re
 
 }  // namespace
 
-TreeWriter::TreeWriter(const std::string& path) : path_(path) {
+TreeWriter::TreeWriter(const std::string& path) : path_(path), file_(path), references_file_(path) {
     std::error_code error;
-    const std::filesystem::path target = std::filesystem::weakly_canonical(path, error);
-    if (error) fail(error.message());
-    if (std::filesystem::exists(target, error) &&
-        !std::filesystem::is_regular_file(target, error)) {
+    if (std::filesystem::exists(path, error) && !std::filesystem::is_regular_file(path, error)) {
         fail("it is not a regular file");
     }
-    target_ = target.string();
-    constexpr int kFlags = O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC;
-    constexpr mode_t kMode = 0666;  // less the user's mask
-    references_file_ = open_unnamed();
-    for (int number = 1; file_ < 0 && (number == 1 || errno == EEXIST); ++number) {
-        fresh_ = target_;
-        if (number > 1) fresh_.append(".").append(std::to_string(number));
-        fresh_ += ".new";
-        file_ = open(fresh_.c_str(), kFlags, kMode);
-    }
-    if (file_ >= 0) return;
-    const int why = errno;
-    close(references_file_);
-    fail(std::strerror(why));
+    check(file_);
+    check(references_file_);
 }
 
-TreeWriter::~TreeWriter() {
-    close(references_file_);
-    if (scene_file_ >= 0) close(scene_file_);
-    if (file_ < 0) return;
-    close(file_);
-    unlink(fresh_.c_str());
-}
+TreeWriter::~TreeWriter() = default;
 
 void TreeWriter::fail(const std::string& why) const {
-    throw TreeFileError(path_ + ": cannot be written: " + why + "; name another file");
+    throw TreeWriteError(path_ + ": cannot be written: " + why + "; name another file");
 }
 
-/// A file beside the tree's that is gone when it is closed.
-int TreeWriter::open_unnamed() const {
-    std::string name = target_ + ".XXXXXX";
-    const int file = mkostemp(name.data(), O_CLOEXEC);
-    if (file < 0) fail(std::strerror(errno));
-    unlink(name.c_str());
-    return file;
+void TreeWriter::check(const platform::NewFile& file) const {
+    if (file.error() != 0) fail(std::strerror(file.error()));
 }
 
 void TreeWriter::write(int file, std::uint64_t offset, const void* from,
@@ -109,23 +82,24 @@ void TreeWriter::read_words(int file, std::uint64_t offset, std::uint64_t bytes,
 }
 
 void TreeWriter::add_nodes(std::span<const Node> nodes) {
-    write(file_, sizeof(Header) + nodes_ * sizeof(Node), nodes.data(), nodes.size_bytes());
+    write(file_.descriptor(), sizeof(Header) + nodes_ * sizeof(Node), nodes.data(),
+          nodes.size_bytes());
     nodes_ += nodes.size();
 }
 
 void TreeWriter::set_node(std::uint32_t place, const Node& node) {
-    write(file_, sizeof(Header) + place * sizeof(Node), &node, sizeof(node));
+    write(file_.descriptor(), sizeof(Header) + place * sizeof(Node), &node, sizeof(node));
 }
 
 void TreeWriter::add_references(std::span<const std::uint32_t> references) {
-    write(references_file_, references_ * sizeof(std::uint32_t), references.data(),
+    write(references_file_.descriptor(), references_ * sizeof(std::uint32_t), references.data(),
           references.size_bytes());
     references_ += references.size();
 }
 
 void TreeWriter::clear() {
     nodes_ = references_ = 0;
-    for (const int file : {file_, references_file_}) {
+    for (const int file : {file_.descriptor(), references_file_.descriptor()}) {
         if (ftruncate(file, 0) != 0) fail(std::strerror(errno));
     }
 }
@@ -163,21 +137,22 @@ void TreeWriter::add_words(scenes::Fnv& hash, int file, std::uint64_t offset,
 std::uint64_t TreeWriter::digest_tree() const {
     scenes::Fnv tree;
     tree.add(static_cast<std::uint32_t>(nodes_));
-    add_words(tree, file_, sizeof(Header), nodes_ * sizeof(Node));
-    add_words(tree, references_file_, 0, references_ * sizeof(std::uint32_t));
+    add_words(tree, file_.descriptor(), sizeof(Header), nodes_ * sizeof(Node));
+    add_words(tree, references_file_.descriptor(), 0, references_ * sizeof(std::uint32_t));
     return tree.value();
 }
 
 /// Copies a stretch of another file to a place in the tree's.
 void TreeWriter::copy(int from, std::uint64_t begin, std::uint64_t bytes, std::uint64_t to) const {
     read_words(from, begin, bytes, [&](const char* some, std::uint64_t size, std::uint64_t done) {
-        write(file_, to + done, some, size);
+        write(file_.descriptor(), to + done, some, size);
     });
 }
 
 void TreeWriter::write_scene(const ReadPieces& read, const scenes::SceneFacts& facts) {
-    scene_file_ = open_unnamed();
-    write_scene(read, facts, {scene_file_, 0, facts.triangles * sizeof(glm::uvec3)});
+    scene_file_.emplace(path_);
+    check(*scene_file_);
+    write_scene(read, facts, {scene_file_->descriptor(), 0, facts.triangles * sizeof(glm::uvec3)});
 }
 
 void TreeWriter::write_scene(const ReadPieces& read, const scenes::SceneFacts& facts,
@@ -215,7 +190,7 @@ std::uint64_t TreeWriter::finish(const scenes::Scene& scene, const BuildConfig& 
                      .triangles = facts.triangles,
                      .positions = scene.positions.size()});
     write_scene([&](const scenes::UsePiece& use) { use(scene, 0); }, facts,
-                {file_, at.triangles, at.positions});
+                {file_.descriptor(), at.triangles, at.positions});
     return finish(config).tree_digest;
 }
 
@@ -229,25 +204,23 @@ TreeWriter::Finished TreeWriter::finish(const BuildConfig& config) {
                   .config = packed(config)};
     const Layout at(header);
     header.bytes = at.end;
-    if (ftruncate(file_, static_cast<off_t>(at.end)) != 0) fail(std::strerror(errno));
+    if (ftruncate(file_.descriptor(), static_cast<off_t>(at.end)) != 0) fail(std::strerror(errno));
     platform::run_threads(2, [&](std::uint32_t thread, std::uint32_t threads) {
         if (thread == 0) header.tree_digest = digest_tree();
         if (thread + 1 != threads) return;
-        copy(references_file_, 0, references_ * sizeof(std::uint32_t), at.references);
-        if (scene_.file == file_) return;
+        copy(references_file_.descriptor(), 0, references_ * sizeof(std::uint32_t), at.references);
+        if (scene_.file == file_.descriptor()) return;
         copy(scene_.file, scene_.triangles, header.triangles * sizeof(glm::uvec3), at.triangles);
         copy(scene_.file, scene_.positions, positions_ * sizeof(glm::vec3), at.positions);
     });
-    write(file_, 0, &header, sizeof(header));
+    write(file_.descriptor(), 0, &header, sizeof(header));
     Checksum checksum;
-    read_words(file_, 0, header.bytes, [&](const char* bytes, std::uint64_t size, std::uint64_t) {
-        checksum.add(bytes, size);
-    });
+    read_words(
+        file_.descriptor(), 0, header.bytes,
+        [&](const char* bytes, std::uint64_t size, std::uint64_t) { checksum.add(bytes, size); });
     header.checksum = checksum.value();
-    write(file_, 0, &header, sizeof(header));
-    if (rename(fresh_.c_str(), target_.c_str()) != 0) fail(std::strerror(errno));
-    close(file_);
-    file_ = -1;
+    write(file_.descriptor(), 0, &header, sizeof(header));
+    if (!file_.replace()) fail(std::strerror(errno));
     return {.tree_digest = header.tree_digest,
             .scene_digest = header.scene_digest,
             .positions = header.positions};

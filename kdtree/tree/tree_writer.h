@@ -4,9 +4,11 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 
+#include "allocators/platform/new_file.h"
 #include "kdtree/config.h"
 #include "kdtree/tree/tree.h"
 #include "kdtree/tree/tree_sink.h"
@@ -16,12 +18,12 @@
 
 namespace heapwood::kdtree {
 
-/// A tree file in the making: FILE.new, or FILE.2.new, ... where there is one, which takes the
-/// place of FILE when it is whole; and beside it files without a name, one of references and one of
-/// what is known of the scene before the tree is. What is not finished leaves nothing behind.
+/// A tree file in the making, which takes the place of FILE when it is whole; and beside it a file
+/// of references and one of what is known of the scene before the tree is. What is not finished
+/// leaves nothing behind (NewFile).
 class TreeWriter final : public TreeSink {
 public:
-    /// @throws TreeFileError if the files cannot be made, as for all its functions.
+    /// @throws TreeWriteError if the files cannot be made, as for all its functions.
     explicit TreeWriter(const std::string& path);
     TreeWriter(const TreeWriter&) = delete;
     TreeWriter& operator=(const TreeWriter&) = delete;
@@ -61,7 +63,7 @@ private:
         std::uint64_t triangles;
         std::uint64_t positions;
     };
-    int open_unnamed() const;
+    void check(const platform::NewFile& file) const;
     void write_triangles(int file, std::uint64_t offset, const scenes::Scene& piece,
                          std::uint64_t first_position) const;
     void write_scene(const ReadPieces& read, const scenes::SceneFacts& facts,
@@ -72,12 +74,10 @@ private:
     template <class Use>
     void read_words(int file, std::uint64_t offset, std::uint64_t bytes, const Use& use) const;
 
-    std::string path_;    ///< as it was given
-    std::string target_;  ///< where a link leads
-    std::string fresh_;   ///< of file_
-    int file_ = -1;
-    int references_file_ = -1;
-    int scene_file_ = -1;
+    std::string path_;  ///< as it was given
+    platform::NewFile file_;
+    platform::NewFile references_file_;
+    std::optional<platform::NewFile> scene_file_;
     std::uint64_t nodes_ = 0;
     std::uint64_t references_ = 0;
     scenes::SceneFacts facts_;

@@ -202,7 +202,7 @@ class Forest(unittest.TestCase):
                 self.assertIn(words, result.stderr)
             nowhere = place / "nowhere" / "a.kdt"
             result = build(scene, "--memory", "1GiB", "--out", nowhere)
-            self.assertEqual(result.returncode, BAD_INPUT)
+            self.assertEqual(result.returncode, USAGE)
             self.assertIn(str(nowhere), result.stderr)
             self.assertEqual(list(place.iterdir()), [])
 

@@ -4,7 +4,6 @@ that go away, streams that are closed, several programs on one file."""
 import os
 import pathlib
 import resource
-import signal
 import subprocess
 import unittest
 
@@ -78,9 +77,8 @@ class FullDisk(Outputs):
                 path.write_bytes(OLD)
 
                 def limit(most=most):
-                    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
                     resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
-                result = self.run_verb(verb, option, path, preexec_fn=limit, restore_signals=False)
+                result = self.run_verb(verb, option, path, preexec_fn=limit)
                 self.assertEqual(result.returncode, INTERNAL, result.stderr)
                 self.assertIn(f"'{path}' could not be written in full", result.stderr)
                 self.assertEqual(path.read_bytes(), OLD)
@@ -119,6 +117,33 @@ class Folders(Outputs):
             else:
                 self.assertEqual(result.returncode, DONE, result.stderr)
                 self.assertTrue(is_whole(verb, option, path.read_bytes()))
+        self.each(check)
+
+
+class Rights(Outputs):
+    @unittest.skipUnless(os.geteuid() == 0, "needs root, to give files to somebody else")
+    def test_a_replaced_file_keeps_them(self):
+        def check(verb, option, path):
+            for mode in (0o600, 0o604, 0o664):
+                path.write_bytes(OLD)
+                os.chown(path, NOBODY, NOBODY)
+                path.chmod(mode)
+                result = self.run_verb(verb, option, path)
+                self.assertEqual(result.returncode, DONE, result.stderr)
+                now = path.stat()
+                self.assertEqual((now.st_mode & 0o7777, now.st_uid, now.st_gid),
+                                 (mode, NOBODY, NOBODY))
+                self.assertTrue(is_whole(verb, option, path.read_bytes()))
+        self.each(check)
+
+    def test_a_loop_of_links_is_none(self):
+        def check(verb, option, path):
+            other = path.with_name("other")
+            path.symlink_to(other)
+            other.symlink_to(path)
+            result = self.run_verb(verb, option, path)
+            self.expect_one_sentence(result, USAGE, "cannot write", "symbolic links")
+            self.assertTrue(path.is_symlink() and other.is_symlink())
         self.each(check)
 
 

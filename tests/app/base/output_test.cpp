@@ -2,7 +2,11 @@
 /// Files of results are replaced all at once, or not at all.
 #include "app/base/output.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <csignal>
 #include <cstdlib>
@@ -71,6 +75,36 @@ TEST(Output, TwoOfOneFileDoNotMeet) {
     Output(path).write("whole");
     EXPECT_EQ(text_of(path), "whole");
     EXPECT_EQ(text_of(path + ".new"), "another program's");
+}
+
+TEST(Output, RemovesWhatAKilledProcessHasLeft) {
+    const TemporaryFolder folder;
+    // As NewFile names them where the system has no files without a name.
+    const std::string left = folder.path("heapwood-0123abcd.new");
+    const std::string used = folder.path("heapwood-4567cdef.new");
+    std::ofstream(left) << "half";
+    std::ofstream(used) << "half";
+    std::ofstream(folder.path("heapwood-of-mine.new")) << "another program's";
+    const int lock = open(used.c_str(), O_RDONLY);
+    ASSERT_EQ(flock(lock, LOCK_EX), 0);
+    Output(folder.path("file")).write("whole");
+    EXPECT_FALSE(std::filesystem::exists(left));
+    EXPECT_TRUE(std::filesystem::exists(used));
+    EXPECT_TRUE(std::filesystem::exists(folder.path("heapwood-of-mine.new")));
+    close(lock);
+}
+
+TEST(Output, TakesTheRightsOfTheFileThatItReplaces) {
+    const TemporaryFolder folder;
+    const std::string path = folder.path("file");
+    std::ofstream(path) << "old";
+    for (const mode_t mode : {0600U, 0640U, 0666U}) {
+        ASSERT_EQ(chmod(path.c_str(), mode), 0);
+        Output(path).write("new");
+        struct stat facts {};
+        ASSERT_EQ(stat(path.c_str(), &facts), 0);
+        EXPECT_EQ(facts.st_mode & 07777U, mode);
+    }
 }
 
 TEST(HeldSignals, WaitWhateverThreadTheyMeet) {

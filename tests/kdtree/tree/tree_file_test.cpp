@@ -234,6 +234,28 @@ TEST_F(TreeFileTest, NamesWhatIsWrongWithAHeader) {
     expect_fault(sealed(kBounds, -1e9F), kHeader, "is not the box of the triangles");
 }
 
+TEST_F(TreeFileTest, RefusesBytesThatHaveToBeZero) {
+    const std::string bytes = small_file();
+    const std::size_t references = kHeader + rounded(8 * get<std::uint64_t>(bytes, kNodes));
+    const std::size_t used = references + 4 * get<std::uint64_t>(bytes, kReferences);
+    ASSERT_NE(used, rounded(used)) << "no byte behind the references";
+    for (const std::size_t at : {kHeader - 16, kHeader - 1, used, rounded(used) - 1}) {
+        std::string other = bytes;
+        other[at] = 1;
+        seal(other);
+        expect_fault(other, at, "has no meaning, and has to be zero");
+    }
+}
+
+TEST_F(TreeFileTest, IsKnownByItsFirstBytes) {
+    write(small_file());
+    EXPECT_TRUE(is_tree_file(path_));
+    write("v 0 0 0\n");
+    EXPECT_FALSE(is_tree_file(path_));
+    EXPECT_FALSE(is_tree_file(folder_.string()));
+    EXPECT_FALSE(is_tree_file(folder_ / "none"));
+}
+
 TEST_F(TreeFileTest, NamesWhatIsWrongWithATree) {
     BuildConfig config;
     const scenes::Scene scene =

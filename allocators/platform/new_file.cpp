@@ -1,0 +1,152 @@
+#include "allocators/platform/new_file.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <random>
+#include <string_view>
+#include <system_error>
+
+namespace heapwood::platform {
+namespace {
+
+constexpr std::string_view kBegin = "heapwood-";
+constexpr std::string_view kEnd = ".new";
+
+/// The folder of a file.
+std::filesystem::path folder_of(const std::filesystem::path& file) {
+    return file.has_parent_path() ? file.parent_path() : ".";
+}
+
+/// A name in a folder that hardly any file has. It does not have the name of the file that it is to
+/// replace in it, to which the system would permit no longer one.
+std::string random_name(const std::filesystem::path& folder) {
+    constexpr std::string_view kDigits = "0123456789abcdef";
+    std::random_device dice;
+    std::string digits;
+    for (int i = 0; i < 8; ++i) digits += kDigits[dice() % kDigits.size()];
+    return folder / std::string(kBegin).append(digits).append(kEnd);
+}
+
+/// Removes what random_name() names in a folder, if the process that made it has ended.
+void remove_leftovers(const std::filesystem::path& folder) {
+    const std::size_t length = random_name("").size();
+    std::error_code error;
+    for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end;
+         entry.increment(error)) {
+        const std::string name = entry->path().filename().string();
+        if (name.size() == length && name.starts_with(kBegin) && name.ends_with(kEnd) &&
+            !is_locked(entry->path())) {
+            unlink(entry->path().c_str());
+        }
+    }
+}
+
+/// Gives a file the mode of another, and its owner and group where the system permits it. Where it
+/// does not permit the group, members of this one get no rights.
+bool take_over_rights(int file, const struct stat& former) {
+    struct stat own {};
+    if (fstat(file, &own) != 0) return false;
+    mode_t mode = former.st_mode & 07777U;
+    if (own.st_gid != former.st_gid && fchown(file, static_cast<uid_t>(-1), former.st_gid) != 0) {
+        mode &= ~static_cast<mode_t>(S_IRWXG | S_ISGID);
+    }
+    if (own.st_uid != former.st_uid && fchown(file, former.st_uid, static_cast<gid_t>(-1)) != 0) {
+        mode &= ~static_cast<mode_t>(S_ISUID);
+    }
+    return fchmod(file, mode) == 0;
+}
+
+}  // namespace
+
+std::filesystem::path link_target(std::filesystem::path path) {
+    std::error_code error;
+    for (int links = 0; links < 40 && std::filesystem::is_symlink(path, error); ++links) {
+        path = path.parent_path() / std::filesystem::read_symlink(path, error);
+    }
+    return path;
+}
+
+bool is_locked(const std::filesystem::path& path) {
+    const int file = open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
+    if (file < 0) return errno != ENOENT;
+    const bool free = flock(file, LOCK_EX | LOCK_NB) == 0;
+    close(file);
+    return !free;
+}
+
+NewFile::NewFile(const std::filesystem::path& path) : target_(link_target(path)) {
+    std::error_code ignored;
+    if (std::filesystem::is_symlink(target_, ignored)) {  // a loop
+        error_ = ELOOP;
+        return;
+    }
+    remove_leftovers(folder_of(target_));
+    if (!open_unnamed()) open_named();
+    if (file_ < 0) error_ = errno;
+}
+
+NewFile::~NewFile() {
+    if (file_ < 0) return;
+    if (!name_.empty()) unlink(name_.c_str());
+    close(file_);
+}
+
+bool NewFile::open_unnamed() {
+#ifdef O_TMPFILE
+    // The name that it gets in the end goes through /proc.
+    if (access("/proc/self/fd", X_OK) != 0) return false;
+    file_ = open(folder_of(target_).c_str(), O_RDWR | O_TMPFILE | O_CLOEXEC, 0666);
+#endif
+    return file_ >= 0;
+}
+
+void NewFile::open_named() {
+    // Others must not read meanwhile what they could not read of the former file.
+    const mode_t mode = access(target_.c_str(), F_OK) == 0 ? 0600 : 0666;
+    do {
+        name_ = random_name(folder_of(target_));
+        file_ = open(name_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+    } while ((file_ < 0 && errno == EEXIST) || (file_ >= 0 && !is_kept()));
+}
+
+/// Locks a file that has a name. @return false, and closes it, if a process that removes leftovers
+/// was faster.
+bool NewFile::is_kept() {
+    struct stat about {};
+    static_cast<void>(flock(file_, LOCK_EX));
+    if (fstat(file_, &about) == 0 && about.st_nlink != 0) return true;
+    close(file_);
+    return false;
+}
+
+/// Gives a file without a name one that no file has.
+bool NewFile::give_name() {
+    static_cast<void>(flock(file_, LOCK_EX));
+    const std::string own = "/proc/self/fd/" + std::to_string(file_);
+    do {
+        name_ = random_name(folder_of(target_));
+        if (linkat(AT_FDCWD, own.c_str(), AT_FDCWD, name_.c_str(), AT_SYMLINK_FOLLOW) == 0) {
+            return true;
+        }
+    } while (errno == EEXIST);
+    name_.clear();
+    return false;
+}
+
+bool NewFile::replace() {
+    struct stat former {};
+    const bool replaces = stat(target_.c_str(), &former) == 0;
+    if (replaces && !take_over_rights(file_, former)) return false;
+    if (name_.empty() && !give_name()) return false;
+    if (rename(name_.c_str(), target_.c_str()) != 0) return false;
+    const int file = file_;
+    file_ = -1;
+    name_.clear();
+    return close(file) == 0;
+}
+
+}  // namespace heapwood::platform

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <system_error>
 
 #include "scenes/generators.h"
 #include "scenes/scene.h"
@@ -40,6 +41,22 @@ std::vector<ListedScene> read_list(const std::string& path) {
                          ": no scene; write an OBJ file or gen:NAME:TRIANGLES[:SEED] a line");
     }
     return scenes;
+}
+
+std::vector<std::string> files_of(const std::string& name) {
+    if (is_generator(name)) return {};
+    std::vector<std::string> files{name};
+    std::error_code ignored;
+    // What a pipe has can be read once.
+    if (!is_list(name) || !std::filesystem::is_regular_file(name, ignored)) return files;
+    try {
+        for (const ListedScene& listed : read_list(name)) {
+            if (!is_generator(listed.name)) files.push_back(listed.name);
+        }
+    } catch (const SceneError&) {
+        // load() says what is wrong with it.
+    }
+    return files;
 }
 
 void with_place(const ListedScene& listed, const std::function<void(const std::string&)>& act) {

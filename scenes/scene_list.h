@@ -26,6 +26,10 @@ struct ListedScene {
 /// a list.
 std::vector<ListedScene> read_list(const std::string& path);
 
+/// The files that load() reads for what has this name: of a list itself and those that it names, of
+/// a generator none. What is no sound list counts as itself alone.
+std::vector<std::string> files_of(const std::string& name);
+
 /// Calls act(name). @throws SceneError as `act` does, but that names the list's line, too.
 void with_place(const ListedScene& listed, const std::function<void(const std::string&)>& act);
 

@@ -11,10 +11,11 @@
 #include "app/measure/report.h"
 
 namespace heapwood::app {
-namespace {
+const std::string& results_file(const std::string& json, const std::string& html) {
+    return json.empty() || json == "-" ? html : json;
+}
 
-/// The journal beside a file of results; nothing where there is no such file or will be none.
-std::string partial(const std::string& results) {
+std::string partial_file(const std::string& results) {
     std::error_code ignored;
     if (results.empty() || results == "-") return "";
     if (std::filesystem::exists(results, ignored) &&
@@ -23,8 +24,6 @@ std::string partial(const std::string& results) {
     }
     return results + ".partial";
 }
-
-}  // namespace
 
 Json header_of(const Plan& plan) {
     const Version& v = version();
@@ -46,7 +45,7 @@ Engine::Engine(Plan& plan, const std::vector<std::string>& arguments, NotesFile 
       arguments_(arguments),
       notes_(std::move(notes)),
       shard_(shard),
-      partial_(partial(notes_.results)),
+      partial_(partial_file(notes_.results)),
       workers_(arguments, interrupts_.descriptor()),
       schedule_(plan, workers_, [this](const Json& entry) { note(entry); }) {
     if (shard_) leave_other_shards();

@@ -21,6 +21,12 @@ struct NotesFile {
     std::string results;  ///< else in FILE.partial beside this one; empty, "-" or a device: nowhere
 };
 
+/// Which of a run's files its journal is beside; empty: neither.
+const std::string& results_file(const std::string& json, const std::string& html);
+
+/// The journal beside a file of results; nothing where there is no such file or will be none.
+std::string partial_file(const std::string& results);
+
 /// What the journal of a run begins with: all that has to be the same where it goes on.
 Json header_of(const Plan& plan);
 

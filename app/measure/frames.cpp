@@ -159,11 +159,15 @@ FrameChoice choose_frames(const std::string& text, const std::vector<const Backe
     return FrameChoice::parse(text);
 }
 
+std::vector<std::string> frame_files(const FrameChoice& choice) {
+    if (choice.pattern.empty()) return {};
+    return FramePattern(choice.pattern).files();
+}
+
 std::vector<scenes::Scene> load_frames(const FrameChoice& choice, const scenes::Scene& scene) {
     std::vector<scenes::Scene> frames;
     for (unsigned i = 0; i < choice.waves; ++i) frames.push_back(wave(scene, i, choice.waves));
-    if (choice.pattern.empty()) return frames;
-    for (const std::string& file : FramePattern(choice.pattern).files()) {
+    for (const std::string& file : frame_files(choice)) {
         show_progress("loading " + file);
         frames.push_back(scenes::load(file));
     }

@@ -25,6 +25,11 @@ struct FrameChoice {
 /// builds frames.
 FrameChoice choose_frames(const std::string& text, const std::vector<const Backend*>& backends);
 
+/// The files of a pattern, numbered from 0 or 1 without gaps; none of a wave. @throws
+/// scenes::SceneError for a file that is missing, or is numbered in another way than the pattern
+/// says.
+std::vector<std::string> frame_files(const FrameChoice& choice);
+
 /// The frames, none if none were chosen. A wave moves every corner along y by up to a fiftieth of
 /// the diagonal, depending on x; it has come back to its beginning after the last frame. Files are
 /// numbered from 0 or 1 without gaps. @throws scenes::SceneError for a file that cannot be read, is

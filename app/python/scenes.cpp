@@ -7,15 +7,21 @@
 #include <cstring>
 #include <limits>
 
+#include "app/base/output.h"
 #include "app/base/text.h"
 #include "app/python/objects.h"
+#include "app/verbs/files.h"
 #include "scenes/digest.h"
 #include "scenes/limits.h"
 
 namespace nb = nanobind;
 
 namespace heapwood::python {
+
 namespace {
+
+/// The path of a scene that was read from no file.
+constexpr const char* kArrays = "arrays";
 
 using Positions = nb::ndarray<const float, nb::shape<-1, 3>, nb::c_contig, nb::device::cpu>;
 using Triangles = nb::ndarray<const std::int64_t, nb::shape<-1, 3>, nb::c_contig, nb::device::cpu>;
@@ -40,7 +46,7 @@ scenes::Scene scene_of(const Positions& positions, const Triangles& triangles) {
                                     std::to_string(positions.shape(0)));
     }
     scenes::Scene scene;
-    scene.path = "arrays";
+    scene.path = kArrays;
     scene.positions.resize(positions.shape(0));
     for (std::size_t i = 0; i < positions.size(); ++i) {
         const float x = positions.data()[i];
@@ -84,6 +90,10 @@ nb::ndarray<nb::numpy, const T> view(nb::handle self, const T* data, std::size_t
 }
 
 }  // namespace
+
+void check_output(const std::string& scene, const std::string& path) {
+    if (scene != kArrays) app::check_files(app::files_of_scene(scene), {{"the tree's file", path}});
+}
 
 void add_scenes(nb::module_& m) {
     nb::class_<SceneObject>(m, "Scene")

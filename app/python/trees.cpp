@@ -57,6 +57,7 @@ TreeObject* load(const std::string& path, const std::string& device) {
 void save(const TreeObject& self, const std::string& path) {
     const nb::gil_scoped_release release;
     const TreeData& data = *self.data();
+    check_output(data.scene.scene->path, path);
     kdtree::save_tree(path, data.tree, *data.scene.scene, data.config);
 }
 

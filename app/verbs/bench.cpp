@@ -11,9 +11,7 @@
 namespace heapwood::app {
 
 ExitCode bench(const BenchOptions& options, const Backends& available) {
-    Publisher publisher(options.output,
-                        {{"the trace", options.sizes}, {"the graph", options.graph}},
-                        {{"--resume", options.resume}});
+    Publisher publisher(options);
     check_shared(options.graph);
     const Machine machine = choose_machine(options.device);
     BenchReport report = new_bench(options, available, machine, files_for(options));

@@ -53,8 +53,7 @@ ExitCode build(const BuildOptions& options, const Backends& available) {
     if (options.memory || options.parts > 0) return build_in_parts(options);
     Report report = new_report(options);
     const auto chosen = choose_backends(available, options, report.machine.gpu);
-    Publisher publisher(options.output, {{"the scene", options.scene}},
-                        {{"--trace", options.trace}, {"--out", options.out}});
+    Publisher publisher(options);
     if (!options.trace.empty()) check_trace(chosen);
     const FrameChoice choice = choose_frames(options.frames, chosen);
     Output trace(options.trace), out(options.out);

@@ -1,7 +1,6 @@
 /// @file
 /// The verb `compare`.
 #include "app/base/log.h"
-#include "app/base/output.h"
 #include "app/measure/engine.h"
 #include "app/report/documents.h"
 #include "app/verbs/choices.h"
@@ -13,9 +12,7 @@
 namespace heapwood::app {
 
 ExitCode compare(const CompareOptions& options, const Backends& available) {
-    std::vector<NamedFile> inputs;
-    for (const std::string& scene : options.scenes) inputs.push_back({"the scene", scene});
-    Publisher publisher(options.output, inputs, {{"--resume", options.resume}});
+    Publisher publisher(options);
     for (const std::string& scene : options.scenes) check_shared(scene);
     const Machine machine = choose_machine(options.device);
     Comparison comparison = new_comparison(options, machine);

@@ -12,8 +12,7 @@
 namespace heapwood::app {
 
 ExitCode inspect(const InspectOptions& options, const Backends& available) {
-    Publisher publisher(options.output, {{"the scene", options.scene}},
-                        {{"--boxes", options.boxes}});
+    Publisher publisher(options);
     Output boxes(options.boxes);
     const TreeSource source = tree_source(options, available);
     if (source.tree.nodes.empty()) return verdict(source.origin);

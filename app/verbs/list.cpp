@@ -48,7 +48,7 @@ Listing listing(const Backends& available) {
 }  // namespace
 
 ExitCode list(const ListOptions& options, const Backends& available) {
-    Publisher publisher(options.output);
+    Publisher publisher(options);
     return publisher.publish(document_of(listing(available))) ? ExitCode::done : ExitCode::internal;
 }
 

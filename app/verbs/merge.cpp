@@ -11,9 +11,7 @@
 namespace heapwood::app {
 
 ExitCode merge(const MergeOptions& options, const Backends& available) {
-    std::vector<NamedFile> inputs;
-    for (const std::string& file : options.files) inputs.push_back({"the shard file", file});
-    Publisher publisher(options.output, inputs, {{"--resume", options.resume}});
+    Publisher publisher(options);
     const std::vector<ShardFile> files = read_shard_files(options.files);
     if (options.resume.empty()) {
         const std::vector<std::string> missing = lacking(files);

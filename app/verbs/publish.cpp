@@ -6,22 +6,19 @@
 
 #include "app/base/console.h"
 #include "app/base/log.h"
+#include "app/measure/engine.h"
 #include "app/report/formats.h"
 
 namespace heapwood::app {
 
-Publisher::Publisher(const OutputOptions& output, const std::vector<NamedFile>& inputs,
-                     std::vector<NamedFile> others)
-    : output_(output) {
-    others.push_back({"--json", output.json});
-    others.push_back({"--html", output.html});
-    check_files(inputs, others);
+Publisher::Publisher(const OutputOptions& output, const RunFiles& files) : output_(output) {
+    check_files(files.inputs, files.outputs);
     json_.emplace(output.json);
     html_.emplace(output.html);
 }
 
 std::string Publisher::file() const {
-    return output_.json.empty() || output_.json == "-" ? output_.html : output_.json;
+    return results_file(output_.json, output_.html);
 }
 
 void Publisher::attempt(const std::function<void()>& write) {

@@ -11,17 +11,18 @@
 #include "app/base/output.h"
 #include "app/cli/cli.h"
 #include "app/report/document.h"
+#include "app/verbs/files.h"
 
 namespace heapwood::app {
 
 /// Where a verb's document goes; its files are known to be writable before the work begins.
 class Publisher {
 public:
-    /// @param others the verb's other files, written to as well
+    /// @param options of the verb
     /// @throws UsageError if a file cannot be opened for writing, or is an input or another output,
     /// too (check_files()).
-    explicit Publisher(const OutputOptions& output, const std::vector<NamedFile>& inputs = {},
-                       std::vector<NamedFile> others = {});
+    template <class Options>
+    explicit Publisher(const Options& options) : Publisher(options.output, files_of(options)) {}
 
     /// The first file, for what is kept beside it; empty if there is none.
     std::string file() const;
@@ -35,6 +36,8 @@ public:
     bool publish(const Document& document);
 
 private:
+    Publisher(const OutputOptions& output, const RunFiles& files);
+
     void attempt(const std::function<void()>& write);
 
     OutputOptions output_;

@@ -54,7 +54,7 @@ Progress progress_of(Clock::time_point start) {
 
 ExitCode render(const RenderOptions& options, const Backends& available) {
     const PictureFormat format = picture_format(options.out);
-    Publisher publisher(options.output, {{"the scene", options.scene}}, {{"--out", options.out}});
+    Publisher publisher(options);
     Output out(options.out);
     const TreeSource source = tree_source(options, available);
     if (source.tree.nodes.empty()) return verdict(source.origin);

@@ -37,8 +37,7 @@ void check_pace(const ReplayOptions& options, const allocators::TraceFacts& fact
 }  // namespace
 
 ExitCode replay(const ReplayOptions& options, const Backends& available) {
-    Publisher publisher(options.output, {{"the trace", options.trace}},
-                        {{"--resume", options.resume}});
+    Publisher publisher(options);
     check_shared(options.trace);
     const Machine machine = choose_machine(options.device);
     const std::vector<Runner> runners = choose_runners(available, options, machine.gpu);

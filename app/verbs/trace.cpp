@@ -58,7 +58,7 @@ ExitCode trace(const TraceOptions& options, const Backends& available) {
     check_devices(options.devices);
     const bool gpu = report.origin.machine.gpu;
     const std::vector<const Backend*> chosen = choose_backends(available, options, gpu);
-    Publisher publisher(options.output, {{"the scene", options.scene}});
+    Publisher publisher(options);
     show_progress("loading " + options.scene);
     const scenes::Scene scene = scenes::load(options.scene);
     describe(report.origin, scene);

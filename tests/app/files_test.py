@@ -54,6 +54,71 @@ class SameFiles(unittest.TestCase):
             self.refused(trace, "replay", trace, "--json", trace)
             self.refused(trace, "replay", trace, "--resume", trace)
 
+    def test_nor_what_the_input_names(self):
+        """Files of lists, and frames; by any name that leads to them, and for every output."""
+        with folder() as place:
+            one, hard, link = place / "one.obj", place / "hard.kdt", place / "link"
+            shutil.copy(GEM, one)
+            os.link(one, hard)
+            link.symlink_to("one.obj")
+            some, frame = place / "some.list", place / "frame_1.obj"
+            some.write_text("# scenes\ngen:soup:20\none.obj\n")
+            shutil.copy(GEM, frame)
+            (place / "frame_0.list").write_text("one.obj\n")
+            tree = place / "a.kdt"
+            self.assertEqual(build(GEM, "--repeat", 1, "--out", tree).returncode, DONE)
+            for other in (one, hard, link):
+                for option in ("--json", "--html", "--trace", "--out"):
+                    self.refused(one, "build", some, option, other)
+                    self.refused(one, "build", GEM, "--frames", place / "frame_%d.list", option,
+                                 other)
+                self.refused(one, "build", some, "--memory", "1GiB", "--out", other)
+                self.refused(one, "build", some, "--parts", 2, "--out", other)
+                for option in ("--json", "--html", "--resume"):
+                    self.refused(one, "compare", GEM, some, option, other)
+                for option in ("--json", "--html"):
+                    self.refused(one, "trace", some, option, other)
+                    self.refused(one, "render", some, "-o", place / "a.png", option, other)
+                self.refused(one, "inspect", some, "--boxes", other)
+                self.refused(one, "inspect", some, "--json", other)
+            self.refused(some, "build", some, "--json", some)
+            self.refused(frame, "build", GEM, "--frames", place / "frame_%d.obj", "--out", frame)
+            self.refused(tree, "inspect", tree, "--json", tree)
+            picture = place / "a.png"
+            shutil.copy(GEM, picture)
+            self.refused(picture, "render", picture, "-o", picture)
+            # The journal that a run keeps beside its results.
+            journal = place / "x.json.partial"
+            shutil.copy(GEM, journal)
+            self.refused(journal, "compare", journal, "--json", place / "x.json")
+            self.refused(journal, "compare", GEM, "--json", place / "x.json", "--html", journal)
+
+    def test_nor_the_files_of_bench_and_merge(self):
+        with folder() as place:
+            graph = place / "x.mtx"
+            graph.write_text("%%MatrixMarket matrix coordinate pattern symmetric\n2 2 1\n2 1\n")
+            self.refused(graph, "bench", "graph-init", "--graph", graph, "--json", graph)
+            part = place / "part.json"
+            self.assertEqual(compare(GEM, "-a", "cmalloc", "--repeat", 1, "--shard", "1/1",
+                                     "--json", part).returncode, DONE)
+            for option in ("--json", "--html", "--resume"):
+                self.refused(part, "merge", part, option, part)
+
+    def test_standard_output_is_an_output(self):
+        with folder() as place:
+            scene, out = place / "x.obj", place / "out.json"
+            shutil.copy(GEM, scene)
+            for arguments, path in (((scene, "--csv"), scene), ((GEM, "--json", out), out),
+                                    ((GEM, "--json", "/dev/stdout"), out)):
+                with open(path, "a", encoding="utf-8") as end:
+                    result = build(*arguments, "--repeat", 1, stdout=end)
+                self.assertEqual(result.returncode, USAGE, result.stderr)
+                self.assertIn("standard output", result.stderr)
+            self.assertEqual(scene.read_bytes(), GEM.read_bytes())
+            with open(place / "tables", "w", encoding="utf-8") as end:
+                self.assertEqual(build(GEM, "--repeat", 1, "--json", out, stdout=end).returncode,
+                                 DONE)
+
     def test_outputs_never_overwrite_each_other(self):
         with folder() as place:
             a = place / "a"
@@ -62,6 +127,9 @@ class SameFiles(unittest.TestCase):
             self.refused(a, "compare", GEM, "--json", a, "--html", a)
             self.refused(a, "compare", GEM, "--json", a, "--resume", a)
             self.refused(a, "bench", "ad", "--json", a, "--resume", a)
+            link = place / "link"  # to a file that will be there
+            link.symlink_to("a")
+            self.refused(a, "build", GEM, "--json", a, "--html", link)
             # A device keeps nothing.
             result = compare(GEM, "-a", "cmalloc", "--repeat", 1, "--json", "/dev/null", "--html",
                              "/dev/null")

@@ -197,3 +197,19 @@ def test_other_threads_run_during_a_build():
     ended.set()
     thread.join()
     assert during > 3
+
+
+def test_a_tree_is_not_saved_over_its_scene(tmp_path):
+    scene, some, link = tmp_path / "a.obj", tmp_path / "some.list", tmp_path / "link"
+    scene.write_bytes((MODELS / "gem.obj").read_bytes())
+    some.write_text("a.obj\n")
+    link.symlink_to(scene)
+    for name in (scene, some):
+        tree = heapwood.build(heapwood.load(name))
+        for path in (name, scene, link):
+            with pytest.raises(ValueError, match="are the same file"):
+                tree.save(path)
+        tree.save(tmp_path / "a.kdt")
+    assert scene.read_bytes() == (MODELS / "gem.obj").read_bytes()
+    with pytest.raises(ValueError, match="are the same file"):
+        heapwood.load_tree(tmp_path / "a.kdt").save(tmp_path / "a.kdt")

@@ -39,6 +39,11 @@ public:
     /// @throws std::runtime_error, allocators::BufferError.
     void trace(const kdtree::Tree& tree, TracedTree& to);
 
+    /// The same unless the build has failed, which is told, or an equal tree was traced before.
+    /// What goes wrong is in the result.
+    void trace_once(const kdtree::Tree& tree, TracedTree& to,
+                    const std::vector<TracedTree>& before);
+
     /// The same with Embree's own tree, after a first trace(); nothing if it is not
     /// installed, or on a GPU.
     std::optional<TracedTree> trace_with_embree() const;

@@ -1,22 +1,21 @@
 /// @file
 /// The verb `trace`.
-#include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "app/base/console.h"
-#include "app/base/log.h"
-#include "app/base/output.h"
 #include "app/measure/ray_run.h"
 #include "app/measure/turn.h"
 #include "app/report/documents.h"
 #include "app/verbs/choices.h"
 #include "app/verbs/commands.h"
 #include "app/verbs/publish.h"
+#include "app/verbs/tree_source.h"
 
 namespace heapwood::app {
 namespace {
 
-/// One backend's tree and the rays through it; a tree that was traced before is not traced again.
+/// One backend's tree and the rays through it.
 TracedTree trace_with(const Backend& backend, const TraceOptions& options,
                       const scenes::Scene& scene, const Report& settings, RayBench& bench,
                       const std::vector<TracedTree>& before) {
@@ -29,21 +28,7 @@ TracedTree trace_with(const Backend& backend, const TraceOptions& options,
     show_progress("building with " + traced.name);
     kdtree::Tree tree;
     traced.build = take_turn(backend, {scene, settings.configuration, run, options.verify, &tree});
-    const auto same = std::ranges::find_if(before, [&](const TracedTree& other) {
-        return traced.build.tree && other.build.tree && !other.times.empty() &&
-               traced.build.tree->digest == other.build.tree->digest;
-    });
-    if (same != before.end()) {
-        traced.layout_ms = same->layout_ms;
-        traced.bytes = same->bytes;
-        traced.times = same->times;
-    } else if (traced.build.outcome == Outcome::done) {
-        show_progress("tracing rays");
-        guarded(traced.build, [&] { bench.trace(tree, traced); });
-    }
-    if (traced.build.outcome != Outcome::done) {
-        log::error(traced.name + ": " + traced.build.message);
-    }
+    bench.trace_once(tree, traced, before);
     return traced;
 }
 
@@ -60,18 +45,30 @@ ExitCode trace(const TraceOptions& options, const Backends& available) {
     const std::vector<const Backend*> chosen = choose_backends(available, options, gpu);
     Publisher publisher(options);
     show_progress("loading " + options.scene);
-    const scenes::Scene scene = scenes::load(options.scene);
+    std::optional<ReadTree> read;
+    if (names_tree(options.scene)) read = read_tree(options.scene, options.verify);
+    const scenes::Scene scene = read ? std::move(read->stored.scene) : scenes::load(options.scene);
     describe(report.origin, scene);
     RayBench bench(scene, {options.rays, options.seed, options.repeat, options.warm_up,
                            options.threads, options.fast, gpu, options.devices});
     report.rays = bench.rays();
-    std::vector<Report> settings{report.origin};
+    ExitCode code = ExitCode::done;
+    std::vector<Report> settings;
+    if (read) {
+        report.origin.configuration = read->stored.config;
+        report.origin.preset = "file";
+        TracedTree& traced = report.trees.emplace_back(
+            TracedTree{.name = "file", .preset = "file", .build = read->result, .times = {}});
+        bench.trace_once(read->stored.tree, traced, {});
+        code = exit_code(traced.build.outcome);
+    } else {
+        settings.push_back(report.origin);
+    }
     for (const std::string& preset : options.beside) {
         settings.push_back(report.origin);
         settings.back().configuration = kdtree::presets().at(preset);
         settings.back().preset = preset;
     }
-    ExitCode code = ExitCode::done;
     for (Report& built : settings) {
         for (const Backend* backend : chosen) {
             report.trees.push_back(

@@ -1,14 +1,16 @@
 #include "app/verbs/tree_source.h"
 
 #include <filesystem>
+#include <system_error>
 #include <utility>
 
+#include "allocators/platform/threads.h"
 #include "app/base/console.h"
 #include "app/base/log.h"
 #include "app/base/text.h"
 #include "app/measure/turn.h"
 #include "app/verbs/choices.h"
-#include "kdtree/tree/tree_file.h"
+#include "kdtree/tree/verify.h"
 
 namespace heapwood::app {
 namespace {
@@ -19,12 +21,19 @@ TreeSource loaded(const TreeParameters& parameters) {
                      joined(parameters.allocator_options, ", "));
     }
     TreeSource source{.origin = new_report(parameters), .scene = {}, .tree = {}};
-    kdtree::StoredTree stored = kdtree::load_tree(parameters.scene);
-    source.origin.configuration = stored.config;
-    source.origin.preset = "file";
-    source.scene = std::move(stored.scene);
-    source.tree = std::move(stored.tree);
-    describe(source.origin, source.scene);
+    Report& origin = source.origin;
+    ReadTree read = read_tree(parameters.scene, parameters.verify);
+    origin.configuration = read.stored.config;
+    origin.preset = "file";
+    source.scene = std::move(read.stored.scene);
+    describe(origin, source.scene);
+    origin.results.push_back(std::move(read.result));
+    const Result& result = origin.results.front();
+    if (result.outcome == Outcome::done) {
+        source.tree = std::move(read.stored.tree);
+    } else {
+        log::error(result.message);
+    }
     return source;
 }
 
@@ -57,11 +66,37 @@ TreeSource built(const TreeParameters& parameters, const std::vector<const Backe
 
 }  // namespace
 
+ReadTree read_tree(const std::string& path, bool verify) {
+    ReadTree read{.stored = {}, .result = {}};
+    const double ms = platform::run_timed([&] { read.stored = kdtree::load_tree(path); });
+    const kdtree::StoredTree& stored = read.stored;
+    const std::size_t triangles = stored.scene.triangles.size();
+    read.result.allocator.full = true;
+    read.result.samples = {ms};
+    read.result.tree.emplace().digest = kdtree::digest(stored.tree);
+    if (!verify) return read;
+    show_progress("verifying " + path);
+    const std::uint32_t depth = kdtree::max_depth(stored.config, triangles);
+    if (const auto wrong = kdtree::verify(stored.scene, stored.tree, depth)) {
+        read.result.fail(Outcome::verification_failed, path + ": the tree is wrong: " + *wrong);
+    } else {
+        read.result.tree->verified = true;
+    }
+    return read;
+}
+
+bool names_tree(const std::string& scene) {
+    if (kdtree::is_tree_file(scene)) return true;
+    // One that was damaged, or is not there, is told as such.
+    const std::filesystem::path path(scene);
+    std::error_code ignored;
+    return path.extension() == ".kdt" && !std::filesystem::is_regular_file(path, ignored);
+}
+
 TreeSource tree_source(const TreeParameters& parameters,
                        const std::vector<const Backend*>& available) {
     show_progress("loading " + parameters.scene);
-    const bool is_tree = std::filesystem::path(parameters.scene).extension() == ".kdt";
-    return is_tree ? loaded(parameters) : built(parameters, available);
+    return names_tree(parameters.scene) ? loaded(parameters) : built(parameters, available);
 }
 
 }  // namespace heapwood::app

@@ -53,8 +53,8 @@ std::string quoted(std::string_view text) {
     return out + (text.size() > kLongest ? "...'" : "'");
 }
 
-/// Whether the text is one of the many spellings of a number that is none: nan, -nan(ind), inf,
-/// Infinity, 1.#QNAN, -1.#INF.
+/// Whether the text is one of the many spellings of a number that is not finite: nan, -nan(ind),
+/// inf, Infinity, 1.#QNAN, -1.#INF.
 bool spells_non_finite(std::string_view text) {
     std::string lower;
     for (const char c : text) {
@@ -102,6 +102,10 @@ void ObjFilter::refill() {
 
 /// The next line without its end: LF, CRLF or CR.
 bool ObjFilter::next_line(Line& line) {
+    if (held_.begin != nullptr) {
+        line = std::exchange(held_, {});
+        return true;
+    }
     for (;;) {
         // The position of the next LF is kept from call to call, so that a file that ends its
         // lines with CR alone is not searched to the block's end for every line.
@@ -146,8 +150,8 @@ bool ObjFilter::next_statement(Line& line) {
     for (;;) {
         if (!next_line(line)) return false;
         statement_line_ = lines_;
-        if (lines_ == 1 && std::string_view(line.begin, line.end).starts_with("\xEF\xBB\xBF")) {
-            line.begin += 3;  // byte order mark of UTF-8
+        if (lines_ == 1 && std::string_view(line.begin, line.end).starts_with(kByteOrderMark)) {
+            line.begin += kByteOrderMark.size();
         }
         line.begin = skip_blanks(line.begin, line.end);
         // A comment cannot be continued: "# from C:\models\" would swallow a statement.
@@ -169,10 +173,23 @@ void ObjFilter::join(Line& line) {
         joined_.append(line.begin, more ? line.end - 1 : line.end);
         joined_ += ' ';
         if (joined_.size() > kLongestLine) fail("continued lines of more than 64 MiB together");
-        more = more && next_line(line);
+        more = more && next_continuation(line);
     }
     line.end = joined_.data() + joined_.size() - 1;
     line.begin = skip_blanks(joined_.data(), line.end);
+}
+
+/// The line that continues one that ends in `\`: the next one, or, where that is empty, the next
+/// that is not, provided that it goes on with a number and thus is no statement of its own.
+bool ObjFilter::next_continuation(Line& line) {
+    for (bool adjacent = true; next_line(line); adjacent = false) {
+        const char* const at = skip_blanks(line.begin, line.end);
+        if (at == line.end) continue;
+        if (adjacent || is_digit(*at) || *at == '-' || *at == '+' || *at == '.') return true;
+        held_ = line;
+        return false;
+    }
+    return false;
 }
 
 ObjFilter::int_type ObjFilter::underflow() {
@@ -215,8 +232,8 @@ void ObjFilter::accept_vertex(Line& line, char* at) const {
         at = skip_blanks(at, line.end);
         if (at == line.end || *at == '#') break;
         char* const word_end = skip_word(at, line.end);
-        check_number({at, word_end});
-        if (++count == 3) third_end = word_end;
+        check_number({at, word_end}, ++count <= 3);
+        if (count == 3) third_end = word_end;
         at = word_end;
     }
     // x y z, x y z w, x y z r g b, and both or with an opacity.
@@ -248,8 +265,9 @@ void ObjFilter::accept_face(Line& line, char* at) const {
     line.end = out;
 }
 
-/// [sign] digits [. digits] [e [sign] digits], with a digit before the e.
-void ObjFilter::check_number(std::string_view text) const {
+/// [sign] digits [. digits] [e [sign] digits], with a digit before the e; of a number that
+/// is not used, also a spelling of one that is not finite.
+void ObjFilter::check_number(std::string_view text, bool used) const {
     const char* at = text.data();
     const char* const end = at + text.size();
     if (*at == '+' || *at == '-') ++at;
@@ -271,12 +289,13 @@ void ObjFilter::check_number(std::string_view text) const {
         if (at == exponent) digits = 0;
         // tinyobjloader keeps the exponent in an int, and checks too late that it fits.
         constexpr std::ptrdiff_t kIntDigits = 9;
-        if (at == end && at - significant > kIntDigits) {
+        if (used && at == end && at - significant > kIntDigits) {
             fail("number " + quoted(text) + " has an exponent of more than 9 digits");
         }
     }
     if (at == end && digits > 0) return;
     if (spells_non_finite(text)) {
+        if (!used) return;
         fail("vertex with " + quoted(text) + ", which is not finite; repair the mesh");
     }
     fail(quoted(text) + " is not a number; a vertex is 'v x y z' with decimal numbers");

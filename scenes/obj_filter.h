@@ -19,9 +19,10 @@
 namespace heapwood::scenes {
 
 /// A stream buffer that hands on the `v` and `f` statements of an OBJ in plain form:
-/// - lines end in LF (CRLF and CR are read too), lines continued with `\` are joined, comments
-///   (also behind a statement) and all other statements are left out;
-/// - `v` has exactly three numbers; a weight and colours are checked and left out;
+/// - lines end in LF (CRLF and CR are read too), lines continued with `\` are joined, also over
+///   empty ones, comments (also behind a statement) and all other statements are left out;
+/// - `v` has exactly three numbers; a weight and colours are counted and left out, also those that
+///   are not finite;
 /// - `f` (also spelt `fo`, as the format's first version did) has three or more indices without
 ///   texture and normal indices, each a decimal number other than 0 that an int can hold.
 ///
@@ -47,18 +48,19 @@ protected:
 
 private:
     struct Line {
-        char* begin;
-        char* end;  ///< may be written to: there is room for a line end
+        char* begin = nullptr;
+        char* end = nullptr;  ///< may be written to: there is room for a line end
     };
 
     bool next_line(Line& line);
     bool next_statement(Line& line);
     void join(Line& line);
+    bool next_continuation(Line& line);
     void refill();
     bool accept(Line& line);
     void accept_vertex(Line& line, char* at) const;
     void accept_face(Line& line, char* at) const;
-    void check_number(std::string_view text) const;
+    void check_number(std::string_view text, bool used) const;
     void check_index(std::string_view text) const;
     void note_other(std::string_view keyword);
 
@@ -72,6 +74,7 @@ private:
     std::size_t first_nul_;  ///< position of the first NUL byte, or kNone
     bool ended_ = false;
     std::string joined_;  ///< a statement of several lines
+    Line held_;  ///< read ahead, the next one to be handed on; begin is nullptr without one
     std::uint64_t lines_ = 0;
     std::uint64_t statement_line_ = 0;
     std::uint64_t unknown_line_ = 0;

@@ -7,15 +7,10 @@
 #include "scenes/obj_loader.h"
 #include "scenes/piece.h"
 #include "scenes/scene_list.h"
+#include "scenes/zero_area.h"
 
 namespace heapwood::scenes {
 namespace {
-
-bool zero_area(const glm::vec3& a, const glm::vec3& b, const glm::vec3& c) {
-    const float ux = b.x - a.x, uy = b.y - a.y, uz = b.z - a.z;
-    const float vx = c.x - a.x, vy = c.y - a.y, vz = c.z - a.z;
-    return uy * vz - uz * vy == 0 && uz * vx - ux * vz == 0 && ux * vy - uy * vx == 0;
-}
 
 Scene load_list(const std::string& name) {
     Scene scene;
@@ -39,7 +34,7 @@ void finish(Scene& scene) {
         const glm::vec3& a = scene.positions[triangle.x];
         const glm::vec3& b = scene.positions[triangle.y];
         const glm::vec3& c = scene.positions[triangle.z];
-        if (zero_area(a, b, c)) ++scene.degenerate;
+        if (has_zero_area(a, b, c)) ++scene.degenerate;
         if (first) scene.bounds = {a, a};
         first = false;
         for (const glm::vec3* p : {&a, &b, &c}) {

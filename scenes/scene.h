@@ -41,8 +41,7 @@ struct Scene {
     Bounds bounds;                      ///< of the triangles
 };
 
-/// Computes `degenerate` (the cross product of the edges, in single precision, is the zero
-/// vector) and `bounds`, and turns -0 coordinates into +0.
+/// Computes `degenerate` (has_zero_area()) and `bounds`, and turns -0 coordinates into +0.
 void finish(Scene& scene);
 
 /// A scene from what the command line calls one: a path (`.obj`, `.obj.xz`, `.obj.gz`, or `.list`

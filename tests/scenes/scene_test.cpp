@@ -2,11 +2,13 @@
 /// finish(), our models, and published scenes where a folder of them is named.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -32,15 +34,55 @@ TEST(Finish, TurnsMinusZeroIntoZero) {
     EXPECT_FALSE(std::signbit(scene.bounds.lo.x));
 }
 
-TEST(Finish, CountsZeroAreaAsSinglePrecisionSeesIt) {
+TEST(Finish, CountsTrianglesWhoseCornersLieOnOneLine) {
     Scene scene;
-    scene.positions = {{0, 0, 0},         {1, 1, 1},      {2, 2, 2},
-                       {3, 3, 3.000001f}, {1e-30f, 0, 0}, {0, 1e-30f, 0}};
-    scene.triangles = {{0, 1, 2}, {0, 1, 3}, {0, 0, 3}, {0, 4, 5}};
-    finish(scene);
-    EXPECT_EQ(scene.degenerate, 3u);  // the last one's area is below the smallest float
+    scene.positions = {{0, 0, 0}, {1, 1, 1}, {2, 2, 2}, {3, 3, 3.000001f}};
+    scene.triangles = {{0, 1, 2}, {0, 1, 3}, {0, 0, 3}, {2, 2, 2}};
     finish(scene);
     EXPECT_EQ(scene.degenerate, 3u);
+    finish(scene);
+    EXPECT_EQ(scene.degenerate, 3u);
+}
+
+/// Whether finish() counts the triangle, for every order of its corners and axes.
+bool counted(const std::array<glm::vec3, 3>& corners) {
+    std::set<std::uint64_t> counts;
+    std::array<int, 3> axes{0, 1, 2};
+    do {
+        Scene scene;
+        for (const glm::vec3& p : corners) {
+            scene.positions.push_back({p[axes[0]], p[axes[1]], p[axes[2]]});
+        }
+        scene.triangles = {{0, 1, 2}, {1, 0, 2}, {2, 1, 0}, {0, 2, 1}, {1, 2, 0}, {2, 0, 1}};
+        finish(scene);
+        counts.insert(scene.degenerate);
+    } while (std::next_permutation(axes.begin(), axes.end()));
+    EXPECT_EQ(counts.size(), 1u);
+    EXPECT_EQ(*counts.begin() % 6, 0u);
+    return *counts.begin() == 6;
+}
+
+TEST(Finish, JudgesZeroAreaExactlyAtEverySize) {
+    constexpr float kLeast = std::numeric_limits<float>::denorm_min();
+    constexpr float kMost = std::numeric_limits<float>::max();
+    for (const float size : {kLeast, 1e-44f, 1e-38f, 1e-24f, 1e-12f, 1.0f, 1e10f, 1e19f, 1e38f}) {
+        SCOPED_TRACE(size);
+        EXPECT_FALSE(counted({{{0, 0, 0}, {size, 0, 0}, {0, size, 0}}}));
+        EXPECT_FALSE(counted({{{size, size, size}, {-size, size, 0}, {0, -size, size}}}));
+        EXPECT_TRUE(counted({{{0, 0, 0}, {size, 2 * size, -size}, {-size, -2 * size, size}}}));
+        EXPECT_TRUE(
+            counted({{{size, 0, -size}, {2 * size, 0, -2 * size}, {3 * size, 0, -3 * size}}}));
+        EXPECT_TRUE(counted({{{size, size, size}, {size, size, size}, {0, 1, 2}}}));
+    }
+    // Largest beside smallest numbers, where differences are rounded, also in double precision.
+    EXPECT_FALSE(counted({{{0, 0, 0}, {kMost, 0, 0}, {0, kLeast, 0}}}));
+    EXPECT_FALSE(counted({{{-kMost, 0, 0}, {kMost, 0, 0}, {0, kLeast, 0}}}));
+    EXPECT_FALSE(counted({{{-kMost, -kMost, 0}, {kMost, kMost, 0}, {0, kLeast, 0}}}));
+    EXPECT_TRUE(counted({{{-kMost, -kMost, 0}, {kMost, kMost, 0}, {kLeast, kLeast, 0}}}));
+    EXPECT_FALSE(counted({{{1e-20f, 0, 0}, {1, 1, 0}, {2, 2, 0}}}));
+    // Off a line by one unit in the last place, far from the origin.
+    EXPECT_FALSE(counted({{{4097, 4097, 1}, {8193, 8193, 1}, {12289, 12289.001f, 1}}}));
+    EXPECT_TRUE(counted({{{4097, 4097, 1}, {8193, 8193, 1}, {12289, 12289, 1}}}));
 }
 
 TEST(Finish, BoundsLeaveOutWhatNoTriangleUses) {

@@ -24,6 +24,8 @@ public:
         ++size_;
     }
 
+    const T& operator[](std::size_t i) const { return chunks_[i / kChunk][i % kChunk]; }
+
     /// Number of values.
     std::size_t size() const { return size_; }
 

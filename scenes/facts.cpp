@@ -57,6 +57,7 @@ void SceneFacts::append(const SceneFacts& next) {
     }
     triangles += next.triangles;
     degenerate += next.degenerate;
+    overlapping += next.overlapping;
     magnitudes.add(next.magnitudes);
     hash = hash * power(next.triangles) + next.hash;
 }
@@ -64,6 +65,7 @@ void SceneFacts::append(const SceneFacts& next) {
 SceneFacts facts_of(const Scene& scene) {
     SceneFacts facts{.triangles = scene.triangles.size(),
                      .degenerate = scene.degenerate,
+                     .overlapping = scene.overlapping,
                      .bounds = scene.bounds,
                      .magnitudes = magnitudes(scene.positions)};
     for (const glm::uvec3& t : scene.triangles) {

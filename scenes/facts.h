@@ -27,6 +27,7 @@ Magnitudes magnitudes(std::span<const glm::vec3> positions);
 struct SceneFacts {
     std::uint64_t triangles = 0;
     std::uint64_t degenerate = 0;
+    std::uint64_t overlapping = 0;  ///< as Scene has it
     Bounds bounds;
     Magnitudes magnitudes;
     /// Depends on the corners of all triangles, and on their order, not on the numbers of vertices.

@@ -1,15 +1,18 @@
 #include "scenes/obj_loader.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <istream>
 #include <limits>
+#include <vector>
 
 #include "scenes/byte_source.h"
 #include "scenes/chunked.h"
 #include "scenes/limits.h"
 #include "scenes/obj_filter.h"
+#include "scenes/polygon.h"
 
 // Compiled in here rather than linked, so that the program can be carried to a machine without it.
 #define TINYOBJLOADER_IMPLEMENTATION
@@ -39,13 +42,19 @@ public:
             filter_.fail("more than " + std::to_string(kMaxTriangles) +
                          " triangles; that is more than a tree can hold");
         }
-        const std::uint32_t first = resolve(corners[0].vertex_index);
-        std::uint32_t previous = resolve(corners[1].vertex_index);
-        for (std::size_t i = 2; i != count; ++i) {
-            const std::uint32_t next = resolve(corners[i].vertex_index);
-            triangles_.push_back({first, previous, next});
-            previous = next;
+        corners_.clear();
+        std::uint32_t last = 0;
+        for (std::size_t i = 0; i < count; ++i) {
+            corners_.push_back(resolve(corners[i].vertex_index));
+            last = std::max(last, corners_.back());
         }
+        std::size_t from = 0;
+        if (count > 3 && last < positions_.size()) {
+            from = fan_corner_of(positions_);
+        } else if (count > 3) {
+            early_.push_back({triangles_.size(), count});
+        }
+        for (std::size_t i = 0; i < count - 2; ++i) triangles_.push_back(fan_triangle(from, i));
     }
 
     /// Checks what only the whole file can tell and hands over the scene.
@@ -70,12 +79,51 @@ public:
         scene.path = path;
         scene.triangles = triangles_.take();
         scene.positions = positions_.take();
+        cut_early(scene);
+        scene.overlapping = overlapping_;
         finish(scene);
         return scene;
     }
 
 private:
     static constexpr std::size_t kMaxVertices = std::numeric_limits<std::int32_t>::max();
+
+    /// A polygon that stands before a vertex of its own.
+    struct EarlyPolygon {
+        std::size_t first;  ///< of its triangles
+        std::size_t corners;
+    };
+
+    /// The corner from which the polygon corners_ is cut into a fan.
+    template <class Positions>
+    std::size_t fan_corner_of(const Positions& positions) {
+        points_.clear();
+        for (const std::uint32_t corner : corners_) points_.push_back(positions[corner]);
+        const auto from = fan_corner(points_);
+        if (!from) ++overlapping_;
+        return from.value_or(0);
+    }
+
+    /// Triangle i of the fan from a corner of the polygon corners_.
+    glm::uvec3 fan_triangle(std::size_t from, std::size_t i) const {
+        const std::size_t n = corners_.size();
+        return {corners_[from], corners_[(from + 1 + i) % n], corners_[(from + 2 + i) % n]};
+    }
+
+    /// Cuts again, now that all vertices are known, the polygons that stand before theirs.
+    void cut_early(Scene& scene) {
+        for (const EarlyPolygon& polygon : early_) {
+            glm::uvec3* const triangles = scene.triangles.data() + polygon.first;
+            corners_ = {triangles->x, triangles->y};
+            for (std::size_t i = 2; i < polygon.corners; ++i) {
+                corners_.push_back(triangles[i - 2].z);
+            }
+            const std::size_t from = fan_corner_of(scene.positions);
+            for (std::size_t i = 0; i < polygon.corners - 2; ++i) {
+                triangles[i] = fan_triangle(from, i);
+            }
+        }
+    }
 
     std::string vertices() const {
         const std::size_t count = positions_.size();
@@ -103,6 +151,10 @@ private:
     const ObjFilter& filter_;
     Chunked<glm::vec3> positions_;
     Chunked<glm::uvec3> triangles_;
+    std::vector<std::uint32_t> corners_;  ///< of the polygon that is being cut
+    std::vector<glm::vec3> points_;       ///< their positions
+    std::vector<EarlyPolygon> early_;
+    std::uint64_t overlapping_ = 0;
     std::int64_t largest_index_ = 0;
     std::uint64_t largest_line_ = 0;
 };

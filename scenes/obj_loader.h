@@ -11,8 +11,8 @@ namespace heapwood::scenes {
 /// Reads the vertices and faces of a Wavefront OBJ, plain or compressed with xz or gzip, and
 /// finishes the scene.
 ///
-/// Accepted: polygons (as a fan from their first vertex), indices counted from the front or the
-/// back, also of vertices that follow later, texture and normal indices (not looked up), vertex
+/// Accepted: polygons (as a fan of triangles from fan_corner()), indices counted from the front or
+/// the back, also of vertices that follow later, texture and normal indices (not looked up), vertex
 /// weights and colours, groups, `fo` for `f`, lines continued with `\`, LF, CRLF and CR. Material
 /// libraries are never opened. Vertices that no face uses are kept.
 ///

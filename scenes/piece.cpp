@@ -58,6 +58,8 @@ Share load_fraction(const std::string& name, std::uint64_t from, std::uint64_t t
         beyond = magnitudes(whole.positions);
         const std::uint64_t n = whole.triangles.size();
         share.scene = part_of(whole, range_begin(n, from, of), range_begin(n, to, of));
+        // Which share has them is not known, so the first one counts all.
+        if (from == 0) share.scene.overlapping = whole.overlapping;
     }
     share.facts = facts_of(share.scene);
     share.facts.magnitudes.add(beyond);
@@ -72,6 +74,7 @@ void append(Scene& scene, const Scene& next) {
         throw SceneError("more than " + std::to_string(kMaxTriangles) +
                          " triangles or 2^32 vertices with those before; leave some out");
     }
+    scene.overlapping += next.overlapping;
     const auto base = static_cast<std::uint32_t>(scene.positions.size());
     scene.positions.insert(scene.positions.end(), next.positions.begin(), next.positions.end());
     scene.triangles.reserve(scene.triangles.size() + next.triangles.size());

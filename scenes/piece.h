@@ -17,7 +17,8 @@ struct Piece {
     std::uint64_t first_position = 0;  ///< number in the whole scene of its position 0
 };
 
-/// Adds the triangles of a scene, and its positions; path, bounds and degenerate stay.
+/// Adds the triangles of a scene, its positions, and its polygons whose triangles overlap; path,
+/// bounds and degenerate stay.
 /// @throws SceneError if that is more than a scene may have.
 void append(Scene& scene, const Scene& next);
 

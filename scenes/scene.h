@@ -37,8 +37,11 @@ struct Scene {
     std::string path;                   ///< as the user named it
     std::vector<glm::vec3> positions;   ///< every vertex of the file, referenced or not
     std::vector<glm::uvec3> triangles;  ///< indices into positions
-    std::uint64_t degenerate = 0;       ///< triangles of exactly zero area (kept)
-    Bounds bounds;                      ///< of the triangles
+    std::uint64_t degenerate = 0;       ///< triangles of zero area (kept)
+    /// Polygons of the file that are not covered by a fan of triangles (fan_corner()): theirs
+    /// overlap, or lie outside.
+    std::uint64_t overlapping = 0;
+    Bounds bounds;  ///< of the triangles
 };
 
 /// Computes `degenerate` (has_zero_area()) and `bounds`, and turns -0 coordinates into +0.

@@ -18,6 +18,7 @@
 #include "kdtree/forest/local_workers.h"
 #include "kdtree/forest/memory_plan.h"
 #include "scenes/piece.h"
+#include "scenes/warnings.h"
 
 namespace heapwood::app {
 namespace {
@@ -91,6 +92,9 @@ void build_by_peers(const BuildOptions& options, const std::filesystem::path& fo
     RemoteWorkers workers(options.scene, options.parts, folder, make, options.time_limit);
     scenes::SceneFacts scene;
     report.load_ms = platform::run_timed([&] { scene = workers.load(); });
+    for (const std::string& warning : scenes::warnings(options.scene, scene)) {
+        log::warning(warning);
+    }
     const kdtree::ForestScene whole = kdtree::forest_scene(scene);
     report.parts = report.processes = options.parts;
     report.cell_limit = cell_limit_for(whole.triangles, options.parts);

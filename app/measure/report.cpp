@@ -6,7 +6,9 @@
 #include <set>
 #include <string_view>
 
+#include "app/base/log.h"
 #include "scenes/digest.h"
+#include "scenes/warnings.h"
 
 namespace heapwood::app {
 namespace {
@@ -45,6 +47,7 @@ void describe(Report& report, const scenes::Scene& scene) {
     report.bounds = scene.bounds;
     report.scene_digest = digest(scene);
     report.root_bytes = kdtree::root_array_bytes(scene.triangles.size());
+    for (const std::string& warning : scenes::warnings(scene)) log::warning(warning);
 }
 
 std::string now() {

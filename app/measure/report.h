@@ -102,7 +102,7 @@ struct Report {
 /// A method's name on the command line.
 const char* name(Method method);
 
-/// Fills in what is known of the scene.
+/// Fills in what is known of the scene, and warns of what is probably not as wanted in it.
 void describe(Report& report, const scenes::Scene& scene);
 
 /// The present time, UTC, ISO 8601.

@@ -2,6 +2,7 @@
 /// Scenes for Python: from arrays, files and generators.
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
 #include <cmath>
 #include <cstring>
@@ -13,6 +14,7 @@
 #include "app/verbs/files.h"
 #include "scenes/digest.h"
 #include "scenes/limits.h"
+#include "scenes/warnings.h"
 
 namespace nb = nanobind;
 
@@ -102,6 +104,12 @@ void add_scenes(nb::module_& m) {
                     nb::arg("triangles").noconvert())
         .def_prop_ro("path", [](const SceneObject& self) { return self.scene->path; })
         .def_prop_ro("degenerate", [](const SceneObject& self) { return self.scene->degenerate; })
+        .def_prop_ro("overlapping", [](const SceneObject& self) { return self.scene->overlapping; })
+        .def_prop_ro(
+            "precision_loss",
+            [](const SceneObject& self) { return scenes::precision_loss(self.scene->bounds); })
+        .def_prop_ro("warnings",
+                     [](const SceneObject& self) { return scenes::warnings(*self.scene); })
         .def_prop_ro("digest",
                      [](const SceneObject& self) { return app::hex(scenes::digest(*self.scene)); })
         .def_prop_ro("bounds", &bounds, nb::rv_policy::automatic)

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "scenes/polygon.h"
 #include "scenes/scene.h"
 #include "tests/scenes/temp_folder.h"
 
@@ -99,9 +100,14 @@ RC_GTEST_PROP(ObjProperty, AnySpellingIsReadBack, ()) {
     }
     std::size_t at = 0;
     for (const Polygon& polygon : polygons) {
-        for (std::size_t i = 2; i != polygon.size(); ++i) {
+        const std::size_t n = polygon.size();
+        std::vector<glm::vec3> corners;
+        for (const std::uint32_t one : polygon) corners.push_back(scene.positions[one]);
+        const std::size_t from = fan_corner(corners).value_or(0);
+        for (std::size_t i = 2; i != n; ++i) {
             RC_ASSERT(at < scene.triangles.size());
-            RC_ASSERT(scene.triangles[at] == glm::uvec3(polygon[0], polygon[i - 1], polygon[i]));
+            RC_ASSERT(scene.triangles[at] == glm::uvec3(polygon[from], polygon[(from + i - 1) % n],
+                                                        polygon[(from + i) % n]));
             ++at;
         }
     }

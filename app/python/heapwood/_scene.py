@@ -1,6 +1,7 @@
 """Scenes: the triangles that trees are built of."""
 
 import os
+import warnings
 from os import PathLike
 from typing import Union
 
@@ -62,8 +63,19 @@ class Scene:
 
     @property
     def degenerate(self) -> int:
-        """How many triangles have no area. Trees have them, but no ray meets them."""
+        """How many triangles have zero area: their corners lie on one line. Trees have them."""
         return self._scene.degenerate
+
+    @property
+    def overlapping(self) -> int:
+        """How many polygons of the file are concave and cut into triangles that overlap."""
+        return self._scene.overlapping
+
+    @property
+    def precision_loss(self) -> float:
+        """The distance between neighbouring float32 numbers at the largest coordinate, as a part of
+        the scene's largest side. Far from the origin it is large: from 1 on the shape is lost."""
+        return self._scene.precision_loss
 
     @property
     def digest(self) -> str:
@@ -85,6 +97,10 @@ def load(name: Union[str, PathLike]) -> Scene:
             of several that are one scene, or ``gen:NAME:TRIANGLES[:SEED]``; ``heapwood list`` has
             the names of the generators.
 
+    Warns:
+        UserWarning: a scene far from the origin for its size, of which no triangle has an area, or
+            with concave polygons that are not cut right.
+
     Raises:
         SceneError: a file that cannot be read, with the line, or an unknown generator.
         MemoryError: a scene that the machine's memory has no room for.
@@ -93,4 +109,7 @@ def load(name: Union[str, PathLike]) -> Scene:
         >>> heapwood.load("gen:sphere:1000")
         Scene('gen:sphere:1000': 1,000 triangles, 605 vertices)
     """
-    return Scene._of(_core.Scene.load(os.fsdecode(name)))
+    scene = _core.Scene.load(os.fsdecode(name))
+    for warning in scene.warnings:
+        warnings.warn(warning, stacklevel=2)
+    return Scene._of(scene)

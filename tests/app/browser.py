@@ -102,9 +102,12 @@ class Browser:
                 for name, value in features.items()]},
         })
 
-    def resize(self, width, height):
-        """The window, in pixels."""
-        self._ask("POST", "/window/rect", {"width": width, "height": height})
+    def width(self, pixels):
+        """Pretends that the screen is so many pixels wide, less than a window can be; None: as it is."""
+        size = {"width": pixels or 0, "height": 0, "deviceScaleFactor": 0, "mobile": False}
+        self._ask("POST", "/goog/cdp/execute", {
+            "cmd": f"Emulation.{'set' if pixels else 'clear'}DeviceMetricsOverride",
+            "params": size if pixels else {}})
 
     def complaints(self):
         """What the browser's console said since the last call."""

@@ -13,6 +13,7 @@ import unittest
 
 import browser
 import command_line
+from report.page_document import document, line, wide_document
 
 MAKER = os.environ.get("HEAPWOOD_TEST_PAGE_MAKER", "heapwood_page_maker")
 TAB, ENTER, SPACE = "\ue004", "\ue007", " "
@@ -39,65 +40,6 @@ CONTRAST = """
 def heading(section, number):
     """The selector of a heading's button; `number` counts from 1."""
     return f"{section} table thead th:nth-child({number}) button"
-
-
-def number(text, value=None, look="", note=""):
-    """A cell as the page holds it."""
-    return {"text": text, "value": value, "look": look, "note": note}
-
-
-def table(title, columns, rows):
-    """A table; columns whose names begin with # have numbers, whose cells are (text, value, ...)."""
-    return {
-        "title": title,
-        "columns": [{"title": c.lstrip("#"), "numbers": c[0] == "#"} for c in columns],
-        "rows": [[number(c) if isinstance(c, str) else number(*c) for c in row] for row in rows],
-    }
-
-
-def line(name, *points, **more):
-    """A line of a plot: points are (x, y, text)."""
-    return {"name": name, "points": [dict(zip(("x", "y", "text"), p)) for p in points],
-            "strong": False, "partial": name.endswith("*"), "word": "", **more}
-
-
-FACTORS = {"atomicmalloc*": 1, "cudamalloc": 20, "cmalloc": 1.9, "hybrid": 2.2, "buddy": 2.5}
-
-
-def document():
-    """A document with a table of words and numbers, bars and lines."""
-    times = [[name, (f"{factor:.2f}x", factor, "best" if name == "hybrid" else "", "0.8 ms")]
-             for name, factor in FACTORS.items()]
-    times.append(["hung", ("hang", None, "failed", "the process </script> & so on")])
-    bars = [line(name, (0, factor, f"{factor:.2f}x, 0.8 ms"), strong=name == "hybrid")
-            for name, factor in FACTORS.items()]
-    lines = [line(name, *((x, factor * x ** 0.5, f"{x}") for x in (20.2 if factor > 2 else 20,
-                                                                   200)))
-             for name, factor in FACTORS.items()]
-    return {
-        "title": "heapwood sample",
-        "tables": [
-            table("Scenes", ["scene", "#N_tris"],
-                  [["bunny", ("69,451", 69451)], ["a & <b>", ("138,902", 138902)]]),
-            table("Times", ["allocator", "#bunny"], times),
-            table("Nothing", ["allocator"], []),
-        ],
-        "plots": [
-            {"table": "Times", "title": "bunny", "x": "", "y": "x", "base": 1,
-             "lines": bars + [line("hung", word="hang")]},
-            {"table": "Times", "title": "bunny: all pools", "x": "pool, logarithmic", "y": "ms",
-             "base": None, "lines": lines + [line("hung")]},
-        ],
-        "pools": [{"table": "Scenes", "title": "hybrid: the first 1.0 KiB", "pictures": [
-            {"name": "at the peak", "blocks": "eeh.-" * 30, "fill": "19900" * 30},
-            {"name": "after the build", "blocks": "." * 150, "fill": "0" * 150}]}],
-        "remarks": [{"text": "* a <mark>", "warning": False}],
-        "records": table("", ["scene", "#ms"], [["bunny", ("0.8", 0.8)], ["a & <b>", ("1", 1)]]),
-        "data": {"schema": 1, "provenance": {
-            "arguments": ["heapwood", "sample"], "version": "0.1.0", "git": "0123abc",
-            "build_type": "Release", "compiler": "GNU 12.2.0", "device": "Made-up GPU",
-            "cuda": None, "configuration": {"leaf_limit": 2}}},
-    }
 
 
 class PageTest(unittest.TestCase):
@@ -272,12 +214,50 @@ class PageTest(unittest.TestCase):
         self.assertEqual(self.browser.printed()[:5], b"%PDF-")
 
     def test_a_narrow_window_scrolls_tables_not_the_page(self):
-        self.browser.resize(500, 800)
-        try:
-            wider = "return document.documentElement.scrollWidth > innerWidth"
-            self.assertFalse(self.browser.run(wider))
-        finally:
-            self.browser.resize(1400, 1000)
+        self.addCleanup(self.browser.width, None)
+        for shown in (self.document, wide_document()):
+            self.show(shown)
+            for width in (500, 400, 320):
+                self.browser.width(width)
+                page, window = self.browser.run(
+                    "return [document.documentElement.scrollWidth, innerWidth]")
+                self.assertEqual(window, width)
+                self.assertLessEqual(page, width)
+
+    def test_a_mark_says_that_a_table_goes_on(self):
+        self.addCleanup(self.browser.width, None)
+        marks = ("return new Promise(done => requestAnimationFrame(() => setTimeout(() => done("
+                 "['#scenes', '#all-figures'].map(id => document.querySelector(id + ' .frame')"
+                 ".classList.contains('cut'))))))")
+        self.show(wide_document())
+        self.browser.width(800)
+        self.assertEqual(self.browser.run(marks), [False, True])
+        self.browser.run("document.querySelector('#all-figures .scroll').scrollLeft = 1e6")
+        self.assertEqual(self.browser.run(marks), [False, False])
+
+    def test_paper_has_all_columns(self):
+        self.addCleanup(self.browser.width, None)
+        self.show(wide_document())
+        self.browser.click(heading("#all-figures", 1))  # sorts, which paper shows, too
+        self.browser.media(media="print")
+        self.browser.width(1032)  # A4 landscape less its margins
+        tables = self.browser.run(
+            "return [...document.querySelectorAll('table')].filter(t => t.offsetParent !== null)"
+            ".map(t => [t.getBoundingClientRect().right, [...t.tHead.rows[0].cells].map("
+            "c => c.textContent), [...t.tBodies[0].rows].map(row => row.cells[0].textContent)])")
+        for right, _, _ in tables:
+            self.assertLessEqual(right, 1032)
+        parts = tables[3:]
+        self.assertGreater(len(parts), 3)
+        self.assertEqual([name for _, names, _ in parts for name in names[1:]],
+                         [f"figure_number_{i}" for i in range(1, 40)])
+        for _, names, rows in parts:
+            self.assertEqual((names[0], rows), ("scene", ["a", "b"]))
+
+    def test_the_title_names_the_scenes(self):
+        self.show(wide_document())
+        self.assertEqual(self.browser.run("return [document.title, document.querySelector('h1').textContent]"),
+                         ["heapwood sample: one.obj, two.obj, three.obj and 2 more"] * 2)
 
     def test_provenance_and_the_results_themselves(self):
         where = self.browser.run("return document.getElementById('where').textContent")
@@ -329,7 +309,7 @@ class CommandTest(unittest.TestCase):
                 section, scene = sections[cell["pool"]], pathlib.Path(cell["scene"]).stem
                 row = ["atomicmalloc", "hybrid"].index(cell["build"]["allocator"])
                 text = viewer.run(COLUMN, section, scene)[row]
-                wanted = (cell["build"]["ms"]["median"] if text.endswith("ms")
+                wanted = (cell["build"]["ms"]["median"] if " ms" in text
                           else cell["build"]["slowdown"])
                 self.assertAlmostEqual(float(re.match(r"[\d.]+", text)[0]), wanted,
                                        delta=0.006 * max(1, wanted))

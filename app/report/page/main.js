@@ -89,10 +89,18 @@ function provenance() {
     return [list, save];
 }
 
+/* The verb and the scenes, the first of many. */
+function title() {
+    const scenes = [SHOWN.data.scene, ...(SHOWN.data.scenes || [])].filter(Boolean).map(
+        scene => scene.path.split('/').at(-1));
+    const more = scenes.length > 3 ? ` and ${scenes.length - 3} more` : '';
+    return SHOWN.title + (scenes.length ? `: ${scenes.slice(0, 3).join(', ')}${more}` : '');
+}
+
 function show() {
     const p = PROVENANCE;
-    document.title = SHOWN.title;
-    document.querySelector('h1').textContent = SHOWN.title;
+    document.title = title();
+    document.querySelector('h1').textContent = title();
     document.getElementById('where').textContent =
         [p.device, p.version && `heapwood ${p.version} (${p.git}), ${p.build_type}`,
          p.cuda && `CUDA ${p.cuda}`, p.date].filter(Boolean).join(' · ');

@@ -33,7 +33,7 @@ void say(spdlog::level::level_enum level, const std::string& message) {
 
 void set_up(int verbosity) {
     logger().set_level(verbosity < 0    ? spdlog::level::err
-                       : verbosity == 0 ? spdlog::level::warn
+                       : verbosity == 0 ? spdlog::level::info
                                         : spdlog::level::debug);
 }
 
@@ -43,6 +43,10 @@ void error(const std::string& message) {
 
 void warning(const std::string& message) {
     say(spdlog::level::warn, message);
+}
+
+void note(const std::string& message) {
+    say(spdlog::level::info, message);
 }
 
 void detail(const std::string& message) {

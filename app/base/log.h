@@ -7,14 +7,16 @@
 
 namespace heapwood::app::log {
 
-/// How much is said. -1: errors only; 0 (as without this call): also warnings; 1 and
-/// more: also details.
+/// How much is said. -1: errors only; 0 (as without this call): also warnings and
+/// notes; 1 and more: also details.
 void set_up(int verbosity);
 
 /// Something went wrong: the exit code says so too.
 void error(const std::string& message);
 /// Something is probably not as wanted.
 void warning(const std::string& message);
+/// Something that the user may not expect, but that is as asked for.
+void note(const std::string& message);
 /// What helps to understand a run.
 void detail(const std::string& message);
 

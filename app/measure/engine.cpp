@@ -78,7 +78,7 @@ void Engine::open_journal() {
     if (shard_) header["shard"] = *shard_;
     journal_.emplace(path, header);
     if (!notes_.resume.empty() && journal_->is_new()) {
-        log::warning("there is no '" + path + "' to go on from: it is made, and the run begins");
+        log::note("there is no '" + path + "' to go on from: it is made, and the run begins");
     }
     try {
         plan_.adopt(journal_->header().at("adopted"));

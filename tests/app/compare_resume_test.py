@@ -276,7 +276,7 @@ class Resume(unittest.TestCase):
     def test_that_is_made_is_told(self):
         with folder() as place:
             journal = place / "journal"
-            made = f"heapwood: warning: there is no '{journal}' to go on from: it is made"
+            made = f"heapwood: info: there is no '{journal}' to go on from: it is made"
             first = compare(*self.ARGUMENTS, "--resume", journal)
             self.assertEqual(first.stderr.count("\n"), 1, first.stderr)
             self.assertIn(made, first.stderr)

@@ -31,6 +31,17 @@ struct Spread {
 /// Of at least one sample; the median of an even number is the mean of the middle two.
 Spread spread(std::vector<double> samples);
 
+/// From one figure to another.
+struct Interval {
+    double low = 0;
+    double high = 0;
+};
+
+/// Where the median of what was sampled lies, with a confidence of about 95 %: between two of the
+/// samples, by the sign test; of fewer than six it is from the smallest to the largest, which is
+/// less sure. Nothing is said from fewer than three.
+std::optional<Interval> median_interval(std::vector<double> samples);
+
 /// A finished tree.
 struct TreeFacts {
     kdtree::Quality quality;

@@ -51,6 +51,14 @@ Cell minimal_pool_cell(const Result& result, std::uint64_t root_bytes) {
             bytes};
 }
 
+std::string deviation_text(const std::vector<double>& samples) {
+    const std::optional<Interval> interval = median_interval(samples);
+    const double median = interval ? spread(samples).median : 0;
+    if (median <= 0) return "";
+    const double percent = 50 * (interval->high - interval->low) / median;
+    return " ±" + fixed(percent, percent < 10 ? 1 : 0) + "%";
+}
+
 Plot slowdown_plot(const Report& report, std::string table, std::string title,
                    std::optional<std::size_t> fastest) {
     const auto done = [](const Result& r) { return r.outcome == Outcome::done; };
@@ -68,8 +76,9 @@ Plot slowdown_plot(const Report& report, std::string table, std::string title,
             const double ms = spread(r.samples).median;
             const double figure = relative ? *slowdown(report, r) : ms;
             line.points = {{0, figure,
-                            relative ? fixed(figure, 2) + "x, " + fixed(ms, 3) + " ms"
-                                     : fixed(ms, 3) + " ms"}};
+                            (relative ? fixed(figure, 2) + "x" : fixed(ms, 3) + " ms") +
+                                deviation_text(r.samples) +
+                                (relative ? ", " + fixed(ms, 3) + " ms" : "")}};
         } else {
             line.word = word(r.outcome);
         }

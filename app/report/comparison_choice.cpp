@@ -48,6 +48,19 @@ std::optional<double> median(const Result& r) {
     return spread(r.samples).median;
 }
 
+/// Where the mean of an allocator's medians lies, if all scenes have samples enough.
+std::optional<Interval> interval(const Rows& rows, std::size_t allocator) {
+    const auto end = [&](double Interval::*which) {
+        return mean(rows, allocator, [&](const Result& r) -> std::optional<double> {
+            const std::optional<Interval> one = median_interval(r.samples);
+            return one ? std::optional(*one.*which) : std::nullopt;
+        });
+    };
+    const std::optional<double> low = end(&Interval::low);
+    if (!low) return std::nullopt;
+    return Interval{*low, end(&Interval::high).value_or(*low)};
+}
+
 std::optional<double> bytes_at_peak(const Result& r) {
     if (!r.peak) return std::nullopt;
     return static_cast<double>(r.peak->allocated_bytes + r.overhead_bytes);
@@ -70,7 +83,8 @@ void add_choices(const Comparison& comparison, Document& document) {
             Candidate one{.name = r.allocator.name,
                           .time = mean(rows, i, median).value_or(0),
                           .memory = mean(rows, i, bytes),
-                          .registers = {}};
+                          .registers = {},
+                          .times = interval(rows, i)};
             if (r.kernels && r.kernels->uncoalesced) {
                 one.registers = r.kernels->uncoalesced->registers;
             }

@@ -30,6 +30,9 @@ std::vector<Remark> remarks(const Comparison& comparison) {
                                r.allocator.name + ": " + r.message});
             }
             if (!r.allocator.full) marks.insert(kAsteriskRemark);
+            if (r.outcome == Outcome::done && !deviation_text(r.samples).empty()) {
+                marks.insert(kDeviationRemark);
+            }
             if (group.baseline_pool != group.pool && slowdown(group.report, r)) {
                 marks.insert(
                     "': over atomicmalloc with another pool of the same run, for with this "
@@ -37,7 +40,7 @@ std::vector<Remark> remarks(const Comparison& comparison) {
             }
         }
         if (fastest_full(group)) {
-            marks.insert("Brackets or bold: the scene's fastest full allocator.");
+            marks.insert("Brackets or bold: of full allocators, the scene's least median.");
         }
     }
     if (!complete(comparison)) {

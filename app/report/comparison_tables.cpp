@@ -89,10 +89,12 @@ Table time_table(const Comparison& comparison, std::size_t pool) {
         const std::optional<double> factor = slowdown(group.report, r);
         const bool reference = std::string_view(r.allocator.name) == "atomicmalloc";
         const double median = spread(r.samples).median;
-        const std::string ms = fixed(median, 3) + " ms";
+        const std::string deviation = deviation_text(r.samples);
+        const std::string ms = fixed(median, 3) + " ms" + deviation;
         if (reference || !factor) return {ms, factor.value_or(median)};
         Cell slower = shown(*factor, Unit::factor);
         if (group.baseline_pool != group.pool) slower.text += "'";
+        slower.text += deviation;
         slower.note = ms;
         return slower;
     };
@@ -172,7 +174,8 @@ Plot pools_plot(const Comparison& comparison, std::size_t scene, const std::stri
             if (r.outcome != Outcome::done || r.pool_multiple <= 0) continue;
             const double ms = spread(r.samples).median;
             line.points.push_back({r.pool_multiple, ms,
-                                   "pool " + comparison.pools[pool] + ": " + fixed(ms, 3) + " ms"});
+                                   "pool " + comparison.pools[pool] + ": " + fixed(ms, 3) + " ms" +
+                                       deviation_text(r.samples)});
         }
         plot.lines.push_back(std::move(line));
     }

@@ -36,7 +36,31 @@ const Candidate* least(const std::vector<Candidate>& front,
     return or_worst((*found).*figure) < or_worst(front[0].*figure) ? &*found : nullptr;
 }
 
-std::string sentence(const std::vector<Candidate>& front) {
+/// The names of the fastest one and of all that may be as fast.
+std::vector<std::string> not_slower(const std::vector<Candidate>& candidates,
+                                    const Candidate& first) {
+    std::vector<std::string> names{first.name};
+    for (const Candidate& c : candidates) {
+        if (c.name != first.name && c.times->low <= first.times->high) names.push_back(c.name);
+    }
+    return names;
+}
+
+/// Why none can be recommended, if so.
+std::optional<std::string> doubt(const std::vector<Candidate>& candidates, const Candidate& first) {
+    if (!std::ranges::all_of(candidates, [](const Candidate& c) { return c.times.has_value(); })) {
+        return "no recommendation, for fewer than three samples do not show how far times lie "
+               "apart: raise --repeat.";
+    }
+    const std::vector<std::string> names = not_slower(candidates, first);
+    if (names.size() == 1) return std::nullopt;
+    return "no recommendation, for the times of " + joined(names, ", ") +
+           " overlap: raise --repeat, on a machine that does nothing else.";
+}
+
+std::string sentence(const std::vector<Candidate>& candidates,
+                     const std::vector<Candidate>& front) {
+    if (const auto why = doubt(candidates, front[0])) return *why;
     const Candidate& first = front[0];
     std::string text = "take " + first.name + ": no full allocator is faster";
     const Candidate* small = least(front, &Candidate::memory);
@@ -91,7 +115,8 @@ void add_recommendation(const std::string& of, const std::string& memory,
         if (registers) table.rows.back().push_back(shown(or_null(c.registers), Unit::count));
     }
     document.tables.push_back(std::move(table));
-    document.remarks.push_back({"For " + of + ": " + sentence(front) + " Memory: " + memory + "."});
+    document.remarks.push_back(
+        {"For " + of + ": " + sentence(candidates, front) + " Memory: " + memory + "."});
 }
 
 }  // namespace heapwood::app

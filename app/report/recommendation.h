@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "app/measure/report.h"
 #include "app/report/document.h"
 
 namespace heapwood::app {
@@ -17,13 +18,15 @@ struct Candidate {
     double time = 0;
     std::optional<double> memory;  ///< bytes
     std::optional<double> registers;
+    std::optional<Interval> times = std::nullopt;  ///< where `time` may lie; none: too few samples
 };
 
 /// The Pareto front: candidates that no other equals in all figures and beats in one. The fastest
 /// comes first.
 std::vector<Candidate> pareto_front(std::vector<Candidate> candidates);
 
-/// Adds the front as a table and what follows from it as a remark, if there is a choice.
+/// Adds the front as a table and what follows from it as a remark, if there is a choice. One is
+/// recommended only where its times are surely less than those of all others.
 /// @param of what was measured, for the titles: "pool 20x"
 /// @param memory what the figures of memory are: "allocated at the peak"
 void add_recommendation(const std::string& of, const std::string& memory,

@@ -102,7 +102,8 @@ void add_choice(const ReplayReport& report, Document& document) {
             {.name = runner.name,
              .time = ms.get<double>(),
              .memory = bytes.is_null() ? std::nullopt : std::optional(bytes.get<double>()),
-             .registers = {}});
+             .registers = {},
+             .times = median_interval(value_of(replay_figures(), "ms_samples", one))});
     }
     add_recommendation("this replay", "allocated of the pool at the peak", candidates, document);
 }

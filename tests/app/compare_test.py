@@ -217,7 +217,7 @@ class Compare(unittest.TestCase):
     def test_marks_are_explained(self):
         for line in ("\n': over atomicmalloc with another pool",
                      "\n* not a full allocator: ",
-                     "\nBrackets or bold: the scene's fastest full allocator."):
+                     "\nBrackets or bold: of full allocators, the scene's least median."):
             self.assertIn(line, self.result.stdout)
         self.assertIn("gen:city:3000, pool 8x, atomicmalloc: the pool of ", self.result.stdout)
 

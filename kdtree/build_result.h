@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,7 @@ enum class Status : std::uint32_t {
     // What follows ends a build early.
     pool_exhausted,  ///< the allocator returned nullptr
     over_budget,     ///< more references than BuildConfig::max_duplication allows
+    interrupted,     ///< BuildOptions::stop was requested
 };
 /// Whether warps give up when they see it: from then on they only free what they meet.
 HEAPWOOD_INLINE constexpr bool ends_build(Status status) {
@@ -39,6 +41,8 @@ struct BuildOptions {
     /// Where arrays outside the allocator's pool come from, to be used again by the next build;
     /// nullptr: a pool that ends with the build.
     allocators::ArrayPool* array_pool = nullptr;
+    /// CPU only: a build ends early, as interrupted, once this is requested, by any thread.
+    std::stop_token stop = {};
 };
 
 /// Bytes of everything that a build takes where it runs, at its peak.

@@ -23,7 +23,7 @@ namespace heapwood::kdtree {
 template <allocators::Allocator A>
 BuildResult build_on_cpu(const scenes::Scene& scene, const BuildConfig& config,
                          const BuildOptions& options) {
-    return build_on<A>(CpuMachine(options.threads), scene, config, options);
+    return build_on<A>(CpuMachine(options.threads, options.stop), scene, config, options);
 }
 
 #if defined(__CUDACC__)

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -30,13 +31,15 @@ struct RunOptions {
     /// nullptr: a pool that ends with these builds and keeps slabs as `keep` says.
     allocators::ArrayPool* array_pool = nullptr;
     allocators::ArrayPool::Keep keep = allocators::ArrayPool::Keep::slabs;
+    std::stop_token stop = {};  ///< as of kdtree::BuildOptions
 
     /// Those of one build, with arrays from `own` where no pool is given.
     kdtree::BuildOptions build_options(allocators::ArrayPool& own) const {
         return {.pool_bytes = pool_bytes,
                 .threads = threads,
                 .choices = choices,
-                .array_pool = array_pool != nullptr ? array_pool : &own};
+                .array_pool = array_pool != nullptr ? array_pool : &own,
+                .stop = stop};
     }
 };
 

@@ -72,6 +72,8 @@ Outcome outcome_of(kdtree::Status status) {
             return Outcome::references_exhausted;
         case kdtree::Status::pool_exhausted:
             return Outcome::pool_exhausted;
+        case kdtree::Status::interrupted:
+            return Outcome::failed;
     }
     return Outcome::failed;
 }

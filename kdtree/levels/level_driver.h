@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <optional>
 #include <stdexcept>
+#include <stop_token>
 #include <string>
 #include <utility>
 #include <vector>
@@ -39,8 +40,8 @@ class LevelDriver {
 public:
     /// Uploads the triangles and references. @throws allocators::BufferError.
     LevelDriver(Machine& machine, allocators::ArrayPool& pool, const LevelInput& input,
-                const BuildConfig& config)
-        : machine_(machine), pool_(pool), config_(config), input_(input) {
+                const BuildConfig& config, std::stop_token stop)
+        : machine_(machine), pool_(pool), config_(config), input_(input), stop_(std::move(stop)) {
         triangles_ = pool_.request(input.triangles.size_bytes(), "the triangles");
         triangles_.write(0, input.triangles.data(), input.triangles.size_bytes());
         static_cast<TreeRules&>(problem_) = input.rules;
@@ -57,6 +58,10 @@ public:
         begin();
         Arrays level = root();
         while (level.level.count > 0) {
+            if (stop_.stop_requested()) {
+                fail(Status::interrupted, "the build was interrupted");
+                return status_;
+            }
             const Needs needs = decide(level);
             // Each reference of the next level becomes one of a leaf, or more.
             if (tree_.next_reference + needs.leaf_references + needs.references > input_.budget) {
@@ -233,6 +238,7 @@ private:
     Block nodes_;
     Block references_;
     LevelInput input_;
+    const std::stop_token stop_;
     LevelProblem problem_{};
     LevelTree tree_{};
     Status status_ = Status::done;
@@ -272,7 +278,7 @@ BuildResult drive_levels(Machine& machine, const scenes::Scene& scene, const Bui
                        .references = {},
                        .normalisation = scale,
                        .budget = reference_budget(config, triangles.size())},
-            config);
+            config, options.stop);
     });
     result.root_bytes = root_array_bytes(scene.triangles.size());
     DepthSearch depth(driver->max_depth());
@@ -294,7 +300,8 @@ BuildResult drive_levels(Machine& machine, const LevelInput& input, const BuildC
     allocators::ArrayPool& pool = options.array_pool != nullptr ? *options.array_pool : own;
     pool.reset_peak();
     std::optional<LevelDriver<Machine>> driver;
-    result.upload_ms = platform::run_timed([&] { driver.emplace(machine, pool, input, config); });
+    result.upload_ms =
+        platform::run_timed([&] { driver.emplace(machine, pool, input, config, options.stop); });
     result.root_bytes = root_array_bytes(input.root.count);
     result.build_ms = machine.time([&] { result.status = driver->build(driver->max_depth()); });
     finish_levels(*driver, pool, result);

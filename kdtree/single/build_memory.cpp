@@ -333,6 +333,8 @@ std::string explain(Status status, const Problem& problem, const BuildState& sta
                    bytes_text(state.failed_bytes);
         case Status::over_budget:
             return "the tree would have more references than its budget";
+        case Status::interrupted:
+            return "the build was interrupted";
         case Status::nodes_exhausted:
             return "the node array holds " + std::to_string(problem.node_capacity) +
                    " nodes, but up to " + std::to_string(2 * state.nodes + kLostNodes * warps) +

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <stop_token>
+#include <utility>
 
 #include "allocators/platform/threads.h"
 #include "kdtree/build_result.h"
@@ -23,8 +25,9 @@ private:
 
 class CpuMachine {
 public:
-    /// `threads`: how many, 0 for one a core.
-    explicit CpuMachine(unsigned threads) : threads_(platform::thread_count(threads)) {}
+    /// `threads`: how many, 0 for one a core. `stop` is that of BuildOptions.
+    explicit CpuMachine(unsigned threads, std::stop_token stop = {})
+        : threads_(platform::thread_count(threads)), stop_(std::move(stop)) {}
 
     allocators::Place place() const { return allocators::Place::host; }
     std::uint32_t warps() const { return threads_; }
@@ -34,6 +37,11 @@ public:
 
     template <class A>
     EndedBuild launch(const Problem& problem, const typename A::Ref& allocator) const {
+        // As a warp that gets no memory ends a build: the others see it, and free what they meet.
+        const std::stop_callback interrupts(stop_, [&problem] {
+            problem.state->status.ref().store_relaxed(
+                static_cast<std::uint32_t>(Status::interrupted));
+        });
         return EndedBuild(
             platform::run_threads(threads_, [&](std::uint32_t thread, std::uint32_t threads) {
                 Scratch<platform::SerialWarp> scratch;
@@ -61,6 +69,7 @@ public:
 
 private:
     unsigned threads_;
+    std::stop_token stop_;
 };
 
 }  // namespace heapwood::kdtree

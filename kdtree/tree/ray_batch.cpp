@@ -21,10 +21,18 @@ using allocators::Place;
 /// Rays that a thread takes at a time.
 constexpr std::uint64_t kChunk = 1024;
 
+/// Calls body(begin, end) for chunks of all rays, until a stop is requested.
+template <class Body>
+void for_some(std::uint64_t count, const BatchOptions& options, const Body& body) {
+    for_chunks(count, kChunk, options.threads, [&](std::uint64_t begin, std::uint64_t end) {
+        if (!options.stop.stop_requested()) body(begin, end);
+    });
+}
+
 /// Calls query(i) for all rays, on a CPU.
 template <class Query>
 void for_rays(std::uint64_t count, const BatchOptions& options, const Query& query) {
-    for_chunks(count, kChunk, options.threads, [&](std::uint64_t begin, std::uint64_t end) {
+    for_some(count, options, [&](std::uint64_t begin, std::uint64_t end) {
         for (std::uint64_t i = begin; i < end; ++i) query(i);
     });
 }
@@ -34,7 +42,7 @@ template <class View, class Result>
 void trace_chunks(void (*trace)(const View&, const Ray*, std::uint64_t, Result*),
                   const std::type_identity_t<View>& tree, const Ray* rays, std::uint64_t count,
                   Result* results, const BatchOptions& options) {
-    for_chunks(count, kChunk, options.threads, [&](std::uint64_t begin, std::uint64_t end) {
+    for_some(count, options, [&](std::uint64_t begin, std::uint64_t end) {
         trace(tree, rays + begin, end - begin, results + begin);
     });
 }
@@ -129,6 +137,7 @@ HitLists all_hits(const RayTree& tree, const Ray* rays, std::uint64_t count,
                   const BatchOptions& options) {
     const Buffer counts(tree.place(), count * sizeof(std::uint32_t));
     count_hits(tree, rays, count, counts.as<std::uint32_t>(), options);
+    if (options.stop.stop_requested()) return {};
     HitLists lists;
     lists.offsets = Buffer(tree.place(), (count + 1) * sizeof(std::uint64_t));
     auto* offsets = lists.offsets.as<std::uint64_t>();

@@ -13,6 +13,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <stop_token>
 
 #include "allocators/memory/buffer.h"
 #include "kdtree/model/triangle.cuh"
@@ -35,6 +36,9 @@ struct BatchOptions {
     void* stream = nullptr;
     /// CPU only: threads; 0: one a core.
     unsigned threads = 0;
+    /// CPU only: once this is requested, by any thread, the call returns soon. Results are then
+    /// those of some rays only, and all_hits returns none.
+    std::stop_token stop = {};
 };
 
 /// The first hit of each of `count` rays.

@@ -2,17 +2,10 @@
 # fetched: the archive has some ninety megabytes, of which a few files would be used.
 option(HEAPWOOD_CHOLMOD
     "Read graphs of Matrix Market files by CHOLMOD (LGPL 2.1 or later) where it is installed" ON)
-# Static, so that the program can be carried to a machine without it; but not for Python's module
-# (scenes/CMakeLists.txt says why).
+# Static, so that the program can be carried to a machine without it.
 if(HEAPWOOD_CHOLMOD)
     set(suffixes ${CMAKE_FIND_LIBRARY_SUFFIXES})
-    if(HEAPWOOD_BUILD_PYTHON)
-        unset(CHOLMOD_LIBRARY CACHE)
-        unset(CHOLMOD_CONFIG_LIBRARY CACHE)
-        unset(CHOLMOD_OPENMP_LIBRARY CACHE)
-    else()
-        set(CMAKE_FIND_LIBRARY_SUFFIXES .a ${CMAKE_FIND_LIBRARY_SUFFIXES})
-    endif()
+    set(CMAKE_FIND_LIBRARY_SUFFIXES .a ${CMAKE_FIND_LIBRARY_SUFFIXES})
     find_package(CHOLMOD 3.0.14 QUIET MODULE)
     set(CMAKE_FIND_LIBRARY_SUFFIXES ${suffixes})
 endif()

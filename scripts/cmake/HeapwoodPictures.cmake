@@ -1,13 +1,8 @@
 # The libraries for files of pictures, as heapwood_pictures.
 
-# Static, so that the program can be carried to a machine without it; but not for Python's module
-# (scenes/CMakeLists.txt says why).
+# Static, so that the program can be carried to a machine without it.
 set(suffixes ${CMAKE_FIND_LIBRARY_SUFFIXES})
-if(HEAPWOOD_BUILD_PYTHON)
-    unset(PNG_LIBRARY_RELEASE CACHE)
-else()
-    set(CMAKE_FIND_LIBRARY_SUFFIXES .a ${CMAKE_FIND_LIBRARY_SUFFIXES})
-endif()
+set(CMAKE_FIND_LIBRARY_SUFFIXES .a ${CMAKE_FIND_LIBRARY_SUFFIXES})
 find_package(PNG)
 set(CMAKE_FIND_LIBRARY_SUFFIXES ${suffixes})
 set(HEAPWOOD_HAS_PNG 0)

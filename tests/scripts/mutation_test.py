@@ -4,6 +4,7 @@ HEAPWOOD_TEST_SEED=... repeats a run.
 """
 
 import contextlib
+import copy
 import io
 import json
 import pathlib
@@ -55,12 +56,12 @@ def change(dice, document):
     if how == 0:
         del container[key]
     elif how == 1 and isinstance(container, list):
-        container.append(container[key])
+        container.append(copy.deepcopy(container[key]))
     elif how == 2:
         other, name = dice.choice(places(document))
-        container[key] = json.loads(json.dumps(other[name]))
+        container[key] = copy.deepcopy(other[name])
     else:
-        container[key] = dice.choice(VALUES)
+        container[key] = copy.deepcopy(dice.choice(VALUES))  # or it could get into itself
 
 
 def damage(dice, text):
@@ -77,12 +78,12 @@ def damage(dice, text):
 
 def mutated(dice, document):
     """The text of a document with some changes."""
-    copy = json.loads(json.dumps(document))
+    changed = copy.deepcopy(document)
     for _ in range(dice.choice((1, 1, 2, 5))):
-        change(dice, copy)
-        if not copy:
+        change(dice, changed)
+        if not changed:
             break
-    text = json.dumps(copy)
+    text = json.dumps(changed)
     return damage(dice, text) if dice.randrange(4) == 0 else text
 
 

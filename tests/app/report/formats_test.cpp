@@ -236,11 +236,11 @@ TEST(Formats, HtmlHoldsTheDocumentWhateverItSays) {
         std::vector<std::string> found;
         for (const Json& table : json.at("tables")) {
             for (const Json& column : table.at("columns")) {
-                found.push_back(on_one_line(column.at("title").get<std::string>()));
+                found.push_back(printable(column.at("title").get<std::string>()));
             }
             for (const Json& row : table.at("rows")) {
                 for (const Json& cell : row) {
-                    found.push_back(on_one_line(cell.at("text").get<std::string>()));
+                    found.push_back(printable(cell.at("text").get<std::string>()));
                 }
             }
         }

@@ -33,10 +33,12 @@ void add_run(Options& options, RunParameters& o, const char* what) {
     options.list("-a,--allocator", "NAME", joined(o.allocators, ","), what,
                  [&o](const auto& names) { o.allocators = names; });
     options.value("-d,--device", "auto|gpu|cpu", "auto",
-                  "auto: a GPU if there is one, else the CPU", [&o](const std::string& text) {
+                  "auto: a GPU if there is one, else the CPU; cuda: gpu",
+                  [&o](const std::string& text) {
                       static const std::map<std::string, DeviceChoice> kDevices{
                           {"auto", DeviceChoice::automatic},
                           {"cpu", DeviceChoice::cpu},
+                          {"cuda", DeviceChoice::gpu},
                           {"gpu", DeviceChoice::gpu}};
                       o.device = named(kDevices, text);
                   });

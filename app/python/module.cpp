@@ -4,11 +4,14 @@
 
 #include "app/base/version.h"
 #include "app/python/objects.h"
+#include "kdtree/tree/tree_format.h"
 
 NB_MODULE(_core, m) {
     using namespace heapwood;
     m.attr("version") = app::version().version;
     m.attr("cuda") = app::version().cuda;
+    constexpr auto kMagic = kdtree::tree_format::kMagic;
+    m.attr("tree_magic") = nanobind::bytes(kMagic.data(), kMagic.size());
     python::add_errors(m);
     python::add_scenes(m);
     python::add_trees(m);

@@ -11,6 +11,7 @@ import pytest
 
 import heapwood
 from conftest import TRIANGLE
+from heapwood._types import TreeParameters
 
 MODELS = pathlib.Path(__file__).parents[2] / "scenes/models"
 
@@ -93,6 +94,9 @@ def test_views_are_read_only_and_keep_what_they_show(sphere):
     (TRIANGLE[0], [[0, 1, 3]], ValueError, "triangle 0 refers to vertex 3, but there are 3"),
     (TRIANGLE[0], [[0, 1, 2], [0, -1, 2]], ValueError, "triangle 1 refers to vertex -1"),
     (TRIANGLE[0], np.array([[0, 1, 2**32]]), ValueError, "refers to vertex 4294967296"),
+    (TRIANGLE[0], np.array([[0, 1, 2], [0, 2**64 - 1, 2]], np.uint64), ValueError,
+     "triangle 1 refers to vertex 18446744073709551615, but there are 3"),
+    ([[0, 0, None]] * 3, [[0, 1, 2]], TypeError, "vertices must be real numbers, not object"),
     (np.zeros((0, 3)), np.zeros((0, 3), int), ValueError, "between 1 and 2.30 - 1 triangles, not 0"),
     (TRIANGLE[0], np.zeros((0, 3), int), ValueError, "between 1 and 2.30 - 1 triangles, not 0"),
     (np.zeros((3, 2)), [[0, 1, 2]], ValueError, r"vertices must have the shape \(V, 3\)"),
@@ -111,7 +115,8 @@ def test_wrong_arrays(vertices, triangles, error, sentence):
 @pytest.mark.parametrize("arguments, error, sentence", [
     ({"allocator": "haloc"}, ValueError, "no allocator 'haloc'; .*did you mean 'halloc'"),
     ({"allocator": "all"}, ValueError, "one tree needs one allocator"),
-    ({"device": "gpu"}, ValueError, "device 'gpu' is neither cpu nor cuda"),
+    ({"device": "tpu"}, ValueError, "device 'tpu' is neither cpu nor cuda"),
+    ({"center": True}, TypeError, "center=True is for vertices"),
     ({"method": "both"}, ValueError, "neither single nor levels"),
     ({"preset": "papers"}, ValueError, "preset 'papers' is none of .*did you mean 'paper'"),
     ({"leaflimit": 4}, TypeError, "unexpected keyword argument 'leaflimit'.*'leaf_limit'"),
@@ -128,6 +133,9 @@ def test_wrong_arrays(vertices, triangles, error, sentence):
     ({"pool": 5}, TypeError, "pool must be a string, as '200x', not 5"),
     ({"allocator": ["halloc"]}, TypeError, "allocator must be a string, as 'halloc'"),
     ({"threads": -1}, ValueError, "threads must be 0, for one a core, or more, not -1"),
+    ({"threads": np.uint64(2**64 - 1)}, ValueError, "threads must be fewer than 2.32, not 18446744073709551615"),
+    ({"threads": 2.0}, TypeError, "threads must be a whole number, not 2.0"),
+    ({"leaf_limit": np.uint64(2**64 - 1)}, ValueError, "leaf_limit: 18446744073709551615 is not a whole"),
     ({"max_nodes": 9}, MemoryError, "the node array holds"),
 ])
 def test_wrong_arguments(sphere, arguments, error, sentence):
@@ -141,16 +149,40 @@ def test_a_pool_that_runs_out(sphere):
     assert isinstance(caught.value, MemoryError)
 
 
-def test_a_gpu_that_there_is_not(sphere, tmp_path):
+@pytest.mark.parametrize("name", ["cuda", "gpu"])
+def test_a_gpu_that_there_is_not(sphere, tmp_path, name):
+    assert heapwood.allocators(name) == heapwood.allocators("cuda")
     if heapwood.cuda_available():
         pytest.skip("there is a GPU")
     with pytest.raises(heapwood.NoDevice, match="no GPU to build on"):
-        heapwood.build(sphere, device="cuda")
+        heapwood.build(sphere, device=name)
     with pytest.raises(heapwood.NoDevice, match="no GPU to trace rays on"):
-        heapwood.build(sphere).to("cuda")
+        heapwood.build(sphere).to(name)
     heapwood.build(sphere).save(tmp_path / "sphere.kdt")
     with pytest.raises(heapwood.NoDevice, match="no GPU to trace rays on"):
-        heapwood.load_tree(tmp_path / "sphere.kdt", device="cuda")
+        heapwood.load_tree(tmp_path / "sphere.kdt", device=name)
+
+
+def test_tables_of_pandas():
+    pandas = pytest.importorskip("pandas")
+    scene = heapwood.load(MODELS / "trefoil.obj")
+    for number, whole in (("float64", "int64"), ("Float64", "Int64"), ("Float32", "UInt32"), ("object", "object")):
+        tree = heapwood.build(pandas.DataFrame(scene.vertices, columns=list("xyz")).astype(number),
+                              pandas.DataFrame(scene.triangles.astype(np.int64)).astype(whole))
+        assert tree.digest == "71cc49326e25d93f", number
+    missing = pandas.DataFrame(TRIANGLE[0], dtype="Float64")
+    missing.loc[1, 2] = pandas.NA
+    with pytest.raises(ValueError, match="vertex 1 has the coordinate nan"):
+        heapwood.build(missing, TRIANGLE[1])
+    with pytest.raises(TypeError, match="triangles must be whole numbers"):
+        heapwood.build(TRIANGLE[0], missing)
+
+
+def test_parameters_have_types():
+    with pytest.raises(TypeError) as caught:
+        heapwood.build(*TRIANGLE, no_parameter=1)
+    names = str(caught.value).split("parameters of the tree are ")[1].split(";")[0].split(", ")
+    assert names == list(TreeParameters.__annotations__)
 
 
 @pytest.mark.parametrize("name, sentence", [

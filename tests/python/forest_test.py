@@ -184,8 +184,8 @@ def test_mistakes(dask, tmp_path):
         forest.build(SCENE, dask, out=out, leaf_limits=4)
     with pytest.raises(ValueError, match="preset 'papers'"):
         forest.build(SCENE, dask, out=out, preset="papers")
-    with pytest.raises(ValueError, match="device 'gpu' is neither cpu nor cuda"):
-        forest.build(SCENE, dask, out=out, device="gpu")
+    with pytest.raises(ValueError, match="device 'tpu' is neither cpu nor cuda"):
+        forest.build(SCENE, dask, out=out, device="tpu")
     with pytest.raises(ValueError, match="made of arrays"):
         forest.build(heapwood.Scene([[0, 0, 0], [1, 0, 0], [0, 1, 0]], [[0, 1, 2]]), dask, out=out)
     with pytest.raises(heapwood.TreeFileError, match="nowhere"):

@@ -79,12 +79,23 @@ def test_mistakes_have_the_programs_sentences():
     if not heapwood.cuda_available():
         with pytest.raises(heapwood.NoDevice, match="no GPU to build on"):
             heapwood.compare("gen:sphere:100", device="gpu")
+        with pytest.raises(heapwood.NoDevice, match="no GPU to build on"):
+            heapwood.compare("gen:sphere:100", device="cuda")
+
+
+def test_a_first_run_that_can_be_resumed_warns_of_nothing(tmp_path, recwarn):
+    for _ in range(2):
+        table = heapwood.compare("gen:sphere:100", allocator="atomicmalloc", repeat=1, device="cpu",
+                                 resume=tmp_path / "journal")
+        assert table.outcome.tolist() == ["done"]
+    assert not recwarn.list
 
 
 def test_warnings_become_pythons():
-    with pytest.warns(UserWarning, match="--fallback has no effect"):
+    with pytest.warns(UserWarning, match="--fallback has no effect") as caught:
         heapwood.compare("gen:sphere:100", allocator="atomicmalloc", fallback="pool", repeat=1,
                          device="cpu")
+    assert caught[0].filename == __file__
 
 
 def test_the_package_is_the_program():

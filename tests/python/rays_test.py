@@ -111,6 +111,31 @@ def test_shapes_of_rays(tree, rays):
         tree.count(origins, np.broadcast_to(directions[7], origins.shape)))
 
 
+@pytest.mark.parametrize("origins, directions, ends", [
+    ((7, 1), (7, 5), ()), ((1,), (6,), ()), ((4, 1), (3,), ()), ((), (2, 3), (3,)), ((5, 1, 1), (1, 4, 1), (2,)),
+    ((), (), (4,)), ((1, 1), (), (3, 2)), ((2, 1), (0,), ()), ((1,), (), ()), ((3,), (3,), (2, 1))])
+def test_rays_broadcast_as_numpys(tree, rng, origins, directions, ends):
+    starts = rng.uniform(-1, 1, (*origins, 3)).astype(np.float32)
+    ways = rng.normal(size=(*directions, 3)).astype(np.float32)
+    t_max = rng.uniform(0, 4, ends).astype(np.float32)
+    shape = np.broadcast_shapes(origins, directions, ends)
+    whole = [np.broadcast_to(array, (*shape, 3)).reshape(-1, 3) for array in (starts, ways)]
+    expected = tree.closest_hit(*whole, t_max=np.broadcast_to(t_max, shape).reshape(-1))
+    results = tree.closest_hit(starts, ways, t_max=t_max)
+    assert [x.shape for x in results] == [shape, shape, (*shape, 2)]
+    for result, same in zip(results, expected):
+        np.testing.assert_array_equal(result.reshape(same.shape), same)
+    assert tree.count(starts, ways, t_max=t_max).shape == tree.any_hit(starts, ways, t_max=t_max).shape == shape
+
+
+def test_numbers_of_other_packages(tree, rays):
+    bfloat16 = pytest.importorskip("ml_dtypes").bfloat16
+    rounded = [array.astype(bfloat16) for array in rays]
+    expected = tree.closest_hit(*(array.astype(np.float32) for array in rounded))
+    for result, same in zip(tree.closest_hit(*rounded), expected):
+        np.testing.assert_array_equal(result, same)
+
+
 def test_no_rays(tree):
     none = np.zeros((0, 3), np.float32)
     assert [x.shape for x in tree.closest_hit(none, none)] == [(0,), (0,), (0, 2)]
@@ -153,12 +178,14 @@ def test_a_stream_needs_a_gpu(tree, rays):
 def test_wrong_ways_to_trace(tree, rays):
     with pytest.raises(ValueError, match="threads must be 0, for one a core, or more, not -1"):
         tree.closest_hit(*rays, threads=-1)
-    with pytest.raises(TypeError):
-        tree.closest_hit(*rays, threads=1.5)
-    with pytest.raises(TypeError):
-        tree.closest_hit(*rays, t_max=None)
+    with pytest.raises(TypeError, match="threads must be a whole number, not 2.0"):
+        tree.closest_hit(*rays, threads=2.0)
+    for wrong in (None, "far", 10**400, 1j):
+        with pytest.raises(TypeError, match="t_max must be a number, or an array of numbers, not"):
+            tree.closest_hit(*rays, t_max=wrong)
+    assert tree.any_hit(*rays, t_max=np.uint64(2**64 - 1)).any()
     with pytest.raises(ValueError, match="neither cpu nor cuda"):
-        tree.to("gpu")
+        tree.to("tpu")
 
 
 def test_ways_to_trace_agree(tree, rays):

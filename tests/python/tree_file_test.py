@@ -50,6 +50,14 @@ def test_damage_is_found(file, rng):
             heapwood.load_tree(file)
 
 
+def test_a_tree_is_no_scene(file, tmp_path):
+    for path in (file, tmp_path / "tree"):
+        file.rename(path)
+        file = path
+        with pytest.raises(heapwood.SceneError, match="is a tree, not a scene: heapwood.load_tree reads it"):
+            heapwood.load(path)
+
+
 def test_files_that_there_are_not(tree, tmp_path):
     with pytest.raises(heapwood.TreeFileError, match="missing.kdt"):
         heapwood.load_tree(tmp_path / "missing.kdt")

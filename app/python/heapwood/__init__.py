@@ -14,13 +14,15 @@ trimesh's ray tests.
 """
 
 from heapwood import _core, forest
+from heapwood._build import allocators, build, load_tree
 from heapwood._program import bench, compare, replay
 from heapwood._scene import Scene, load
 from heapwood._sweep import cells, sweep
-from heapwood._tree import Tree, allocators, build, cuda_available, load_tree, node_dtype
+from heapwood._tree import Tree, cuda_available, node_dtype
 from heapwood.errors import (
     NoDevice,
     OutOfPool,
+    PrecisionWarning,
     ProgramError,
     SceneError,
     TraceError,
@@ -33,6 +35,7 @@ __version__ = _core.version
 __all__ = [
     "NoDevice",
     "OutOfPool",
+    "PrecisionWarning",
     "ProgramError",
     "Scene",
     "SceneError",

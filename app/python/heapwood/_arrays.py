@@ -28,90 +28,160 @@ def to_numpy(array, what):
             if hasattr(array, name):
                 array = getattr(array, name)()
                 break
+    if str(getattr(array, "dtype", None)) == "torch.bfloat16":  # a number that NumPy lacks
+        array = array.float()
     try:
-        return np.asarray(array)
+        found = np.asarray(array)
+        if found.dtype == object:  # as pandas has numbers that may be missing
+            if hasattr(array, "isna"):
+                found = np.where(array.isna(), np.nan, found)
+            found = np.array(found.tolist())
+        return found
     except (TypeError, ValueError) as error:
         raise ValueError(f"{what} is no array of numbers: {error}") from None
 
 
-def real(array, what):
-    """An array of single precision, converted where it is another kind of number."""
+def real_numpy(array, what):
+    """An array of real numbers as NumPy's."""
+    array = to_numpy(array, what)
+    # The second: numbers that other packages add to NumPy, as bfloat16.
+    if array.dtype.kind not in "fiub" and not np.can_cast(array.dtype, np.float32):
+        raise TypeError(f"{what} must be real numbers, not {array.dtype}")
+    return array
+
+
+def real(array, what, origin=None):
+    """An array of single precision, converted where it is another kind of number.
+
+    Args:
+        origin: what is taken off before that, in double precision; None: nothing.
+    """
     if on_host(array):
-        array = to_numpy(array, what)
-        if array.dtype.kind not in "fiub":
-            raise TypeError(f"{what} must be real numbers, not {array.dtype}")
+        array = real_numpy(array, what)
+        if origin is not None:
+            array = array - origin
         return array.astype(np.float32, copy=False)
     array = detached(array)
     if hasattr(array, "block_until_ready"):  # JAX computes on streams of its own
         array.block_until_ready()
-    if str(array.dtype).split(".")[-1] == "float32":  # "torch.float32"
+    if origin is None:
+        return _single(array)
+    double = array.double() if hasattr(array, "double") else array.astype("float64")
+    if _number(double) != "float64":
+        raise TypeError(f"{what}: a tree with an origin needs numbers of double precision, which JAX has "
+                        'after jax.config.update("jax_enable_x64", True)')
+    where = {"device": array.device} if _library(array) == "torch" else {}
+    return _single(double - _module(array).asarray(origin.tolist(), dtype=double.dtype, **where))
+
+
+def _number(array):
+    return str(array.dtype).split(".")[-1]  # "torch.float32"
+
+
+def _single(array):
+    """An array on a device in single precision."""
+    if _number(array) == "float32":
         return array
     return array.float() if hasattr(array, "float") else array.astype("float32")
 
 
-def vectors(array, what):
-    """Vectors of single precision, one in each row.
-
-    Returns:
-        The array of shape (N, 3), and the shape that its vectors had: () for a single one.
-    """
-    array = real(array, what)
-    shape = tuple(array.shape)
-    if not shape or shape[-1] != 3:
-        raise ValueError(f"{what} must have the shape (..., 3), not {shape}")
-    return array.reshape(-1, 3), shape[:-1]
-
-
 def vertices(array):
-    """The positions of vertices: (V, 3) float32, contiguous, on the host."""
-    array = real(to_numpy(array, "vertices"), "vertices")
+    """The positions of vertices: (V, 3) real numbers, on the host."""
+    array = real_numpy(array, "vertices")
     if array.ndim != 2 or array.shape[1] != 3:
         raise ValueError(f"vertices must have the shape (V, 3), not {array.shape}")
-    return np.ascontiguousarray(array)
+    return array
 
 
-def triangles(array):
+def triangles(array, vertex_count):
     """The numbers of vertices: (T, 3) int64, contiguous, on the host."""
     array = to_numpy(array, "triangles")
     if array.ndim != 2 or array.shape[1] != 3:
         raise ValueError(f"triangles must have the shape (T, 3), not {array.shape}")
     if array.dtype.kind not in "iu":
         raise TypeError(f"triangles must be whole numbers, not {array.dtype}")
+    beyond = np.argwhere(array > np.iinfo(np.int64).max)
+    if len(beyond):
+        raise ValueError(f"triangle {beyond[0][0]} refers to vertex {array[tuple(beyond[0])]}, but there "
+                         f"are {vertex_count} vertices, counted from 0")
     return np.ascontiguousarray(array, np.int64)
 
 
-def end(value, shape, what):
-    """An end of all rays as a number, or those of each as an array of shape (N,)."""
+def end(value, what):
+    """An end of all rays as a number, or those of each as an array of single precision."""
     if not hasattr(value, "shape") and not isinstance(value, (list, tuple)):
-        return float(value)
+        try:
+            return float(value)
+        except (TypeError, ValueError, OverflowError):
+            raise TypeError(f"{what} must be a number, or an array of numbers, not {value!r}") from None
     array = real(value, what)
-    if tuple(array.shape) not in ((), shape):
-        raise ValueError(f"{what} must be a number, or have the shape {shape} of the rays, not "
-                         f"{tuple(array.shape)}")
-    return array.reshape(-1) if array.shape else float(array)
+    return array if tuple(array.shape) else float(array)
 
 
-def rays(origins, directions, t_min, t_max):
-    """Rays as they are traced.
+def rays(origins, directions, t_min, t_max, origin=None):
+    """Rays as they are traced, less an origin as of ``real``.
 
     Returns:
-        Origins and directions of the shape (N, 3), or (1, 3) for one of all rays, and their ends, as
-        ``end`` has them; and the shape that the rays had.
+        Origins and directions of the shape (N, 3), or (1, 3) for one of all rays, and their ends, each a
+        number or of the shape (N,); and the shape that the rays have, by NumPy's rules of broadcasting.
     """
-    rows, shape = vectors(origins, "origins")
-    direction_rows, direction_shape = vectors(directions, "directions")
-    if shape and direction_shape and shape != direction_shape:
-        raise ValueError(f"origins have the shape {(*shape, 3)}, but directions "
-                         f"{(*direction_shape, 3)}: they must be the same, or one of them (3,)")
-    shape = shape or direction_shape
-    return (rows, direction_rows, end(t_min, shape, "t_min"), end(t_max, shape, "t_max")), shape
+    starts, ways = real(origins, "origins", origin), real(directions, "directions")
+    for array, what in ((starts, "origins"), (ways, "directions")):
+        if not array.shape or array.shape[-1] != 3:
+            raise ValueError(f"{what} must have the shape (..., 3), not {tuple(array.shape)}")
+    shape = _broadcast(starts.shape[:-1], ways.shape[:-1])
+    if shape is None:
+        raise ValueError(f"origins have the shape {tuple(starts.shape)}, but directions "
+                         f"{tuple(ways.shape)}: they must be the same, or broadcast as NumPy's")
+    ends = [end(t_min, "t_min"), end(t_max, "t_max")]
+    for value, what in zip(ends, ("t_min", "t_max")):
+        if isinstance(value, float):
+            continue
+        wider = _broadcast(shape, value.shape)
+        if wider is None:
+            raise ValueError(f"{what} must be a number, or have the shape {shape} of the rays, or "
+                             f"broadcast with it as NumPy's, not {tuple(value.shape)}")
+        shape = wider
+    if _one(starts.shape[:-1]) and _one(ways.shape[:-1]):  # all of them by the ends alone
+        ways = _spread(ways, (*shape, 3))
+    rows = [array.reshape(1, 3) if _one(array.shape[:-1]) else
+            _spread(array, (*shape, 3)).reshape(-1, 3) for array in (starts, ways)]
+    ends = [value if isinstance(value, float) else _spread(value, shape).reshape(-1) for value in ends]
+    return (*rows, *ends), shape
+
+
+def _broadcast(*shapes):
+    """The shape that NumPy makes of these, or None."""
+    try:
+        return np.broadcast_shapes(*map(tuple, shapes))
+    except ValueError:
+        return None
+
+
+def _one(shape):
+    return all(size == 1 for size in shape)
+
+
+def _spread(array, shape):
+    """The array itself if it has this shape, else broadcast to it."""
+    return array if tuple(array.shape) == shape else _module(array).broadcast_to(array, shape)
+
+
+def whole(value, what):
+    """A whole number."""
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise TypeError(f"{what} must be a whole number, not {value!r}") from None
 
 
 def thread_count(threads):
     """A number of threads; 0 stands for one a core."""
-    count = operator.index(threads)
-    if not 0 <= count < 2**32:
+    count = whole(threads, "threads")
+    if count < 0:
         raise ValueError(f"threads must be 0, for one a core, or more, not {count}")
+    if count >= 2**32:
+        raise ValueError(f"threads must be fewer than 2^32, not {count}")
     return count
 
 
@@ -120,6 +190,14 @@ def text(value, what, example):
     if not isinstance(value, str):
         raise TypeError(f"{what} must be a string, as {example!r}, not {value!r}")
     return value
+
+
+def device(value):
+    """``"cpu"`` or ``"cuda"``, which has the name ``"gpu"``, too."""
+    word = text(value, "device", "cuda")
+    if word not in ("cpu", "cuda", "gpu"):
+        raise ValueError(f"device {word!r} is neither cpu nor cuda, which gpu stands for, too")
+    return "cpu" if word == "cpu" else "cuda"
 
 
 def stream_handle(stream):
@@ -152,14 +230,21 @@ class Exported:
         return self._device
 
 
+def _library(array):
+    return type(array).__module__.split(".")[0]
+
+
+def _module(array):
+    """The module with the functions of the array's library; None of what is no array."""
+    library = _library(array)
+    return sys.modules.get("jax.numpy" if library in ("jax", "jaxlib") else library)
+
+
 def like(original, result):
     """A result of the compiled module as an array of the library that `original` is of."""
-    library = type(original).__module__.split(".")[0]
-    if library in ("jax", "jaxlib"):
-        library = "jax.numpy"
-        if not hasattr(result, "__dlpack__"):
-            result = Exported(result, original.__dlpack_device__())
-    module = sys.modules.get(library)
+    if _library(original) in ("jax", "jaxlib") and not hasattr(result, "__dlpack__"):
+        result = Exported(result, original.__dlpack_device__())
+    module = _module(original)
     if isinstance(original, np.ndarray) or not hasattr(module, "from_dlpack"):
         return result
     return module.from_dlpack(result)

@@ -1,6 +1,6 @@
 """What there is of a Dask cluster."""
 
-import operator
+from heapwood import _arrays
 
 _MOST_PARTS = 1024
 
@@ -25,7 +25,7 @@ def workers(client):
 
 def part_count(parts):
     """A number of parts. Raises TypeError unless it is whole, ValueError unless it is from 1 to 1024."""
-    parts = operator.index(parts)
+    parts = _arrays.whole(parts, "parts")
     if not 1 <= parts <= _MOST_PARTS:
         raise ValueError(f"parts={parts}: from 1 to {_MOST_PARTS}")
     return parts

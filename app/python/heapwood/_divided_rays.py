@@ -8,7 +8,7 @@ go on from one worker to another are one array, which passes between these two.
 import numpy as np
 
 from heapwood import _core
-from heapwood._tree import load_tree
+from heapwood._build import load_tree
 
 _BATCH = 1 << 16  # rays for each part: 4 MiB, which the scheduler takes without a warning
 _END = np.uint32(0xFFFFFFFF)  # no triangle, and no part to go on to

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from heapwood import _arrays, _cluster, _divided_rays
-from heapwood._tree import load_tree
+from heapwood._build import load_tree
 
 if TYPE_CHECKING:
     import distributed
@@ -34,7 +34,7 @@ def closest_hit(path: Union[str, PathLike], origins: ArrayLike, directions: Arra
             client's folder.
         origins, directions, t_min, t_max: as of ``heapwood.Tree``; arrays of any library.
         client: of the cluster.
-        device: ``"cpu"`` or ``"cuda"``: where a worker traces; with parts ``"cpu"``.
+        device: ``"cpu"`` or ``"cuda"`` (``"gpu"``): where a worker traces; with parts ``"cpu"``.
         parts: that the tree is divided into, 1 to 1024, for trees that are too large for a worker's memory
             when they are laid out for rays. None: each worker has all of it. A worker reads the whole file
             to make a part, and then gives up what is not of the part.
@@ -126,7 +126,7 @@ def _trace(method, path, origins, directions, client, t_min, t_max, device, part
     rays, shape = _arrays.rays(origins, directions, t_min, t_max)
     rays = [value if isinstance(value, float) else _arrays.to_numpy(value, "rays") for value in rays]
     path = os.path.abspath(os.fsdecode(path))
-    device = _arrays.text(device, "device", "cuda")
+    device = _arrays.device(device)
     workers = _cluster.workers(client)
     count = int(np.prod(shape, dtype=np.int64))
     if parts is None:

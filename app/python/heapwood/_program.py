@@ -5,12 +5,11 @@ import json
 import os
 import pathlib
 import subprocess
-import warnings
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Union
 
 from heapwood._scene import Scene
-from heapwood.errors import NoDevice, ProgramError, SceneError, TraceError
+from heapwood.errors import NoDevice, ProgramError, SceneError, TraceError, warn
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -68,7 +67,7 @@ def _measure(verb, subjects, options):
         raise _error(verb, result.returncode, said)
     for line in said:
         if line.startswith(_SAYS + "warning: "):
-            warnings.warn(line[len(_SAYS + "warning: "):], stacklevel=3)
+            warn(line[len(_SAYS + "warning: "):])
     return json.loads(result.stdout)
 
 

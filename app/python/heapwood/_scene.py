@@ -1,14 +1,16 @@
 """Scenes: the triangles that trees are built of."""
 
+import contextlib
 import os
 import warnings
 from os import PathLike
 from typing import Union
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from heapwood import _arrays, _core
+from heapwood import _arrays, _core, _precision
+from heapwood._types import AnyArray
+from heapwood.errors import SceneError
 
 
 class Scene:
@@ -17,8 +19,15 @@ class Scene:
     Args:
         vertices: (V, 3) real numbers, finite in single precision, which they are converted to.
         triangles: (T, 3) whole numbers: the vertices of each triangle, counted from 0.
+        center: shift the mesh in its own precision, so that its middle is the origin, before it is rounded
+            to single precision. ``origin`` is then that middle, ``vertices`` and ``bounds`` count from
+            it, and rays through a tree are shifted likewise: they, and hits, are where they were.
 
     Arrays may be of any library and on any device; they are copied.
+
+    Warns:
+        PrecisionWarning: vertices of double precision lie so far from the origin that rounding distorts
+            the triangles; with the loss.
 
     Raises:
         ValueError: a wrong shape, a coordinate that is not finite, a vertex that does not exist, or no
@@ -31,14 +40,17 @@ class Scene:
         Scene('arrays': 1 triangles, 3 vertices)
     """
 
-    def __init__(self, vertices: ArrayLike, triangles: ArrayLike):
-        self._scene = _core.Scene.from_arrays(_arrays.vertices(vertices),
-                                              _arrays.triangles(triangles))
+    def __init__(self, vertices: AnyArray, triangles: AnyArray, *, center: bool = False):
+        exact = _arrays.vertices(vertices)
+        faces = _arrays.triangles(triangles, len(exact))
+        rounded, self._origin = _precision.single(exact, faces, center)
+        self._scene = _core.Scene.from_arrays(rounded, faces)
 
     @classmethod
-    def _of(cls, core):
+    def _of(cls, core, origin=(0, 0, 0)):
         scene = cls.__new__(cls)
         scene._scene = core
+        scene._origin = np.array(origin, np.float64)
         return scene
 
     @property
@@ -55,6 +67,12 @@ class Scene:
     def triangles(self) -> np.ndarray:
         """(T, 3) uint32: vertices of each triangle. A read-only view, which keeps the scene."""
         return self._scene.triangles
+
+    @property
+    def origin(self) -> np.ndarray:
+        """(3,) float64: the point that ``vertices`` and ``bounds`` count from; zeros unless the scene was
+        made with ``center=True``."""
+        return self._origin.copy()
 
     @property
     def bounds(self) -> np.ndarray:
@@ -102,14 +120,26 @@ def load(name: Union[str, PathLike]) -> Scene:
             with concave polygons that are not cut right.
 
     Raises:
-        SceneError: a file that cannot be read, with the line, or an unknown generator.
+        SceneError: a file that cannot be read, with the line, a tree's file, or an unknown generator.
         MemoryError: a scene that the machine's memory has no room for.
 
     Example:
         >>> heapwood.load("gen:sphere:1000")
         Scene('gen:sphere:1000': 1,000 triangles, 605 vertices)
     """
-    scene = _core.Scene.load(os.fsdecode(name))
+    path = os.fsdecode(name)
+    try:
+        scene = _core.Scene.load(path)
+    except SceneError:
+        if _is_tree(path):
+            raise SceneError(f"{path}: is a tree, not a scene: heapwood.load_tree reads it") from None
+        raise
     for warning in scene.warnings:
         warnings.warn(warning, stacklevel=2)
     return Scene._of(scene)
+
+
+def _is_tree(path):
+    with contextlib.suppress(OSError), open(path, "rb") as file:
+        return file.read(len(_core.tree_magic)) == _core.tree_magic
+    return False

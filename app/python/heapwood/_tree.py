@@ -4,14 +4,17 @@ import json
 import os
 from functools import cached_property
 from os import PathLike
-from typing import Any, Optional, Union
+from typing import TYPE_CHECKING, Any, Optional, Union, overload
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from heapwood import _arrays, _core
 from heapwood._scene import Scene
-from heapwood.errors import NoDevice, VerificationError
+from heapwood._types import AnyArray, Array, HostArray, RayOptions, Times
+from heapwood.errors import NoDevice, VerificationError, warn
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 node_dtype = np.dtype({
     "names": ["plane", "first", "tagged"],
@@ -28,9 +31,9 @@ class Tree:
     """A kd-tree of a scene, for rays. ``build`` and ``load_tree`` make trees.
 
     **Rays.** ``origins`` and ``directions`` are real numbers of the shape (..., 3): the points
-    ``origin + t * direction`` with ``t_min <= t <= t_max``. They are of the same shape, or one of them
-    is a single vector (3,). A direction need not have length 1. ``t_min`` and ``t_max`` are numbers, or
-    arrays of the rays' shape. Rays are traced in single precision; float32 arrays are read as they lie,
+    ``origin + t * direction`` with ``t_min <= t <= t_max``. A direction need not have length 1. ``t_min``
+    and ``t_max`` are numbers, or arrays. The shapes of all four, without the vectors' last axis, broadcast
+    as NumPy's do: (V, 1, 3) and (V, K, 3) are V K rays, and one origin may be (3,). Rays are traced in single precision; float32 arrays are read as they lie,
     whatever their strides, other numbers are converted. A ray that is not finite, has no direction, or
     ends before it begins meets nothing.
 
@@ -54,14 +57,16 @@ class Tree:
     """
 
     _tree: _core.Tree
+    _origin: np.ndarray
 
     def __init__(self, *_, **__):
         raise TypeError("trees come from heapwood.build or heapwood.load_tree")
 
     @classmethod
-    def _of(cls, core):
+    def _of(cls, core, origin=(0, 0, 0)):
         tree = cls.__new__(cls)
         tree._tree = core
+        tree._origin = np.array(origin, np.float64)
         return tree
 
     # What it is
@@ -74,7 +79,13 @@ class Tree:
     @cached_property
     def scene(self) -> Scene:
         """The scene that the tree is of."""
-        return Scene._of(self._tree.scene)
+        return Scene._of(self._tree.scene, self._origin)
+
+    @property
+    def origin(self) -> np.ndarray:
+        """(3,) float64: the point that the tree's planes and vertices count from, zeros unless it was built
+        with ``center=True``. Rays are not shifted by the caller."""
+        return self.scene.origin
 
     @property
     def vertices(self) -> np.ndarray:
@@ -124,7 +135,7 @@ class Tree:
         return json.loads(self._tree.report) if self._tree.report else None
 
     @property
-    def times(self) -> Optional[dict]:
+    def times(self) -> Optional[Times]:
         """Milliseconds of the build: a dict of ``build_ms``, ``upload_ms`` (making the arrays, and
         the scene into them; ``None`` on a CPU) and ``pool_ms`` (making the pool). ``None`` for a tree
         from a file."""
@@ -143,19 +154,25 @@ class Tree:
     # What one does with it
 
     def to(self, device: str) -> "Tree":
-        """The tree for rays on another device, ``"cpu"`` or ``"cuda"``; nodes and scene are shared.
+        """The tree for rays on another device, ``"cpu"`` or ``"cuda"`` (``"gpu"``); nodes and scene are
+        shared.
 
         Raises:
             ValueError: no such device. NoDevice: there is no GPU.
         """
-        return Tree._of(self._tree.to(_ray_device(device)))
+        return Tree._of(self._tree.to(ray_device(device)), self._origin)
 
     def save(self, path: Union[str, PathLike]) -> None:
         """Writes the tree, with its triangles, to a ``.kdt`` file.
 
+        A file has no origin: that of a tree that was built with ``center=True`` goes to ``load_tree``.
+
         Raises:
             TreeFileError: the file cannot be written; a former one stays as it was.
         """
+        if self._origin.any():
+            warn(f"{os.fsdecode(path)}: a file has no origin: keep tree.origin, and pass it to "
+                 f"load_tree(path, origin={self.origin.tolist()})")
         self._tree.save(os.fsdecode(path))
 
     def verify(self) -> None:
@@ -168,8 +185,14 @@ class Tree:
         if fault is not None:
             raise VerificationError(fault)
 
-    def closest_hit(self, origins: ArrayLike, directions: ArrayLike, t_min: ArrayLike = 0.0,
-                    t_max: ArrayLike = np.inf, *, coherent: bool = False, fast: bool = False,
+    @overload
+    def closest_hit(self, origins: HostArray, directions: AnyArray, t_min: AnyArray = ...,
+                    t_max: AnyArray = ..., **how: "Unpack[RayOptions]") -> tuple[np.ndarray, np.ndarray, np.ndarray]: ...
+    @overload
+    def closest_hit(self, origins: Array, directions: Any, t_min: Any = ..., t_max: Any = ...,
+                    **how: "Unpack[RayOptions]") -> tuple[Array, Array, Array]: ...
+    def closest_hit(self, origins: AnyArray, directions: AnyArray, t_min: AnyArray = 0.0,
+                    t_max: AnyArray = np.inf, *, coherent: bool = False, fast: bool = False,
                     threads: int = 0, stream: Any = None) -> tuple[Any, Any, Any]:
         """The first hit of each ray.
 
@@ -188,8 +211,14 @@ class Tree:
             _core.closest_hit, origins, directions, t_min, t_max, coherent, fast, threads, stream)
         return t.reshape(shape), primitive.reshape(shape), barycentrics.reshape((*shape, 2))
 
-    def any_hit(self, origins: ArrayLike, directions: ArrayLike, t_min: ArrayLike = 0.0,
-                t_max: ArrayLike = np.inf, *, coherent: bool = False, fast: bool = False,
+    @overload
+    def any_hit(self, origins: HostArray, directions: AnyArray, t_min: AnyArray = ...,
+                t_max: AnyArray = ..., **how: "Unpack[RayOptions]") -> np.ndarray: ...
+    @overload
+    def any_hit(self, origins: Array, directions: Any, t_min: Any = ..., t_max: Any = ...,
+                **how: "Unpack[RayOptions]") -> Array: ...
+    def any_hit(self, origins: AnyArray, directions: AnyArray, t_min: AnyArray = 0.0,
+                t_max: AnyArray = np.inf, *, coherent: bool = False, fast: bool = False,
                 threads: int = 0, stream: Any = None) -> Any:
         """Whether each ray meets anything: bool, of the rays' shape.
 
@@ -202,10 +231,29 @@ class Tree:
             _core.any_hit, origins, directions, t_min, t_max, coherent, fast, threads, stream)
         return found.reshape(shape)
 
-    def count(self, origins: ArrayLike, directions: ArrayLike, t_min: ArrayLike = 0.0,
-              t_max: ArrayLike = np.inf, *, coherent: bool = False, fast: bool = False,
+    @overload
+    def count(self, origins: HostArray, directions: AnyArray, t_min: AnyArray = ...,
+              t_max: AnyArray = ..., **how: "Unpack[RayOptions]") -> np.ndarray: ...
+    @overload
+    def count(self, origins: Array, directions: Any, t_min: Any = ..., t_max: Any = ...,
+              **how: "Unpack[RayOptions]") -> Array: ...
+    def count(self, origins: AnyArray, directions: AnyArray, t_min: AnyArray = 0.0,
+              t_max: AnyArray = np.inf, *, coherent: bool = False, fast: bool = False,
               threads: int = 0, stream: Any = None) -> Any:
         """How many triangles each ray meets: int32, of the rays' shape.
+
+        A ray through an edge meets both of its triangles, and one through a corner all of them, so an odd
+        number does not say that a point is inside. For a closed mesh whose triangles wind alike, the side
+        from which the first one is met says it; of a direction that no edge has:
+
+            >>> points = np.array([[0.2, 0.1, 0], [9, 9, 9], [0, 0, 0]])
+            >>> sphere = heapwood.build(heapwood.load("gen:sphere:1000"))
+            >>> a, b, c = sphere.vertices[sphere.triangles].transpose(1, 0, 2)
+            >>> direction = np.array([0.4395, 0.6342, 0.6361])
+            >>> leaves = np.cross(b - a, c - a) @ direction > 0
+            >>> _, primitive, _ = sphere.closest_hit(points, direction)
+            >>> ((primitive >= 0) & leaves[primitive]).tolist()
+            [True, False, True]
 
         Example:
             >>> sphere = heapwood.build(heapwood.load("gen:sphere:1000"))
@@ -216,8 +264,14 @@ class Tree:
             _core.count, origins, directions, t_min, t_max, coherent, fast, threads, stream)
         return counts.reshape(shape)
 
-    def all_hits(self, origins: ArrayLike, directions: ArrayLike, t_min: ArrayLike = 0.0,
-                 t_max: ArrayLike = np.inf, *, coherent: bool = False, fast: bool = False,
+    @overload
+    def all_hits(self, origins: HostArray, directions: AnyArray, t_min: AnyArray = ...,
+                 t_max: AnyArray = ..., **how: "Unpack[RayOptions]") -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]: ...
+    @overload
+    def all_hits(self, origins: Array, directions: Any, t_min: Any = ..., t_max: Any = ...,
+                 **how: "Unpack[RayOptions]") -> tuple[Array, Array, Array, Array]: ...
+    def all_hits(self, origins: AnyArray, directions: AnyArray, t_min: AnyArray = 0.0,
+                 t_max: AnyArray = np.inf, *, coherent: bool = False, fast: bool = False,
                  threads: int = 0, stream: Any = None) -> tuple[Any, Any, Any, Any]:
         """All hits of all rays, those of a ray front to back.
 
@@ -239,7 +293,8 @@ class Tree:
 
     def _trace(self, function, origins, directions, t_min, t_max, coherent, fast, threads, stream):
         """The results of a function of the compiled module, and the shape of the rays."""
-        rays, shape = _arrays.rays(origins, directions, t_min, t_max)
+        origin = self._origin if self._origin.any() else None
+        rays, shape = _arrays.rays(origins, directions, t_min, t_max, origin)
         results = function(self._tree, *rays, bool(coherent), bool(fast),
                            _arrays.thread_count(threads), _arrays.stream_handle(stream))
         if not isinstance(results, tuple):
@@ -251,90 +306,9 @@ class Tree:
                 f"{len(self.nodes):,} nodes, on {self.device})")
 
 
-def build(scene: Union[Scene, ArrayLike], triangles: Optional[ArrayLike] = None, *,
-          device: Optional[str] = None, allocator: str = "halloc", pool: Optional[str] = None,
-          method: str = "single", threads: int = 0, options: Optional[dict] = None,
-          statistics: bool = False, verify: bool = False, preset: str = "default",
-          **parameters: Union[float, str]) -> Tree:
-    """Builds the kd-tree of a scene. Python's lock is released meanwhile.
-
-    Args:
-        scene: a ``Scene``, or vertices: (V, 3) real numbers, of any library and on any device.
-        triangles: with vertices: (T, 3) whole numbers, counted from 0.
-        device: ``"cpu"`` or ``"cuda"``, for the build and for rays; the default is where the vertices
-            lie. The tree is the same.
-        allocator: of the nodes' arrays; ``heapwood.allocators()`` has the names. The tree is the same.
-        pool: its memory, ``"200x"`` (times the root node's array) or ``"512MiB"``. The default is 200x,
-            but at most a third of the machine's memory and at least what the allocator needs.
-        method: ``"single"``, one kernel that allocates, or ``"levels"``, level by level without one.
-        threads: of a build on the CPU; 0: one a core.
-        options: the allocator's own, as ``{"page_bytes": 8192}``; ``heapwood list`` has them.
-        statistics: build again to count requests: see ``Tree.statistics``.
-        verify: check the tree against the scene.
-        preset: ``"default"``, ``"paper"`` or ``"pbrt"``: all parameters of the tree at once.
-        **parameters: of the tree, which override the preset's: ``leaf_limit=4``, ``clip=False``, ...;
-            kdtree/config.h has them all, with their sources.
-
-    Raises:
-        ValueError: a wrong argument. OutOfPool: the pool was too small. MemoryError: the machine's memory
-            was. NoDevice: there is no GPU. VerificationError: please report it.
-
-    Example:
-        >>> tree = heapwood.build([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]],
-        ...                       [[0, 1, 2], [0, 1, 3], [0, 2, 3], [1, 2, 3]])
-        >>> tree
-        Tree('arrays': 4 triangles, 1 nodes, on cpu)
-    """
-    if device is None:
-        device = "cpu" if isinstance(scene, Scene) or _arrays.on_host(scene) else "cuda"
-    if not isinstance(scene, Scene):
-        if triangles is None:
-            raise TypeError("build() takes a Scene, or vertices and triangles; "
-                            "heapwood.load reads a file")
-        scene = Scene(scene, triangles)
-    elif triangles is not None:
-        raise TypeError("build() takes a Scene, or vertices and triangles, not both")
-    text = _arrays.text
-    return Tree._of(_core.build(
-        scene._scene, text(device, "device", "cuda"), text(method, "method", "levels"),
-        text(allocator, "allocator", "halloc"), None if pool is None else text(pool, "pool", "200x"),
-        _arrays.thread_count(threads), {str(key): str(value) for key, value in dict(options or {}).items()},
-        bool(statistics), bool(verify), text(preset, "preset", "paper"),
-        {name: value.item() if isinstance(value, np.generic) else value
-         for name, value in parameters.items()}))
-
-
-def load_tree(path: Union[str, PathLike], device: str = "cpu") -> Tree:
-    """Reads a tree from a ``.kdt`` file, which may come from anywhere: it is checked throughout.
-
-    Args:
-        path: of the file, as ``Tree.save`` or ``heapwood build --out`` has written it.
-        device: ``"cpu"`` or ``"cuda"``, for rays.
-
-    Raises:
-        TreeFileError: the file, the byte and the remedy. NoDevice: there is no GPU.
-
-    Example:
-        >>> tree = heapwood.build(heapwood.load("gen:sphere:1000"))
-        >>> tree.save(folder / "sphere.kdt")
-        >>> heapwood.load_tree(folder / "sphere.kdt").digest == tree.digest
-        True
-    """
-    return Tree._of(_core.Tree.load(os.fsdecode(path), _ray_device(device)))
-
-
-def allocators(device: str = "cpu") -> list[str]:
-    """The names of the allocators that this package can build with on a device.
-
-    Example:
-        >>> "halloc" in heapwood.allocators()
-        True
-    """
-    return _core.allocator_names(device)
-
-
-def _ray_device(device):
-    device = _arrays.text(device, "device", "cuda")
+def ray_device(device):
+    """A device's name, of one that is there."""
+    device = _arrays.device(device)
     if device == "cuda" and not cuda_available():
         raise NoDevice("no GPU to trace rays on: " + _core.cuda_absence())
     return device

@@ -4,6 +4,9 @@ Other mistakes raise Python's: ``ValueError`` and ``TypeError`` for arguments, `
 machine's memory is short. The sentences are those of the program ``heapwood``.
 """
 
+import sys
+import warnings
+
 
 class SceneError(ValueError):
     """A scene that cannot be read or made. The message names file, line and remedy."""
@@ -29,6 +32,10 @@ class VerificationError(RuntimeError):
     """A tree is wrong, or an allocator has lost memory. Please report it."""
 
 
+class PrecisionWarning(UserWarning):
+    """A mesh lies so far from the origin that single precision distorts it. The message has the loss."""
+
+
 class ProgramError(RuntimeError):
     """The program ``heapwood`` ended without results.
 
@@ -39,3 +46,11 @@ class ProgramError(RuntimeError):
     def __init__(self, message, code):
         super().__init__(message)
         self.code = code
+
+
+def warn(message, category=UserWarning):
+    """Warns at the line that called the package."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back and frame.f_globals["__name__"].split(".")[0] == "heapwood":
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level)

@@ -20,9 +20,11 @@ from heapwood import _arrays, _cluster, _core, _forest_tasks as tasks
 from heapwood._forest_rays import any_hit, closest_hit
 from heapwood._program import _scene_name
 from heapwood._scene import Scene
+from heapwood._types import TreeParameters
 
 if TYPE_CHECKING:
     import distributed
+    from typing_extensions import Unpack
 
 __all__ = ["any_hit", "build", "closest_hit"]
 
@@ -30,7 +32,7 @@ __all__ = ["any_hit", "build", "closest_hit"]
 def build(scene: Union[str, PathLike, Scene], client: "distributed.Client",
           parts: Optional[int] = None, *, out: Union[str, PathLike], device: str = "cpu",
           preset: str = "default", time_limit: float = 60,
-          **parameters: Union[float, str]) -> Dict[str, Any]:
+          **parameters: "Unpack[TreeParameters]") -> Dict[str, Any]:
     """Builds a scene's tree by the workers of a Dask cluster, into a file.
 
     The file is the one that ``heapwood.build(scene).save(out)`` writes, for any number of parts and workers.
@@ -47,7 +49,7 @@ def build(scene: Union[str, PathLike, Scene], client: "distributed.Client",
         client: of the cluster, whose workers have this version of heapwood.
         parts: of the scene, 1 to 1024; None: as many as there are workers.
         out: the tree file, ``.kdt``. It appears, or changes, when it is complete.
-        device: ``"cpu"`` or ``"cuda"``: where a worker builds cells. One worker a GPU is a matter of the
+        device: ``"cpu"`` or ``"cuda"`` (``"gpu"``): where a worker builds cells. One worker a GPU is a matter of the
             cluster.
         preset: ``"default"``, ``"paper"`` or ``"pbrt"``, as for ``heapwood.build``.
         time_limit: seconds that a worker has for an answer, beside 0.1 ms for each triangle of its work.
@@ -82,7 +84,7 @@ def build(scene: Union[str, PathLike, Scene], client: "distributed.Client",
     if not time_limit > 0:
         raise ValueError(f"time_limit={time_limit}: more than 0 seconds")
     text = _arrays.text
-    settings = {"version": _core.version, "device": text(device, "device", "cuda"),
+    settings = {"version": _core.version, "device": _arrays.device(device),
                 "preset": text(preset, "preset", "paper"),
                 "fields": {name: value.item() if isinstance(value, np.generic) else value
                            for name, value in parameters.items()}}

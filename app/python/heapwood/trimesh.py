@@ -12,7 +12,7 @@ import numpy as np
 import trimesh
 from trimesh.ray.ray_util import contains_points
 
-from heapwood._tree import build
+from heapwood._build import build
 
 
 class RayMeshIntersector:
@@ -39,13 +39,9 @@ class RayMeshIntersector:
     def __setstate__(self, state):
         self.__init__(state[0], **state[1])
 
-    @property
-    def _middle(self):
-        return self.mesh.bounds.mean(axis=0)
-
     @trimesh.caching.cache_decorator
     def _tree(self):
-        return build(self.mesh.vertices - self._middle, self.mesh.faces, **self._build_options)
+        return build(self.mesh.vertices, self.mesh.faces, center=True, **self._build_options)
 
     def intersects_id(self, ray_origins, ray_directions, return_locations=False, multiple_hits=True,
                       max_hits=None, **_):
@@ -64,13 +60,13 @@ class RayMeshIntersector:
         """
         origins, directions = _rays(ray_origins, ray_directions)
         if multiple_hits:
-            offsets, t, index_tri, uv = self._tree.all_hits(origins - self._middle, directions)
+            offsets, t, index_tri, uv = self._tree.all_hits(origins, directions)
             index_ray = np.repeat(np.arange(len(origins)), np.diff(offsets))
             if max_hits is not None:
                 kept = np.arange(len(t)) - offsets[index_ray] < max_hits
                 t, index_tri, index_ray, uv = t[kept], index_tri[kept], index_ray[kept], uv[kept]
         else:
-            t, index_tri, uv = self._tree.closest_hit(origins - self._middle, directions)
+            t, index_tri, uv = self._tree.closest_hit(origins, directions)
             index_ray = np.flatnonzero(index_tri >= 0)
             t, index_tri, uv = t[index_ray], index_tri[index_ray], uv[index_ray]
         index_tri = index_tri.astype(np.int64)
@@ -92,12 +88,12 @@ class RayMeshIntersector:
     def intersects_first(self, ray_origins, ray_directions, **_):
         """The first triangle that each ray hits: int64 of (m,), -1 for none."""
         origins, directions = _rays(ray_origins, ray_directions)
-        return self._tree.closest_hit(origins - self._middle, directions)[1].astype(np.int64)
+        return self._tree.closest_hit(origins, directions)[1].astype(np.int64)
 
     def intersects_any(self, ray_origins, ray_directions, **_):
         """Whether each ray hits the mesh: bool of (m,)."""
         origins, directions = _rays(ray_origins, ray_directions)
-        return self._tree.any_hit(origins - self._middle, directions)
+        return self._tree.any_hit(origins, directions)
 
     def contains_points(self, points):
         """Whether each point is inside the mesh, which must be closed: bool of (n,)."""

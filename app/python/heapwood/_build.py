@@ -1,0 +1,108 @@
+"""Builds of trees, and trees from files."""
+
+import os
+from os import PathLike
+from typing import TYPE_CHECKING, Optional, Union
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from heapwood import _arrays, _core
+from heapwood._scene import Scene
+from heapwood._tree import Tree, ray_device
+from heapwood._types import AnyArray, TreeParameters
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+
+def build(scene: Union[Scene, AnyArray], triangles: Optional[AnyArray] = None, *,
+          device: Optional[str] = None, allocator: str = "halloc", pool: Optional[str] = None,
+          method: str = "single", threads: int = 0, options: Optional[dict] = None,
+          statistics: bool = False, verify: bool = False, preset: str = "default", center: bool = False,
+          **parameters: "Unpack[TreeParameters]") -> Tree:
+    """Builds the kd-tree of a scene. Python's lock is released meanwhile.
+
+    Args:
+        scene: a ``Scene``, or vertices: (V, 3) real numbers, of any library and on any device.
+        triangles: with vertices: (T, 3) whole numbers, counted from 0.
+        device: ``"cpu"`` or ``"cuda"`` (``"gpu"`` is the same), for the build and for rays; the default is
+            where the vertices lie. The tree is the same.
+        allocator: of the nodes' arrays; ``heapwood.allocators()`` has the names. The tree is the same.
+        pool: its memory, ``"200x"`` (times the root node's array) or ``"512MiB"``. The default is 200x,
+            but at most a third of the machine's memory and at least what the allocator needs.
+        method: ``"single"``, one kernel that allocates, or ``"levels"``, level by level without one.
+        threads: of a build on the CPU; 0: one a core.
+        options: the allocator's own, as ``{"page_bytes": 8192}``; ``heapwood list`` has them.
+        statistics: build again to count requests: see ``Tree.statistics``.
+        verify: check the tree against the scene.
+        preset: ``"default"``, ``"paper"`` or ``"pbrt"``: all parameters of the tree at once.
+        center: with vertices: shift them as ``Scene`` does, for meshes of double precision that lie far
+            from the origin. Rays and hits are where they were.
+        **parameters: of the tree, which override the preset's: ``leaf_limit=4``, ``clip=False``, ...;
+            kdtree/config.h has them all, with their sources.
+
+    Raises:
+        ValueError: a wrong argument. OutOfPool: the pool was too small. MemoryError: the machine's memory
+            was. NoDevice: there is no GPU. VerificationError: please report it.
+
+    Warns:
+        PrecisionWarning: as ``Scene``.
+
+    Example:
+        >>> tree = heapwood.build([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]],
+        ...                       [[0, 1, 2], [0, 1, 3], [0, 2, 3], [1, 2, 3]])
+        >>> tree
+        Tree('arrays': 4 triangles, 1 nodes, on cpu)
+    """
+    if device is None:
+        device = "cpu" if isinstance(scene, Scene) or _arrays.on_host(scene) else "cuda"
+    device = _arrays.device(device)
+    if not isinstance(scene, Scene):
+        if triangles is None:
+            raise TypeError("build() takes a Scene, or vertices and triangles; "
+                            "heapwood.load reads a file")
+        scene = Scene(scene, triangles, center=center)
+    elif triangles is not None:
+        raise TypeError("build() takes a Scene, or vertices and triangles, not both")
+    elif center:
+        raise TypeError("center=True is for vertices: heapwood.Scene takes it, too")
+    text = _arrays.text
+    return Tree._of(_core.build(
+        scene._scene, device, text(method, "method", "levels"),
+        text(allocator, "allocator", "halloc"), None if pool is None else text(pool, "pool", "200x"),
+        _arrays.thread_count(threads), {str(key): str(value) for key, value in dict(options or {}).items()},
+        bool(statistics), bool(verify), text(preset, "preset", "paper"),
+        {name: value.item() if isinstance(value, np.generic) else value
+         for name, value in parameters.items()}), scene._origin)
+
+
+def load_tree(path: Union[str, PathLike], device: str = "cpu", *,
+              origin: ArrayLike = (0, 0, 0)) -> Tree:
+    """Reads a tree from a ``.kdt`` file, which may come from anywhere: it is checked throughout.
+
+    Args:
+        path: of the file, as ``Tree.save`` or ``heapwood build --out`` has written it.
+        device: ``"cpu"`` or ``"cuda"`` (``"gpu"``), for rays.
+        origin: ``Tree.origin`` of the tree that was saved.
+
+    Raises:
+        TreeFileError: the file, the byte and the remedy. NoDevice: there is no GPU.
+
+    Example:
+        >>> tree = heapwood.build(heapwood.load("gen:sphere:1000"))
+        >>> tree.save(folder / "sphere.kdt")
+        >>> heapwood.load_tree(folder / "sphere.kdt").digest == tree.digest
+        True
+    """
+    return Tree._of(_core.Tree.load(os.fsdecode(path), ray_device(device)), origin)
+
+
+def allocators(device: str = "cpu") -> list[str]:
+    """The names of the allocators that this package can build with on a device.
+
+    Example:
+        >>> "halloc" in heapwood.allocators()
+        True
+    """
+    return _core.allocator_names(_arrays.device(device))

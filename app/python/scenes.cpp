@@ -38,7 +38,8 @@ std::uint32_t checked_index(std::int64_t index, std::size_t triangle, std::size_
     return static_cast<std::uint32_t>(index);
 }
 
-scenes::Scene scene_of(const Positions& positions, const Triangles& triangles) {
+scenes::Scene scene_of(const Positions& positions, const Triangles& triangles,
+                       const std::string& path) {
     if (triangles.shape(0) == 0 || triangles.shape(0) > scenes::kMaxTriangles) {
         throw std::invalid_argument("a scene must have between 1 and 2^30 - 1 triangles, not " +
                                     std::to_string(triangles.shape(0)));
@@ -48,7 +49,7 @@ scenes::Scene scene_of(const Positions& positions, const Triangles& triangles) {
                                     std::to_string(positions.shape(0)));
     }
     scenes::Scene scene;
-    scene.path = kArrays;
+    scene.path = path;
     scene.positions.resize(positions.shape(0));
     for (std::size_t i = 0; i < positions.size(); ++i) {
         const float x = positions.data()[i];
@@ -68,9 +69,10 @@ scenes::Scene scene_of(const Positions& positions, const Triangles& triangles) {
     return scene;
 }
 
-SceneObject from_arrays(const Positions& positions, const Triangles& triangles) {
+SceneObject from_arrays(const Positions& positions, const Triangles& triangles,
+                        const std::string& path) {
     const nb::gil_scoped_release release;
-    return {std::make_shared<const scenes::Scene>(scene_of(positions, triangles))};
+    return {std::make_shared<const scenes::Scene>(scene_of(positions, triangles, path))};
 }
 
 SceneObject load(const std::string& name) {
@@ -101,7 +103,7 @@ void add_scenes(nb::module_& m) {
     nb::class_<SceneObject>(m, "Scene")
         .def_static("load", &load, nb::arg("name"))
         .def_static("from_arrays", &from_arrays, nb::arg("vertices").noconvert(),
-                    nb::arg("triangles").noconvert())
+                    nb::arg("triangles").noconvert(), nb::arg("path"))
         .def_prop_ro("path", [](const SceneObject& self) { return self.scene->path; })
         .def_prop_ro("degenerate", [](const SceneObject& self) { return self.scene->degenerate; })
         .def_prop_ro("overlapping", [](const SceneObject& self) { return self.scene->overlapping; })

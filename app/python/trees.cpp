@@ -41,17 +41,31 @@ const char* name(Place place) {
 
 namespace {
 
-TreeObject* load(const std::string& path, const std::string& device) {
+/// @param scene the path of the scene, if not that of the file
+TreeObject* load(const std::string& path, const std::string& device,
+                 const std::optional<std::string>& scene, const std::string& report) {
     const Place place = place_named(device);
     const nb::gil_scoped_release release;
     kdtree::StoredTree stored = kdtree::load_tree(path);
+    if (scene) stored.scene.path = *scene;
     return new TreeObject(
         std::make_shared<const TreeData>(
             TreeData{.scene = {std::make_shared<const scenes::Scene>(std::move(stored.scene))},
                      .tree = std::move(stored.tree),
                      .config = stored.config,
-                     .report = ""}),
+                     .report = report}),
         place);
+}
+
+/// The bytes of its file.
+nb::bytes file_bytes(const TreeObject& self) {
+    const TreeData& data = *self.data();
+    std::string bytes;
+    {
+        const nb::gil_scoped_release release;
+        bytes = kdtree::tree_file(data.tree, *data.scene.scene, data.config);
+    }
+    return nb::bytes(bytes.data(), bytes.size());
 }
 
 void save(const TreeObject& self, const std::string& path) {
@@ -106,7 +120,9 @@ void add_quality(nb::module_& m) {
 void add_trees(nb::module_& m) {
     add_quality(m);
     nb::class_<TreeObject>(m, "Tree")
-        .def_static("load", &load, nb::arg("path"), nb::arg("device"))
+        .def_static("load", &load, nb::arg("path"), nb::arg("device"),
+                    nb::arg("scene") = nb::none(), nb::arg("report") = "")
+        .def("file_bytes", &file_bytes)
         .def("save", &save, nb::arg("path"))
         .def("verify", &verify)
         .def(

@@ -23,7 +23,7 @@ class Scene:
             to single precision. ``origin`` is then that middle, ``vertices`` and ``bounds`` count from
             it, and rays through a tree are shifted likewise: they, and hits, are where they were.
 
-    Arrays may be of any library and on any device; they are copied.
+    Arrays may be of any library and on any device; they are copied. Scenes can be pickled and copied.
 
     Warns:
         PrecisionWarning: vertices of double precision lie so far from the origin that rounding distorts
@@ -44,7 +44,7 @@ class Scene:
         exact = _arrays.vertices(vertices)
         faces = _arrays.triangles(triangles, len(exact))
         rounded, self._origin = _precision.single(exact, faces, center)
-        self._scene = _core.Scene.from_arrays(rounded, faces)
+        self._scene = _core.Scene.from_arrays(rounded, faces, "arrays")
 
     @classmethod
     def _of(cls, core, origin=(0, 0, 0)):
@@ -52,6 +52,13 @@ class Scene:
         scene._scene = core
         scene._origin = np.array(origin, np.float64)
         return scene
+
+    @classmethod
+    def _unpickled(cls, vertices, triangles, path, origin):
+        return cls._of(_core.Scene.from_arrays(vertices, triangles.astype(np.int64), path), origin)
+
+    def __reduce__(self):
+        return Scene._unpickled, (self.vertices, self.triangles, self.path, self._origin)
 
     @property
     def path(self) -> str:

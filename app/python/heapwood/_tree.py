@@ -54,6 +54,8 @@ class Tree:
 
     Results are the bits that testing every triangle gives, on every device. A triangle is met from both
     sides, on its edges and corners, but not exactly edge-on.
+
+    Trees can be pickled and copied, and so go to other processes; one on a GPU needs a GPU there.
     """
 
     _tree: _core.Tree
@@ -68,6 +70,18 @@ class Tree:
         tree._tree = core
         tree._origin = np.array(origin, np.float64)
         return tree
+
+    @classmethod
+    def _unpickled(cls, file, path, report, device, origin):
+        device = ray_device(device)
+        with open(os.memfd_create("heapwood"), "wb", buffering=0) as memory:
+            memory.write(file)
+            name = f"/proc/self/fd/{memory.fileno()}"
+            return cls._of(_core.Tree.load(name, device, path, report), origin)
+
+    def __reduce__(self):
+        return Tree._unpickled, (self._tree.file_bytes(), self.scene.path, self._tree.report, self.device,
+                                 self._origin)
 
     # What it is
 

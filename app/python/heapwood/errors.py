@@ -47,6 +47,9 @@ class ProgramError(RuntimeError):
         super().__init__(message)
         self.code = code
 
+    def __reduce__(self):
+        return type(self), (*self.args, self.code)
+
 
 def warn(message, category=UserWarning):
     """Warns at the line that called the package."""

@@ -11,6 +11,7 @@
 #include "app/base/text.h"
 #include "app/measure/result_json.h"
 #include "app/measure/turn.h"
+#include "app/python/interruptible.h"
 #include "app/python/objects.h"
 #include "app/python/parameters.h"
 #include "app/verbs/choices.h"
@@ -109,8 +110,14 @@ TreeObject* build(const SceneObject& scene, const std::string& device, const std
                   .statistics = statistics};
 
     const nb::gil_scoped_release release;
-    const app::Result result =
-        app::take_turn(backend, {*scene.scene, data->config, report.run, verify, &data->tree});
+    app::Result result;
+    const auto take_turn = [&](std::stop_token stop) {
+        report.run.stop = std::move(stop);
+        result =
+            app::take_turn(backend, {*scene.scene, data->config, report.run, verify, &data->tree});
+    };
+    // A GPU is the current one of a thread, and builds there end soon.
+    gpu ? take_turn({}) : run_interruptibly(take_turn);
     require_done(result, chosen.value_or(PoolSize{.bytes = report.run.pool_bytes}));
     data->report = app::json_text(app::result_json(report, result));
     return new TreeObject(std::move(data), place);

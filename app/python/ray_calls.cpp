@@ -33,15 +33,17 @@ BatchOptions on_this_thread(BatchOptions options) {
 /// Rays on the host through a tree there. trace(rays, n, results) answers n rays, store(i, result)
 /// keeps what came of ray i.
 template <class Result, class Trace, class Store>
-void trace_in_chunks(const RayArrays& rays, unsigned threads, const Trace& trace,
+void trace_in_chunks(const RayArrays& rays, const BatchOptions& options, const Trace& trace,
                      const Store& store) {
-    kdtree::for_chunks(rays.count, kChunk, threads, [&](std::uint64_t begin, std::uint64_t end) {
+    const auto chunk = [&](std::uint64_t begin, std::uint64_t end) {
+        if (options.stop.stop_requested()) return;
         std::array<Ray, kChunk> gathered{};
         std::array<Result, kChunk> results;
         for (std::uint64_t i = begin; i < end; ++i) gathered[i - begin] = rays.at(i);
         trace(gathered.data(), end - begin, results.data());
         for (std::uint64_t i = begin; i < end; ++i) store(i, results[i - begin]);
-    });
+    };
+    kdtree::for_chunks(rays.count, kChunk, options.threads, chunk);
 }
 
 /// Rays on the host through a tree on a device; trace as above, but with addresses there.
@@ -74,10 +76,11 @@ void trace_from_host(const RayTree& tree, const RayArrays& rays, const BatchOpti
         };
         return trace_by_copies<Result>(tree, rays, options, there, store);
     }
+    const BatchOptions alone = on_this_thread(options);
     const auto here = [&](const Ray* some, std::uint64_t n, Result* results) {
-        trace(some, n, results, on_this_thread(options));
+        trace(some, n, results, alone);
     };
-    trace_in_chunks<Result>(rays, options.threads, here, store);
+    trace_in_chunks<Result>(rays, options, here, store);
 }
 
 /// All rays one after another, at `place`.

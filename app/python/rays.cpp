@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "allocators/platform/bits.cuh"
+#include "app/python/interruptible.h"
 #include "app/python/last_results.h"
 #include "app/python/objects.h"
 #include "app/python/ray_calls.h"
@@ -189,11 +190,22 @@ struct HitResults {
     HitArrays arrays;
 };
 
-/// Runs a batch without Python's lock: trace(tree laid out) and then, if the call waits, waits.
+/// Batches of fewer rays end so soon that a second thread would take a part of their time.
+constexpr std::uint64_t kLong = 1 << 14;
+
+/// Runs a batch without Python's lock: trace(tree laid out, how) and then, if the call waits,
+/// waits.
 template <class Trace>
-void run(const Call& call, const VectorArray& origins, const Trace& trace) {
+void run(const Call& call, const VectorArray& origins, std::uint64_t count, const Trace& trace) {
     const kdtree::RayTree& tree = laid_out(call, origins);
-    trace(tree);
+    if (tree.place() == Place::host && count >= kLong) {
+        return run_interruptibly([&](std::stop_token stop) {
+            BatchOptions options = call.options;
+            options.stop = std::move(stop);
+            trace(tree, options);
+        });
+    }
+    trace(tree, call.options);
     if (call.waits) kdtree::wait(tree, call.options);
 }
 
@@ -206,9 +218,9 @@ nb::tuple closest_hit(const TreeObject& self, const VectorArray& origins,
     std::optional<HitResults> hits;
     {
         const nb::gil_scoped_release release;
-        run(call, origins, [&](const kdtree::RayTree& tree) {
+        run(call, origins, rays.count, [&](const kdtree::RayTree& tree, const BatchOptions& how) {
             hits.emplace(rays.place, rays.count);
-            closest_hits(tree, rays, hits->arrays, call.options);
+            closest_hits(tree, rays, hits->arrays, how);
         });
     }
     return std::move(*hits).to_python(origins.device_id());
@@ -225,10 +237,10 @@ nb::object number(const TreeObject& self, const VectorArray& origins, const Vect
     T* numbers = nullptr;
     {
         const nb::gil_scoped_release release;
-        run(call, origins, [&](const kdtree::RayTree& tree) {
+        run(call, origins, rays.count, [&](const kdtree::RayTree& tree, const BatchOptions& how) {
             results.emplace(rays.place, rays.count * sizeof(T));
             numbers = results->array<T>(rays.count);
-            kTrace(tree, rays, numbers, call.options);
+            kTrace(tree, rays, numbers, how);
         });
     }
     return array_of(numbers, {rays.count}, std::move(*results).owner(), rays.place,
@@ -245,12 +257,11 @@ nb::tuple all_hits_of(const TreeObject& self, const VectorArray& origins,
     kdtree::HitLists lists;
     {
         const nb::gil_scoped_release release;
-        run(call, origins, [&](const kdtree::RayTree& tree) {
-            lists = all_hits(tree, rays, call.options);
+        run(call, origins, rays.count, [&](const kdtree::RayTree& tree, const BatchOptions& how) {
+            lists = all_hits(tree, rays, how);
             hits.emplace(rays.place, lists.total);
-            split(rays.place, lists.hits.as<kdtree::Hit>(), lists.total, hits->arrays,
-                  call.options);
-            kdtree::wait(tree, call.options);
+            split(rays.place, lists.hits.as<kdtree::Hit>(), lists.total, hits->arrays, how);
+            kdtree::wait(tree, how);
         });
     }
     auto* offsets = lists.offsets.as<std::int64_t>();

@@ -107,15 +107,33 @@ def test_futures_that_call_nobody_back():
 
 
 def test_failures_are_rows():
-    cells = [CELLS[0], {**CELLS[0], "scene": "missing.obj"}, {**CELLS[0], "allocator": "nobody"},
-             {**CELLS[0], "pool": "1x"}, {**CELLS[0], "no_such_option": 1}]
+    cells = [CELLS[0], {**CELLS[0], "scene": "missing.obj"}, {**CELLS[0], "pool": "1x"}]
     table = heapwood.sweep(cells).set_index("cell")
-    assert table.outcome.tolist() == ["done"] * REPEAT + [
-        "failed", "failed", "pool_exhausted", "failed"]
-    assert table.ms.isna().tolist() == [False] * REPEAT + [True] * 4
-    for number, word in ((1, "missing.obj"), (2, "no allocator 'nobody'"), (3, "no room"),
-                         (4, "no-such-option")):
+    assert table.outcome.tolist() == ["done"] * REPEAT + ["failed", "pool_exhausted"]
+    assert table.ms.isna().tolist() == [False] * REPEAT + [True] * 2
+    for number, word in ((1, "missing.obj"), (2, "no room")):
         assert word in table.message[number]
+
+
+@pytest.mark.parametrize("wrong, error, sentence", [
+    ({"device": "gpuu"}, ValueError, "cell 2: .*'gpuu' is none of auto, cpu, cuda, gpu"),
+    ({"allocator": "nobody"}, ValueError, "cell 2: no allocator 'nobody'"),
+    ({"pool": "5"}, ValueError, "cell 2: .*'5' is no pool size"),
+    ({"no_such_option": 1}, ValueError, "cell 2: .*no-such-option"),
+    ({"json": "file.json"}, TypeError, "cell 2: .*returns a table"),
+])
+def test_wrong_options_end_a_sweep_before_it_begins(tmp_path, wrong, error, sentence):
+    notes, executor = tmp_path / "notes", Inline()
+    with pytest.raises(error, match=sentence):
+        heapwood.sweep([CELLS[0], CELLS[1], {**CELLS[0], **wrong}], executor, resume=notes)
+    assert executor.calls == [] and not notes.exists()
+
+
+@pytest.mark.parametrize("device", ["gpu", "cuda"])
+def test_a_gpu_has_two_names(device):
+    table = heapwood.sweep([{**CELLS[0], "device": device}])
+    if not heapwood.cuda_available():  # which is the worker's to say
+        assert table.outcome.tolist() == ["failed"] and "no GPU" in table.message[0]
 
 
 def test_of_no_cells_there_is_an_empty_table():
@@ -135,6 +153,21 @@ def test_a_cell_whose_worker_dies_is_tried_again_in_the_end_alone():
     assert len(table) == 7 * REPEAT + 1
     once = heapwood.sweep(CELLS, Inline({3: dies[:1]}), retries=0)
     assert once.outcome.tolist().count("crashed") == 1
+
+
+def test_a_pool_that_is_dead_has_begun_no_cell():
+    with new_pool() as pool:
+        with pytest.raises(BrokenExecutor):
+            pool.submit(os._exit, 1).result()
+        table = heapwood.sweep(CELLS[:3], pool)
+    assert table.outcome.tolist() == ["crashed"] * 3 and table.attempts.tolist() == [0] * 3
+    assert "the executor takes no cells: BrokenProcessPool" in table.message[0]
+
+    class Dead(Executor):
+        def submit(self, fn, cell):
+            raise BrokenExecutor("dead")
+
+    assert heapwood.sweep(CELLS[:2], lambda: Dead()).attempts.tolist() == [0, 0]
 
 
 def kill_one(workers, notes, gone):
@@ -179,6 +212,7 @@ def test_dask(tmp_path):
             killer.join()
     check_whole(table)
     assert gone, "no worker was killed"
+    assert table.attempts.max() == 2, "Dask began the killed worker's cell again"
     assert len(notes.read_text().splitlines()) == len(CELLS)
     # What the dashboard shows.
     assert len(set(keys)) == len(keys) >= len(CELLS)
@@ -227,6 +261,8 @@ def test_mistakes(tmp_path):
         heapwood.sweep([{"allocator": "halloc"}])
     with pytest.raises(ValueError, match="retries=-1"):
         heapwood.sweep(CELLS, retries=-1)
+    with pytest.raises(TypeError, match="retries must be a whole number, not 1.5"):
+        heapwood.sweep(CELLS, retries=1.5)
     with pytest.raises(TypeError, match="numbers, texts and lists"):
         heapwood.sweep([{**CELLS[0], "pool": object()}])
     notes = tmp_path / "notes"

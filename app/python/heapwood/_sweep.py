@@ -12,9 +12,10 @@ from concurrent.futures import BrokenExecutor, Executor
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional, Sequence, Union
 
+from heapwood import _arrays
 from heapwood._program import _measure, _scene_name
 from heapwood._sweep_notes import Notes
-from heapwood.errors import NoDevice, ProgramError
+from heapwood.errors import NoDevice, ProgramError, SceneError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -57,7 +58,7 @@ def sweep(
         executor: runs the cells: Dask's ``client.get_executor()``, a process or thread pool, mpi4py's,
             submitit's. None: this process, one after another. A function makes an executor, and another
             one when its workers have died, which a process pool does not outlive; these are shut down
-            at the end. A worker should take one cell at a time, for cells disturb each other's times.
+            at the end. A pool that is broken, and that no function replaces, ends the sweep's other cells. A worker should take one cell at a time, for cells disturb each other's times.
         retries: how often a cell is tried again whose worker died; from the second time on alone, so
             that it cannot take others with it.
         resume: a file to note results in, and to go on from. Cells whose worker died, or for which the
@@ -73,15 +74,16 @@ def sweep(
         - ``outcome``, ``message`` (str): as in ``heapwood compare``; ``failed``: the program measured
           nothing; ``crashed``: the worker, or the program, died,
         - ``sample`` (Int64), ``ms`` (float64): the sample's number and time; unknown if it failed,
-        - ``attempts`` (int64), ``seconds`` (float64): how often the cell was begun, and how long the
-          last time took, with the time to start the program and to load the scene,
+        - ``attempts`` (int64), ``seconds`` (float64): how often the cell was given to a worker, also by
+          Dask itself, and how long the last time took, with the time to start the program and to
+          load the scene,
 
         and behind them ``provenance.*``: device, program, ``host`` (str), ``date``
         (datetime64[ns, UTC]), ...
 
     Raises:
-        ValueError, TypeError: cells, or a file to resume, that are none. What goes wrong in a cell is a
-        row.
+        ValueError, TypeError: cells with options that the program does not take, before any is measured,
+        or a file to resume that is none. What goes wrong in a cell is a row.
 
     Example:
         >>> table = heapwood.sweep(heapwood.cells(
@@ -92,10 +94,12 @@ def sweep(
     """
     if importlib.util.find_spec("pandas") is None:  # said before the time is spent
         raise ImportError("heapwood.sweep returns a table of pandas: pip install pandas", name="pandas")
-    if retries < 0:
+    if _arrays.whole(retries, "retries") < 0:
         raise ValueError(f"retries={retries}: from 0 on")
     plain = [_plain(cell) for cell in cells]
-    with Notes(resume, plain) as notes, _bar(progress, len(plain)) as advance:
+    notes = Notes(resume, plain)
+    _check_options(plain)
+    with notes, _bar(progress, len(plain)) as advance:
         advance(len(notes.results))
         _Run(plain, executor, retries, notes, advance).run()
         return _frame(plain, notes.results)
@@ -108,19 +112,49 @@ def _plain(cell):
     return {**cell, "scene": _scene_name(cell["scene"])}
 
 
+def _options(cell):
+    return {key: value for key, value in cell.items() if key != "scene"}
+
+
+def _check_options(cells):
+    """Lets the program read every option that a cell has as the first one, and raises what it says."""
+    seen = []
+    for number, cell in enumerate(cells):
+        options = _options(cell)
+        new = [item for item in options.items() if item not in seen]
+        if not new:
+            continue
+        seen += new
+        if options.get("device") in ("gpu", "cuda"):  # which workers may have
+            options["device"] = "cpu"
+        try:
+            _measure("compare", ["gen:"], options)
+        except SceneError:  # the options are right: it comes to the scene, which is none
+            pass
+        except (ValueError, TypeError) as error:
+            raise type(error)(f"cell {number}: {error}") from None
+
+
 def measure(cell: Cell) -> Dict[str, Any]:
     """What a worker does for a cell. Raises nothing: what goes wrong is in the answer."""
-    options = {key: value for key, value in cell.items() if key != "scene"}
     start = time.monotonic()
     answer = {"document": None, "outcome": "failed", "message": ""}
     try:
-        answer["document"] = _measure("compare", [cell["scene"]], options)
+        answer["document"] = _measure("compare", [cell["scene"]], _options(cell))
     except ProgramError as error:
         answer.update(outcome="crashed" if error.code < 0 else "failed", message=str(error))
     except (ValueError, TypeError, MemoryError, NoDevice, OSError) as error:
         answer["message"] = str(error)
     return {**answer, "seconds": time.monotonic() - start, "host": socket.gethostname(),
             "process": os.getpid()}
+
+
+def _measure_by_dask(cell, topic):
+    """The same as a task of Dask, which may begin it again on another worker without a word."""
+    import distributed
+
+    distributed.get_worker().log_event(topic, "begun")
+    return measure(cell)
 
 
 class _Run:
@@ -156,16 +190,23 @@ class _Run:
 
     def _take(self, numbers):
         """Measures these cells. Returns those whose worker died and that have retries left."""
+        replaceable = self._executor is not None and self._make
         if self._executor is None:
             self._executor = self._make()
         futures, died = {}, []
         try:
             for number in numbers:
-                self._attempts[number] += 1
                 try:
-                    futures[self._submit(number)] = number
+                    future = self._submit(number)
                 except BrokenExecutor as error:
-                    died += self._death(number, error)
+                    if futures or replaceable:  # others have died of what broke it
+                        died.append(number)
+                    else:
+                        self._crash(number, f"the executor takes no cells: {type(error).__name__}: {error}; "
+                                            "a function that makes executors can replace it")
+                else:
+                    futures[future] = number
+                    self._attempts[number] += 1
             for future in self._as_completed(futures):
                 number = futures[future]
                 try:
@@ -185,16 +226,23 @@ class _Run:
 
     def _submit(self, number):
         cell = self._cells[number]
-        named = {}
-        if type(self._executor).__module__.startswith("distributed."):
+        if self._on_dask():
             # The dashboard groups tasks by what stands before the first "-".
             words = [str(cell.get(key, "")) for key in ("allocator", "scene", "pool")]
-            named["key"] = "-".join([*filter(None, words), f"{id(self):x}.{number}",
-                                     str(self._attempts[number])])
-        future = self._executor.submit(measure, cell, **named)
+            key = "-".join([*filter(None, words), self._topic(number), str(self._attempts[number])])
+            future = self._executor.submit(_measure_by_dask, cell, self._topic(number), key=key)
+        else:
+            future = self._executor.submit(measure, cell)
         if hasattr(future, "add_done_callback"):
             future.add_done_callback(self._done.put)
         return future
+
+    def _on_dask(self):
+        return type(self._executor).__module__.startswith("distributed.")
+
+    def _topic(self, number):
+        """Under which Dask's scheduler notes when the cell begins."""
+        return f"{id(self):x}.{number}"
 
     def _as_completed(self, futures):
         """The futures as they end, also those of libraries that call nobody back."""
@@ -211,13 +259,19 @@ class _Run:
     def _death(self, number, error):
         if self._attempts[number] <= self._retries:
             return [number]
-        why = f"the worker died {self._attempts[number]} times: {type(error).__name__}: {error}"
-        self._add(number, {"document": None, "outcome": "crashed", "message": why, "seconds": None,
-                           "host": None, "process": None})
+        self._crash(number, f"the worker died {self._attempts[number]} times: {type(error).__name__}: "
+                            f"{error}")
         return []
 
+    def _crash(self, number, why):
+        self._add(number, {"document": None, "outcome": "crashed", "message": why, "seconds": None,
+                           "host": None, "process": None})
+
     def _add(self, number, answer):
-        self._notes.add(number, {**answer, "attempts": self._attempts[number]})
+        attempts = self._attempts[number]
+        if self._executor and self._on_dask():
+            attempts = max(attempts, len(self._executor._client.get_events(self._topic(number))))
+        self._notes.add(number, {**answer, "attempts": attempts})
         self._advance(1)
 
 

@@ -201,8 +201,13 @@ std::vector<Remark> remarks(const Report& report) {
              "one of them handed out memory twice or lost it.",
              true});
     }
-    if (const Result* r = first_tree(report); r != nullptr && r->tree->depth_limit) {
-        all.push_back(overlap_remark(*r->tree->depth_limit, report.configuration));
+    if (const Result* r = first_tree(report); r != nullptr) {
+        if (r->tree->depth_limit) {
+            all.push_back(overlap_remark(*r->tree->depth_limit, report.configuration));
+        }
+        const auto undivided =
+            undivided_remark(r->tree->quality.P, report.triangles, report.configuration);
+        if (undivided) all.push_back(*undivided);
     }
     if (asterisk) all.push_back({kAsteriskRemark});
     all.push_back({compared

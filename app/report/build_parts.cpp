@@ -1,6 +1,7 @@
 #include "app/report/build_parts.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "app/base/text.h"
@@ -126,6 +127,24 @@ Remark overlap_remark(std::uint32_t depth_limit, const kdtree::BuildConfig& conf
                 " the tree would have more than " + std::to_string(config.max_duplication) +
                 " references a triangle (--max-duplication), so nodes there are leaves.",
             true};
+}
+
+std::optional<Remark> undivided_remark(double tests, std::uint64_t triangles,
+                                       const kdtree::BuildConfig& config) {
+    constexpr std::uint64_t kFew = 64;
+    constexpr float kBadSplits = 12;
+    if (triangles <= kFew || tests < static_cast<double>(triangles) / 2) return {};
+    std::string text =
+        "The tree hardly divides the triangles: a ray through the scene's bounds "
+        "takes " +
+        grouped(static_cast<std::uint64_t>(std::llround(tests))) +
+        " triangle tests on average, and there are " + grouped(triangles) + " triangles.";
+    if (config.bad_splits < kBadSplits) {
+        text +=
+            " Where no single split pays at once, as with triangles along or across one "
+            "another, --bad-splits 12 makes some of them nevertheless.";
+    }
+    return Remark{text, true};
 }
 
 }  // namespace heapwood::app

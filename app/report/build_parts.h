@@ -46,6 +46,11 @@ Table registers_table(const std::vector<Result>& results);
 /// Why a tree has leaves at that depth (kdtree::BuildResult::depth_limit).
 Remark overlap_remark(std::uint32_t depth_limit, const kdtree::BuildConfig& config);
 
+/// That a tree hardly divides the triangles, and what may help; nothing if it does divide them, or
+/// has few. @param tests the mean number of triangles that a ray through the scene's bounds tests
+std::optional<Remark> undivided_remark(double tests, std::uint64_t triangles,
+                                       const kdtree::BuildConfig& config);
+
 /// Where the time of a build went, from a profiling build of the program.
 Table profile_table(const Report& report, const Result& result);
 

@@ -93,6 +93,12 @@ std::vector<Remark> remarks(const ForestReport& report) {
     if (report.built.depth_limit) {
         all.push_back(overlap_remark(*report.built.depth_limit, report.origin.configuration));
     }
+    if (report.built.nodes == 1) {
+        const auto undivided =
+            undivided_remark(static_cast<double>(report.built.references), report.origin.triangles,
+                             report.origin.configuration);
+        if (undivided) all.push_back(*undivided);
+    }
     if (report.memory > 0 && !report.origin.machine.gpu && report.peak > report.memory) {
         all.push_back({"The build took " + bytes_text(report.peak) + ", more than the " +
                            bytes_text(report.memory) +

@@ -4,6 +4,7 @@
 #include "app/base/version.h"
 #include "app/measure/ray_report.h"
 #include "app/measure/result_json.h"
+#include "app/report/build_parts.h"
 #include "app/report/documents.h"
 #include "app/report/tables.h"
 
@@ -231,6 +232,12 @@ Document document_of(const RayReport& report) {
         if (!tree.build.message.empty()) {
             document.remarks.push_back({title(tree) + ": " + tree.build.message, true});
         }
+    }
+    if (!report.trees.empty() && report.trees.front().build.tree) {
+        const auto undivided =
+            undivided_remark(report.trees.front().build.tree->quality.P, report.origin.triangles,
+                             report.origin.configuration);
+        if (undivided) document.remarks.push_back(*undivided);
     }
     document.data = {{"schema", kRaySchema},
                      {"kind", "trace"},

@@ -4,10 +4,11 @@ import copy
 import csv
 import io
 import json
+import random
 import unittest
 
 import schema_check
-from command_line import MODELS, allocators, build, report
+from command_line import DONE, MODELS, allocators, build, folder, report, run
 
 SCHEMA = json.loads((schema_check.SCHEMAS / "report.schema.json").read_text())
 
@@ -249,6 +250,59 @@ class OtherForms(unittest.TestCase):
     def test_slowdown_needs_its_reference(self):
         alone = build(MODELS / "gem.obj", "--allocator", "cmalloc", "--csv").stdout
         self.assertEqual(next(csv.DictReader(io.StringIO(alone)))["slowdown"], "")
+
+
+class UndividedTrees(unittest.TestCase):
+    """Trees through which a ray tests most of the triangles are told, with an option that helps."""
+
+    FACT = "The tree hardly divides the triangles"
+    ADVICE = "--bad-splits 12"
+
+    @staticmethod
+    def said(verb, scene, *arguments):
+        result = run(verb, scene, "-d", "cpu", *arguments)
+        assert result.returncode == DONE, result.stderr
+        return " ".join(result.stdout.split())
+
+    def built(self, scene, *arguments):
+        return self.said("build", scene, "--repeat", 1, "--no-statistics", *arguments)
+
+    @staticmethod
+    def sticks(count):
+        """Long thin triangles side by side, from corner to corner of their box."""
+        dice = random.Random(1)
+        lines = []
+        for _ in range(count):
+            x, y, z = (dice.uniform(-1, 1) for _ in range(3))
+            lines += [f"v {x + d} {y + d} {z + d + e}" for d, e in ((0, 0), (50, 0), (50, 0.01))]
+        return "\n".join([*lines, *(f"f {k + 1} {k + 2} {k + 3}"
+                                    for k in range(0, 3 * count, 3))]) + "\n"
+
+    def test_sticks_are_told(self):
+        with folder() as directory:
+            scene = directory / "sticks.obj"
+            scene.write_text(self.sticks(300))
+            text = self.built(scene)
+            self.assertIn(f"{self.FACT}: a ray through the scene's bounds takes 300 triangle tests "
+                          "on average, and there are 300 triangles.", text)
+            self.assertIn(self.ADVICE, text)
+            text = self.said("trace", scene, "--rays", 1024, "--repeat", 1)
+            self.assertIn(self.FACT, text)
+            text = self.said("build", scene, "--memory", "1GiB", "--out", directory / "t.kdt")
+            self.assertIn(self.FACT, text)
+            # The option is not advised to a user who has taken it, and it helps.
+            self.assertNotIn(self.ADVICE, self.built(scene, self.ADVICE.split()[0], 12))
+            costs = [report(scene, "--bad-splits", splits)["results"][0]["tree"]["sah_1_1_5"]
+                     for splits in (0, 12)]
+            self.assertLess(costs[1], costs[0])
+
+    def test_other_trees_are_not_told(self):
+        for scene in (MODELS / "cottage.obj", "gen:sphere:300", "gen:hair:3000",
+                      "gen:coincident:64"):
+            self.assertNotIn(self.FACT, self.built(scene))
+        self.assertIn(self.FACT, self.built("gen:coincident:65"))
+        self.assertIn(self.FACT, self.built("gen:sphere:300", "--depth-base", 0, "--depth-factor",
+                                            0, "--bad-splits", 12))
 
 
 if __name__ == "__main__":

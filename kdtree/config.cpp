@@ -1,12 +1,14 @@
 #include "kdtree/config.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
+#include <charconv>
 #include <cmath>
 #include <stdexcept>
+#include <type_traits>
 
-#include "kdtree/split/split_binned.cuh"
-#include "kdtree/split/split_exact.cuh"
+#include "kdtree/config_fields.h"
 
 namespace heapwood::kdtree {
 
@@ -80,32 +82,41 @@ std::string name(EmptyRule rule) {
     return "unknown";
 }
 
+namespace {
+
+/// The shortest decimal text that names the number.
+std::string text(double value) {
+    std::array<char, 32> digits{};
+    const auto [end, error] = std::to_chars(digits.data(), digits.data() + digits.size(), value);
+    return {digits.data(), end};
+}
+
+}  // namespace
+
+bool Field::allows(double value) const {
+    if (or_zero && value == 0) return true;
+    return (open ? value > least : value >= least) && value <= most;
+}
+
+std::string Field::range() const {
+    std::string words = or_zero ? "0, or " : "";
+    words += (open ? "above " : "at least ") + text(least);
+    return words + (most < Field().most ? " and at most " + text(most) : ", and finite");
+}
+
 void validate(const BuildConfig& config) {
-    const auto require = [](bool holds, const char* what) {
-        if (!holds) throw std::invalid_argument(what);
-    };
-    require(std::isfinite(config.traversal_cost) && config.traversal_cost >= 0,
-            "the traversal cost must be a finite number, not below 0");
-    require(std::isfinite(config.intersection_cost) && config.intersection_cost > 0,
-            "the intersection cost must be a finite number above 0");
-    require(config.empty_bonus > 0 && config.empty_bonus <= 1,
-            "the empty-space bonus is a factor above 0 and at most 1");
-    const auto finite = [](float value) { return std::isfinite(value) && value >= 0; };
-    require(finite(config.leaf_area), "the leaf area must be a finite number, not below 0");
-    require(finite(config.bad_split_ratio) && config.bad_split_ratio > 0,
-            "the ratio of bad splits must be a finite number above 0");
-    require(finite(config.bad_splits) && finite(config.bad_splits_per_level),
-            "the numbers of bad splits must be finite, not below 0");
-    require(finite(config.hopeless_ratio),
-            "the ratio of hopeless splits must be a finite number, not below 0");
-    require(config.planes >= 3 && config.planes <= 3 * (kBins - 1), "there must be 3 to 93 planes");
-    require(config.snap_limit <= 0xffff, "the snap limit must be at most 65535");
-    require(config.exact_limit <= kExactMax, "the exact limit must be at most 64");
-    require(config.chunk == 0 || config.chunk >= 32, "the chunk must be at least 32 references");
-    require(config.large_limit == 0 || config.large_limit >= config.exact_limit,
-            "the large limit must not be below the exact limit");
-    require(std::isfinite(config.depth_base) && std::isfinite(config.depth_factor),
-            "the depth parameters must be finite");
+    for_each_field(config, []<class T>(const Field& field, const T& value) {
+        if constexpr (std::is_arithmetic_v<T> && !std::is_same_v<T, bool>) {
+            if (field.allows(static_cast<double>(value))) return;
+            throw std::invalid_argument(std::string(field.name) + " must be " + field.range() +
+                                        ", not " + text(static_cast<double>(value)));
+        }
+    });
+    if (config.large_limit != 0 && config.large_limit < config.exact_limit) {
+        throw std::invalid_argument("large_limit must be 0, or not below exact_limit (" +
+                                    std::to_string(config.exact_limit) + "), not " +
+                                    std::to_string(config.large_limit));
+    }
 }
 
 }  // namespace heapwood::kdtree

@@ -1,16 +1,23 @@
 /// @file
 /// The options of the verbs that build.
+#include <algorithm>
 #include <map>
+#include <type_traits>
 
 #include "app/cli/verb_options.h"
-#include "kdtree/tree/tree.h"
+#include "kdtree/config_fields.h"
 
 namespace heapwood::app {
 namespace {
 
+/// "--leaf-limit" for the field leaf_limit.
+std::string option_name(std::string field) {
+    std::replace(field.begin(), field.end(), '_', '-');
+    return "--" + field;
+}
+
 /// The parameters of the tree, one option a field, and presets of all of them.
 void add_config(Options& options, BuildParameters& o) {
-    kdtree::BuildConfig& c = o.config;
     options.group("Tree");
     // All others override the preset, because it is declared first.
     options.value("--preset", "default|paper|pbrt", o.preset,
@@ -20,60 +27,27 @@ void add_config(Options& options, BuildParameters& o) {
                       o.config = named(kdtree::presets(), text);
                       o.preset = text;
                   });
-    options.real("--traversal-cost", c.traversal_cost, {},
-                 "Ct of the SAH: cost of visiting an inner node");
-    options.real("--intersection-cost", c.intersection_cost, {.open = true},
-                 "Ci of the SAH: cost of one triangle test");
-    options.real("--empty-bonus", c.empty_bonus, {.open = true, .most = 1},
-                 "Factor on the cost of a split that leaves one child empty; 1: no bonus");
-    options.value(
-        "--empty-rule", "pays|whole|tests", kdtree::name(c.empty_rule),
-        "What the bonus is on: whole cost; pays: the same, of cuts that are worth their "
-        "cost without it; tests: the cost of the tests alone",
-        [&c](const std::string& text) { c.empty_rule = named(kdtree::empty_rules(), text); });
-    options.whole("--leaf-limit", c.leaf_limit, {0, kdtree::Node::kLimit - 1},
-                  "Nodes of at most this many references become leaves, if they are small");
-    options.real(
-        "--leaf-area", c.leaf_area, {},
-        "Such a node is small if its references * area are at most this times the root's area / "
-        "triangles; 0: always");
-    options.real("--depth-base", c.depth_base, {.most = kdtree::kMaxDepth},
-                 "Greatest depth: base + factor * log2(triangles), at most 60");
-    options.real("--depth-factor", c.depth_factor, {.most = kdtree::kMaxDepth}, "See --depth-base");
-    options.real("--bad-split-ratio", c.bad_split_ratio, {.open = true},
-                 "A split is bad if it costs at least this many times what a leaf would");
-    options.real("--bad-splits", c.bad_splits, {},
-                 "On a path this + --bad-splits-per-level * greatest depth may be bad; then "
-                 "there is a leaf");
-    options.real("--bad-splits-per-level", c.bad_splits_per_level, {}, "See --bad-splits");
-    options.real("--hopeless-ratio", c.hopeless_ratio, {},
-                 "A bad split of fewer than 16 references may cost at most this many leaves; 0: "
-                 "anything");
-    options.whole("--exact-limit", c.exact_limit, {0, 64},
-                  "Nodes of at most this many references choose among all planes, others among "
-                  "bins");
-    options.whole("--planes", c.planes, {3, 93}, "Planes between the bins, in all three axes");
-    options.whole("--snap-limit", c.snap_limit, {0, 65535},
-                  "In nodes of at most this many references planes move to the nearest end of a "
-                  "reference");
-    options.whole("--large-limit", c.large_limit, {},
-                  "Nodes above this many references are divided by all warps together; 0: what "
-                  "suits the machine");
-    options.whole("--chunk", c.chunk, {},
-                  "Most references of such a node that a warp divides at a time, fewer where "
-                  "warps would idle; 0: what suits the machine");
-    options.whole("--max-duplication", c.max_duplication, {},
-                  "Most references of leaves for each triangle, else the tree is less deep; 0: "
-                  "any number");
-    options.whole("--max-nodes", c.max_nodes, {0, kdtree::Node::kLimit},
-                  "Capacity of the node array; 0: estimated, grows if needed");
-    options.whole("--max-references", c.max_references, {},
-                  "Capacity of the leaves' reference array; 0: estimated, grows if needed");
-    options.flag("--tight-cuts,!--no-tight-cuts", c.tight_cuts,
-                 "Bins divide the box around the references, whose faces are planes, too, rather "
-                 "than the cell (on by default)");
-    options.flag("--clip,!--no-clip", c.clip,
-                 "Clip triangles at split planes rather than cut their boxes (on by default)");
+    kdtree::for_each_field(o.config, [&]<class T>(const kdtree::Field& field, T& value) {
+        if (!field.has_option) return;
+        const std::string name = option_name(field.name);
+        if constexpr (std::is_same_v<T, kdtree::EmptyRule>) {
+            options.value(
+                name.c_str(), "pays|whole|tests", kdtree::name(value), field.sentence,
+                [&value](const std::string& text) { value = named(kdtree::empty_rules(), text); });
+        } else if constexpr (std::is_same_v<T, bool>) {
+            options.flag((name + ",!--no-" + name.substr(2)).c_str(), value, field.sentence);
+        } else if constexpr (std::is_floating_point_v<T>) {
+            options.real(name.c_str(), value,
+                         {static_cast<T>(field.least), field.open, static_cast<T>(field.most)},
+                         field.sentence);
+        } else {
+            const double least = field.or_zero ? 0 : field.least;
+            options.whole(
+                name.c_str(), value,
+                {static_cast<std::uint64_t>(least), static_cast<std::uint64_t>(field.most)},
+                field.sentence);
+        }
+    });
 }
 
 /// Everything that says how trees are built, but for scenes and pools.

@@ -6,6 +6,7 @@
 #include "app/base/version.h"
 #include "app/measure/build_figures.h"
 #include "app/measure/result_json.h"
+#include "kdtree/config_fields.h"
 
 namespace heapwood::app {
 namespace {
@@ -57,30 +58,18 @@ Json origin_json(const std::vector<std::string>& arguments, const Machine& m) {
 }
 
 Json configuration_json(const Report& report) {
-    const kdtree::BuildConfig& c = report.configuration;
-    return {{"preset", report.preset},
-            {"traversal_cost", neat(c.traversal_cost)},
-            {"intersection_cost", neat(c.intersection_cost)},
-            {"empty_bonus", neat(c.empty_bonus)},
-            {"empty_rule", kdtree::name(c.empty_rule)},
-            {"leaf_limit", c.leaf_limit},
-            {"leaf_area", neat(c.leaf_area)},
-            {"depth_base", neat(c.depth_base)},
-            {"depth_factor", neat(c.depth_factor)},
-            {"bad_split_ratio", neat(c.bad_split_ratio)},
-            {"bad_splits", neat(c.bad_splits)},
-            {"bad_splits_per_level", neat(c.bad_splits_per_level)},
-            {"hopeless_ratio", neat(c.hopeless_ratio)},
-            {"exact_limit", c.exact_limit},
-            {"planes", c.planes},
-            {"tight_cuts", c.tight_cuts},
-            {"snap_limit", c.snap_limit},
-            {"large_limit", c.large_limit},
-            {"chunk", c.chunk},
-            {"clip", c.clip},
-            {"max_duplication", c.max_duplication},
-            {"max_nodes", c.max_nodes},
-            {"max_references", c.max_references}};
+    Json json{{"preset", report.preset}};
+    kdtree::for_each_field(report.configuration,
+                           [&]<class T>(const kdtree::Field& field, const T& value) {
+                               if constexpr (std::is_same_v<T, kdtree::EmptyRule>) {
+                                   json[field.name] = kdtree::name(value);
+                               } else if constexpr (std::is_floating_point_v<T>) {
+                                   json[field.name] = neat(value);
+                               } else {
+                                   json[field.name] = value;
+                               }
+                           });
+    return json;
 }
 
 Json provenance_json(const Report& report) {

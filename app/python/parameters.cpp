@@ -7,10 +7,10 @@
 #include <map>
 #include <stdexcept>
 #include <type_traits>
-#include <variant>
 #include <vector>
 
 #include "app/base/text.h"
+#include "kdtree/config_fields.h"
 
 namespace nb = nanobind;
 
@@ -19,38 +19,6 @@ namespace {
 
 using kdtree::BuildConfig;
 using kdtree::EmptyRule;
-
-/// A field of the configuration.
-struct Field {
-    const char* name;
-    std::variant<float BuildConfig::*, std::uint32_t BuildConfig::*, std::uint64_t BuildConfig::*,
-                 bool BuildConfig::*, EmptyRule BuildConfig::*>
-        member;
-};
-
-const std::vector<Field> kFields{{"traversal_cost", &BuildConfig::traversal_cost},
-                                 {"intersection_cost", &BuildConfig::intersection_cost},
-                                 {"empty_bonus", &BuildConfig::empty_bonus},
-                                 {"empty_rule", &BuildConfig::empty_rule},
-                                 {"leaf_limit", &BuildConfig::leaf_limit},
-                                 {"leaf_area", &BuildConfig::leaf_area},
-                                 {"depth_base", &BuildConfig::depth_base},
-                                 {"depth_factor", &BuildConfig::depth_factor},
-                                 {"bad_split_ratio", &BuildConfig::bad_split_ratio},
-                                 {"bad_splits", &BuildConfig::bad_splits},
-                                 {"bad_splits_per_level", &BuildConfig::bad_splits_per_level},
-                                 {"hopeless_ratio", &BuildConfig::hopeless_ratio},
-                                 {"exact_limit", &BuildConfig::exact_limit},
-                                 {"planes", &BuildConfig::planes},
-                                 {"tight_cuts", &BuildConfig::tight_cuts},
-                                 {"snap_limit", &BuildConfig::snap_limit},
-                                 {"large_limit", &BuildConfig::large_limit},
-                                 {"chunk", &BuildConfig::chunk},
-                                 {"clip", &BuildConfig::clip},
-                                 {"max_duplication", &BuildConfig::max_duplication},
-                                 {"small_arrays", &BuildConfig::small_arrays},
-                                 {"max_nodes", &BuildConfig::max_nodes},
-                                 {"max_references", &BuildConfig::max_references}};
 
 /// The entry of a map by its name. @throws std::invalid_argument that names what there is.
 template <class T>
@@ -65,7 +33,7 @@ const T& named(const std::map<std::string, T>& all, const std::string& what,
 }
 
 template <class T>
-T converted(const Field& field, nb::handle value) {
+T converted(const kdtree::Field& field, nb::handle value) {
     std::string kind = "a number";
     if constexpr (std::is_same_v<T, EmptyRule>) {
         kind = "a string";
@@ -84,12 +52,11 @@ T converted(const Field& field, nb::handle value) {
                                 " is not " + kind);
 }
 
-const Field& field_named(const std::string& name) {
+[[noreturn]] void refuse_field(const std::string& name) {
     std::vector<std::string> names;
-    for (const Field& field : kFields) {
-        if (field.name == name) return field;
-        names.emplace_back(field.name);
-    }
+    const BuildConfig config;
+    kdtree::for_each_field(
+        config, [&](const kdtree::Field& field, const auto&) { names.emplace_back(field.name); });
     throw nb::type_error(("build() got an unexpected keyword argument '" + name +
                           "'; parameters of the tree are " + app::joined(names, ", ") +
                           app::did_you_mean(name, names))
@@ -102,13 +69,13 @@ BuildConfig read_parameters(const std::string& preset, const nb::dict& fields) {
     BuildConfig config = named(kdtree::presets(), "preset", preset);
     for (const auto& item : fields) {
         const auto name = nb::cast<std::string>(item.first);
-        const Field& field = field_named(name);
-        std::visit(
-            [&](auto member) {
-                config.*member = converted<std::remove_reference_t<decltype(config.*member)>>(
-                    field, item.second);
-            },
-            field.member);
+        bool known = false;
+        kdtree::for_each_field(config, [&]<class T>(const kdtree::Field& field, T& value) {
+            if (name != field.name) return;
+            value = converted<T>(field, item.second);
+            known = true;
+        });
+        if (!known) refuse_field(name);
     }
     kdtree::validate(config);
     return config;

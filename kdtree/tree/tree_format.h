@@ -9,7 +9,7 @@
 #include <cstring>
 #include <type_traits>
 
-#include "kdtree/config.h"
+#include "kdtree/config_fields.h"
 #include "kdtree/model/box.cuh"
 #include "kdtree/tree/tree.h"
 #include "scenes/digest.h"
@@ -69,27 +69,13 @@ struct Layout {
     }
 };
 
-/// Visits the fields of a configuration that a tree depends on, in the order of the file.
+/// Calls visit(field) for each field of a configuration that a tree depends on, in the order of the
+/// file.
 template <class Config, class Visit>
-void each_field(Config& c, const Visit& visit) {
-    visit(c.traversal_cost);
-    visit(c.intersection_cost);
-    visit(c.empty_bonus);
-    visit(c.empty_rule);
-    visit(c.leaf_limit);
-    visit(c.leaf_area);
-    visit(c.depth_base);
-    visit(c.depth_factor);
-    visit(c.bad_split_ratio);
-    visit(c.bad_splits);
-    visit(c.bad_splits_per_level);
-    visit(c.hopeless_ratio);
-    visit(c.exact_limit);
-    visit(c.planes);
-    visit(c.tight_cuts);
-    visit(c.snap_limit);
-    visit(c.clip);
-    visit(c.max_duplication);
+void each_field(Config& config, const Visit& visit) {
+    for_each_field(config, [&](const Field& field, auto& value) {
+        if (field.shapes_tree) visit(value);
+    });
 }
 
 inline std::array<std::uint32_t, kConfigWords> packed(const BuildConfig& config) {

@@ -6,8 +6,12 @@
 
 #include <cmath>
 #include <limits>
+#include <set>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
+
+#include "kdtree/config_fields.h"
 
 namespace heapwood::kdtree::tests {
 namespace {
@@ -39,60 +43,79 @@ TEST(BuildConfig, DefaultsAreValid) {
     EXPECT_NO_THROW(validate(BuildConfig{}));
 }
 
-TEST(BuildConfig, BadValuesAreRefused) {
-    for (const float bad : {-1.0F, -1e-30F, kInfinity, -kInfinity, kNan}) {
-        expect_refused([=](BuildConfig& c) { c.traversal_cost = bad; }, "traversal cost");
-        expect_refused([=](BuildConfig& c) { c.intersection_cost = bad; }, "intersection cost");
-        expect_refused([=](BuildConfig& c) { c.empty_bonus = bad; }, "bonus");
-    }
-    expect_refused([](BuildConfig& c) { c.intersection_cost = 0; }, "intersection cost");
-    expect_refused([](BuildConfig& c) { c.empty_bonus = 0; }, "bonus");
-    expect_refused([](BuildConfig& c) { c.empty_bonus = 1.001F; }, "bonus");
-    for (const float bad : {kInfinity, -kInfinity, kNan}) {
-        expect_refused([=](BuildConfig& c) { c.depth_base = bad; }, "depth");
-        expect_refused([=](BuildConfig& c) { c.depth_factor = bad; }, "depth");
-    }
-    for (const float bad : {-1.0F, kInfinity, kNan}) {
-        expect_refused([=](BuildConfig& c) { c.leaf_area = bad; }, "leaf area");
-        expect_refused([=](BuildConfig& c) { c.bad_split_ratio = bad; }, "ratio of bad splits");
-        expect_refused([=](BuildConfig& c) { c.bad_splits = bad; }, "numbers of bad splits");
-        expect_refused([=](BuildConfig& c) { c.bad_splits_per_level = bad; },
-                       "numbers of bad splits");
-        expect_refused([=](BuildConfig& c) { c.hopeless_ratio = bad; }, "hopeless");
-    }
-    expect_refused([](BuildConfig& c) { c.bad_split_ratio = 0; }, "ratio of bad splits");
-    expect_refused([](BuildConfig& c) { c.planes = 2; }, "planes");
-    expect_refused([](BuildConfig& c) { c.planes = 94; }, "planes");
-    expect_refused([](BuildConfig& c) { c.snap_limit = 65536; }, "snap limit");
-    expect_refused([](BuildConfig& c) { c.exact_limit = 65; }, "exact limit");
-    expect_refused([](BuildConfig& c) { c.exact_limit = ~0U; }, "exact limit");
-    expect_refused([](BuildConfig& c) { c.chunk = 31; }, "chunk");
-    expect_refused([](BuildConfig& c) { c.chunk = 1; }, "chunk");
-    expect_refused([](BuildConfig& c) { c.large_limit = c.exact_limit - 1; }, "large limit");
-    expect_refused([](BuildConfig& c) { c.large_limit = 1; }, "large limit");
+/// The next number above.
+template <class T>
+T after(T value) {
+    if constexpr (std::is_floating_point_v<T>) return std::nextafter(value, kInfinity);
+    return static_cast<T>(value + 1);
 }
 
-TEST(BuildConfig, ExtremeValuesAreAccepted) {
-    expect_accepted([](BuildConfig& c) { c.traversal_cost = 0; });
-    expect_accepted([](BuildConfig& c) { c.traversal_cost = 1e30F; });
-    expect_accepted([](BuildConfig& c) { c.intersection_cost = 1e-30F; });
-    expect_accepted([](BuildConfig& c) { c.empty_bonus = 1; });
-    expect_accepted([](BuildConfig& c) { c.exact_limit = 0; });
-    expect_accepted([](BuildConfig& c) { c.exact_limit = 64; });
+/// Calls visit<T>(field, set) for each numeric field; set(config, value) sets that field.
+template <class Visit>
+void for_each_number(const Visit& visit) {
+    BuildConfig all;
+    for_each_field(all, [&]<class T>(const Field& field, T&) {
+        if constexpr (std::is_arithmetic_v<T> && !std::is_same_v<T, bool>) {
+            visit.template operator()<T>(field, [name = field.name](BuildConfig& config, T value) {
+                for_each_field(config, [&]<class U>(const Field& other, U& member) {
+                    if constexpr (std::is_same_v<T, U>) {
+                        if (std::string(other.name) == name) member = value;
+                    }
+                });
+            });
+        }
+    });
+}
+
+TEST(BuildConfig, FieldsHaveNamesAndSentences) {
+    std::set<std::string> names;
+    const BuildConfig config;
+    for_each_field(config, [&](const Field& field, const auto&) {
+        EXPECT_TRUE(names.insert(field.name).second) << field.name << " is there twice";
+        EXPECT_NE(std::string(field.sentence), "") << field.name;
+    });
+    EXPECT_EQ(names.size(), 23U);
+}
+
+TEST(BuildConfig, BothEndsOfEachRangeAreAccepted) {
+    for_each_number([]<class T>(const Field& field, const auto& set) {
+        const T least = static_cast<T>(field.least);
+        const T first = !field.open ? least : after(least);
+        for (const T value : {first, static_cast<T>(field.most)}) {
+            expect_accepted([&](BuildConfig& config) {
+                config.large_limit = config.exact_limit = 0;
+                set(config, value);
+            });
+        }
+        if (field.or_zero) expect_accepted([&](BuildConfig& config) { set(config, T{0}); });
+    });
+}
+
+TEST(BuildConfig, WhatIsBeyondARangeIsRefusedByName) {
+    for_each_number([]<class T>(const Field& field, const auto& set) {
+        const auto refuse = [&](T value) {
+            expect_refused([&](BuildConfig& config) { set(config, value); }, field.name);
+        };
+        if constexpr (std::is_floating_point_v<T>) {
+            for (const T bad : {T{-1}, T{-1e-30F}, kInfinity, -kInfinity, kNan}) refuse(bad);
+            if (field.open) refuse(static_cast<T>(field.least));
+            if (field.most < std::numeric_limits<T>::max()) {
+                refuse(after(static_cast<T>(field.most)));
+            }
+        } else {
+            if (field.least > 0) refuse(static_cast<T>(field.least - 1));
+            if (field.most < static_cast<double>(std::numeric_limits<T>::max())) {
+                refuse(static_cast<T>(field.most + 1));
+            }
+        }
+    });
+}
+
+TEST(BuildConfig, TheLargeLimitIsNotBelowTheExactLimit) {
+    expect_refused([](BuildConfig& c) { c.large_limit = c.exact_limit - 1; }, "large_limit");
+    expect_refused([](BuildConfig& c) { c.large_limit = 1; }, "large_limit");
     expect_accepted([](BuildConfig& c) { c.large_limit = c.exact_limit; });
-    expect_accepted([](BuildConfig& c) { c.leaf_area = 0; });
-    expect_accepted([](BuildConfig& c) { c.leaf_area = 1e30F; });
-    expect_accepted([](BuildConfig& c) { c.bad_split_ratio = 1e-30F; });
-    expect_accepted([](BuildConfig& c) { c.bad_splits = 1e30F; });
-    expect_accepted([](BuildConfig& c) { c.hopeless_ratio = 0; });
-    expect_accepted([](BuildConfig& c) { c.planes = 3; });
-    expect_accepted([](BuildConfig& c) { c.snap_limit = 0; });
-    expect_accepted([](BuildConfig& c) { c.snap_limit = 65535; });
-    expect_accepted([](BuildConfig& c) { c.chunk = 32; });
-    expect_accepted([](BuildConfig& c) { c.large_limit = c.chunk = 0; });
-    expect_accepted([](BuildConfig& c) { c.leaf_limit = 0; });
-    expect_accepted([](BuildConfig& c) { c.leaf_limit = ~0U; });
-    expect_accepted([](BuildConfig& c) { c.depth_base = -1000; });
+    expect_accepted([](BuildConfig& c) { c.large_limit = 0; });
 }
 
 TEST(BuildConfig, MaxDepth) {

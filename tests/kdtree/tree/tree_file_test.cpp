@@ -228,7 +228,7 @@ TEST_F(TreeFileTest, NamesWhatIsWrongWithAHeader) {
     expect_fault(sealed(kConfig + 12, 3U), kConfig + 12, "3 is no value of this parameter");
     expect_fault(sealed(kConfig + 64, 2U), kConfig + 64, "2 is no value of this parameter");
     expect_fault(sealed(kConfig, std::numeric_limits<float>::quiet_NaN()), kConfig,
-                 "the traversal cost must be a finite number");
+                 "traversal_cost must be at least 0");
     expect_fault(sealed(kTreeDigest, 1U), kTreeDigest, "not that of the tree");
     expect_fault(sealed(kSceneDigest, 1U), kSceneDigest, "not that of the triangles");
     expect_fault(sealed(kBounds, -1e9F), kHeader, "is not the box of the triangles");

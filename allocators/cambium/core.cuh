@@ -25,7 +25,7 @@
 #include "allocators/parts/moves.cuh"
 #include "allocators/platform/atomic.cuh"
 #include "allocators/platform/lanes.cuh"
-#include "allocators/platform/rare_call.cuh"
+#include "allocators/platform/opaque_call.cuh"
 #include "allocators/platform/warp.cuh"
 
 namespace heapwood::allocators::cambium {
@@ -56,15 +56,15 @@ public:
             if (has_searched) {
                 // A lone caller skips what is for lanes that call together: a GPU needs much of the
                 // time of a fresh block to fetch instructions.
-                void* p = platform::call_rarely(supply_cached, *this, context, units_of_any(bytes));
+                void* p = platform::opaque_call(supply_cached, *this, context, units_of_any(bytes));
                 if (p != nullptr) return p;
             }
         } else if (fits && context.cache == nullptr) {  // else a builder's warp in a small pool
-            const Position at = platform::call_rarely(
+            const Position at = platform::opaque_call(
                 cut_together<Policy>, shared(context.warp).open, units_of(bytes), blocks_.units());
             if (at != kNowhere) return address(at);
         }
-        return platform::call_rarely(has_searched ? allocate_last : allocate_slowly, *this, context,
+        return platform::opaque_call(has_searched ? allocate_last : allocate_slowly, *this, context,
                                      bytes);
     }
     HEAPWOOD_FN void deallocate(const Context& context, void* p, std::size_t bytes) const {
@@ -73,9 +73,9 @@ public:
         const std::uint64_t end = (at & (blocks_.units() - 1)) + units_of_any(bytes);
         const bool is_long = end > blocks_.units();
         if (is_long || Policy::is_crowded()) {
-            platform::call_rarely(is_long ? free_long : free_together, *this, context, at, bytes);
+            platform::opaque_call(is_long ? free_long : free_together, *this, context, at, bytes);
         } else if (blocks_.add_freed(block_of(at), units_of(bytes))) {
-            platform::call_rarely(recycle_block, *this, context, block_of(at));
+            platform::opaque_call(recycle_block, *this, context, block_of(at));
         }
     }
     HEAPWOOD_FN std::uint64_t granted_bytes(const void* p, std::size_t bytes) const {

@@ -39,8 +39,8 @@
 #include "allocators/ouroboros/search.cuh"
 #include "allocators/parts/kept_blocks.cuh"
 #include "allocators/platform/bits.cuh"
-#include "allocators/platform/hidden_call.cuh"
 #include "allocators/platform/macros.cuh"
+#include "allocators/platform/opaque_call.cuh"
 
 namespace heapwood::allocators::ouroboros {
 
@@ -165,7 +165,7 @@ private:
         if (unit == kNone && chunks().taken() != 0) {
             // Deep where queues take chunks from the list, and return them.
             if constexpr (Queue::kGrows) {
-                unit = platform::call_hidden<&Core::collect_page>(this, context, k);
+                unit = platform::opaque_call(&Core::collect_page, this, context, k);
             } else {
                 unit = collect_page(this, context, k);
             }
@@ -190,7 +190,7 @@ private:
         void* p = chunks().take_block(context, bytes);
         if (p != nullptr || chunks().taken() == 0) return p;
         if constexpr (Queue::kGrows) {
-            return platform::call_hidden<&Core::collect_large>(this, context, bytes);
+            return platform::opaque_call(&Core::collect_large, this, context, bytes);
         } else {
             return collect_large(this, context, bytes);
         }

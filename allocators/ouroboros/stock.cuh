@@ -21,9 +21,9 @@
 #include "allocators/ouroboros/queues.cuh"
 #include "allocators/platform/atomic.cuh"
 #include "allocators/platform/bits.cuh"
-#include "allocators/platform/hidden_call.cuh"
 #include "allocators/platform/lanes.cuh"
 #include "allocators/platform/macros.cuh"
+#include "allocators/platform/opaque_call.cuh"
 
 namespace heapwood::allocators::ouroboros {
 
@@ -53,7 +53,7 @@ public:
             if (!queues_.put(k, shard, lanes, unit)) {
                 if constexpr (Queue::kGrows) {
                     // Deep: it takes a chunk from the list.
-                    platform::call_hidden<&Stock::free_slowly>(this, context, k, unit);
+                    platform::opaque_call(&Stock::free_slowly, this, context, k, unit);
                 } else {
                     free_stray(context, k, shard, unit);
                 }

@@ -20,7 +20,6 @@ constexpr const char* kProgramHelp = R"(Examples:
   heapwood trace scenes/models/trefoil.obj
   heapwood render scenes/models/cottage.obj -o cottage.png
   heapwood inspect scenes/models/cottage.obj
-  heapwood merge part1.json part2.json
   heapwood list
 
 Options marked (Env:...) can be given by that environment variable; the command line wins.
@@ -59,13 +58,6 @@ constexpr const char* kReplayHelp = R"(Examples:
   heapwood replay bunny.trace --repeat 9 --json replay.json
 
 Traces are recorded by 'heapwood build SCENE --trace FILE'.)";
-
-constexpr const char* kMergeHelp = R"(Examples:
-  heapwood compare bunny.obj sponza.obj.xz --shard 1/2 --json part1.json
-  heapwood compare bunny.obj sponza.obj.xz --shard 2/2 --json part2.json
-  heapwood merge part1.json part2.json --json all.json
-
-Neither scenes nor a GPU are needed, but the program that measured is.)";
 
 constexpr const char* kTraceHelp = R"(Examples:
   heapwood trace sponza.obj.xz
@@ -131,7 +123,6 @@ void add_verb(Program& program, const char* name, const char* what, const char* 
             if constexpr (std::is_base_of_v<RunParameters, T>) {
                 parameters->arguments = arguments;
                 parameters->allocator_options = allocator_options(options);
-                check_shard(*parameters);
             }
             if constexpr (std::is_same_v<T, BuildOptions>) {
                 parameters->whole_options = whole_options(options);
@@ -157,7 +148,6 @@ CommandLine parse(int argc, const char* const* argv) {
     add("bench", "Measure allocators with the tests of the papers", kBenchHelp, add_bench);
     add("replay", "Ask allocators for what a real build has asked for, and measure them",
         kReplayHelp, add_replay);
-    add("merge", "Make the results of a run of the turns of its shards", kMergeHelp, add_merge);
     add("trace", "Measure how many rays a second pass through a scene's tree", kTraceHelp,
         add_trace);
     add("render", "Make a picture of a scene or its tree", kRenderHelp, add_render);

@@ -12,7 +12,6 @@
 #include "app/backends/backend.h"
 #include "app/base/exit_code.h"
 #include "app/base/pool_size.h"
-#include "app/measure/shard.h"
 #include "app/render/settings.h"
 #include "kdtree/config.h"
 #include "scenes/glm.h"
@@ -41,8 +40,7 @@ struct RunParameters {
     DeviceChoice device = DeviceChoice::automatic;
     allocators::Choices choices;  ///< of the values of allocators' options
     unsigned threads = 0;
-    std::string resume;          ///< file of an earlier run to go on from, or to be made; or empty
-    std::optional<Shard> shard;  ///< whose turns alone are taken; unset: all
+    std::string resume;  ///< file of an earlier run to go on from, or to be made; or empty
     OutputOptions output;
 };
 
@@ -167,13 +165,6 @@ struct WorkerOptions {
     std::variant<CompareOptions, BenchOptions, ReplayOptions, BuildOptions> verb;
 };
 
-/// `heapwood merge`.
-struct MergeOptions {
-    std::vector<std::string> files;  ///< of shards
-    std::string resume;              ///< file for all turns, to go on from; or empty
-    OutputOptions output;
-};
-
 /// `heapwood list`.
 struct ListOptions {
     OutputOptions output;
@@ -187,7 +178,7 @@ struct Exit {
 /// A command line that was understood.
 struct CommandLine {
     std::variant<Exit, BuildOptions, CompareOptions, BenchOptions, ReplayOptions, WorkerOptions,
-                 MergeOptions, TraceOptions, RenderOptions, InspectOptions, ListOptions>
+                 TraceOptions, RenderOptions, InspectOptions, ListOptions>
         verb;
     int verbosity = 0;  ///< -1 quiet, 0 normal, 1 verbose
 };

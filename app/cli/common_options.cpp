@@ -57,46 +57,12 @@ void add_run(Options& options, RunParameters& o, const char* what) {
     }
 }
 
-namespace {
-
-/// I/N. @throws UsageError.
-Shard read_shard(const std::string& text) {
-    constexpr Whole kShards{1, 1000000};
-    const std::size_t slash = text.find('/');
-    try {
-        const std::uint64_t of = read(slash == text.npos ? "" : text.substr(slash + 1), kShards);
-        const std::uint64_t number = read(text.substr(0, slash), {1, of});
-        return {.number = static_cast<unsigned>(number), .of = static_cast<unsigned>(of)};
-    } catch (const UsageError&) {
-        throw UsageError("'" + text + "' is no shard I/N, with I from 1 to N, such as 2/8");
-    }
-}
-
-}  // namespace
-
 void add_resume(Options& options, RunParameters& o) {
     options.group("Output");
     options.file("--resume", o.resume,
                  "Note every turn in this file, and go on from what is in it; without it, with "
                  "--json FILE, turns are noted in FILE.partial until all are done; so are they "
                  "with --html");
-    options.value("--shard", "I/N", "",
-                  "Take the turns of one of N shards of the run only, on one of N machines alike, "
-                  "and write them with --json; 'heapwood merge' makes the results of all",
-                  [&o](const std::string& text) { o.shard = read_shard(text); });
-}
-
-void check_shard(const RunParameters& parameters) {
-    if (!parameters.shard) return;
-    const OutputOptions& output = parameters.output;
-    if (output.csv || output.markdown || output.latex || !output.html.empty()) {
-        throw UsageError(
-            "--shard writes turns, not results: 'heapwood merge' makes tables and pages of the "
-            "turns of all shards");
-    }
-    if (output.json.empty()) {
-        throw UsageError("--shard needs --json FILE, from which 'heapwood merge' takes its turns");
-    }
 }
 
 void add_pool(Options& options, std::optional<PoolSize>& pool, const char* what) {

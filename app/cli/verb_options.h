@@ -18,7 +18,6 @@ void add_build(Options& options, BuildOptions& o);
 void add_compare(Options& options, CompareOptions& o);
 void add_bench(Options& options, BenchOptions& o);
 void add_replay(Options& options, ReplayOptions& o);
-void add_merge(Options& options, MergeOptions& o);
 void add_trace(Options& options, TraceOptions& o);
 void add_render(Options& options, RenderOptions& o);
 void add_inspect(Options& options, InspectOptions& o);
@@ -36,11 +35,8 @@ void check(const OutputOptions& output);
 /// @param what the help says of --allocator
 void add_run(Options& options, RunParameters& o, const char* what);
 
-/// --resume and --shard.
+/// --resume.
 void add_resume(Options& options, RunParameters& o);
-
-/// @throws UsageError for a shard whose results would go nowhere, or into tables of all.
-void check_shard(const RunParameters& parameters);
 
 /// --pool, of one size.
 void add_pool(Options& options, std::optional<PoolSize>& pool, const char* what);

@@ -1,5 +1,5 @@
 /// @file
-/// The options of `bench`, `replay` and `merge`.
+/// The options of `bench` and `replay`.
 #include "app/cli/verb_options.h"
 #include "app/measure/sweeps.h"
 
@@ -108,17 +108,6 @@ void add_replay(Options& options, ReplayOptions& o) {
                  "does not end is killed and called a hang",
                  "SECONDS");
     add_resume(options, o);
-}
-
-void add_merge(Options& options, MergeOptions& o) {
-    options.texts("FILE", o.files,
-                  "Files that 'heapwood compare|bench|replay --shard I/N --json FILE' has written");
-    options.group("Output");
-    options.file(
-        "--resume", o.resume,
-        "Note the turns of these shards in this new file, though some be missing; the verb "
-        "with the same arguments and this file takes those that are left",
-        "turns to go on from need a file");
 }
 
 }  // namespace heapwood::app

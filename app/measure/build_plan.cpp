@@ -120,12 +120,6 @@ void BuildPlan::adopt(const Json& adopted) {
     for (Report& scene : comparison_.scenes) scene.machine.memory = memory;
 }
 
-Json BuildPlan::input() const {
-    Json scenes = Json::array();
-    for (const Report& scene : comparison_.scenes) scenes.push_back(scene_facts(scene));
-    return scenes;
-}
-
 std::uint64_t BuildPlan::pool_bytes(const Group& group, const Backend& backend) const {
     if (backend.method != Method::single) return 0;
     const auto chosen = pools_.find(group.pool);

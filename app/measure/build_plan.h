@@ -35,7 +35,6 @@ public:
     Json identity() const override;
     Json adopted() const override;
     void adopt(const Json& adopted) override;
-    Json input() const override;
     Setting setting(const CellState& cell) const override;
     Request request(const CellState& cell) const override;
     std::string label(const CellState& cell) const override;

@@ -1,6 +1,5 @@
 #include "app/measure/engine.h"
 
-#include <algorithm>
 #include <exception>
 #include <filesystem>
 #include <utility>
@@ -27,10 +26,9 @@ std::string partial_file(const std::string& results) {
 
 Json header_of(const Plan& plan) {
     const Version& v = version();
-    Json json{{"journal", "heapwood 3"},
+    Json json{{"journal", "heapwood 4"},
               {"date", now()},
-              {"version", std::string(v.version) + " " + v.git + " " + v.build_type},
-              {"shard", nullptr}};
+              {"version", std::string(v.version) + " " + v.git + " " + v.build_type}};
     json.update(plan.identity());
     json["allocators"] = Json::array();
     for (const Runner& runner : plan.runners) json["allocators"].push_back(runner.name);
@@ -39,25 +37,13 @@ Json header_of(const Plan& plan) {
     return json;
 }
 
-Engine::Engine(Plan& plan, const std::vector<std::string>& arguments, NotesFile notes,
-               const std::optional<Shard>& shard)
+Engine::Engine(Plan& plan, const std::vector<std::string>& arguments, NotesFile notes)
     : plan_(plan),
-      arguments_(arguments),
       notes_(std::move(notes)),
-      shard_(shard),
       partial_(partial_file(notes_.results)),
       workers_(arguments, interrupts_.descriptor()),
       schedule_(plan, workers_, [this](const Json& entry) { note(entry); }) {
-    if (shard_) leave_other_shards();
     open_journal();
-}
-
-/// Before any turn, so that a journal of another shard has none that could be taken over.
-void Engine::leave_other_shards() {
-    const std::vector<unsigned> shard = divide(plan_, shard_->of);
-    for (CellState& cell : plan_.cells) {
-        if (shard[cell.number] != shard_->number) cell.over = cell.searched = true;
-    }
 }
 
 void Engine::open_journal() {
@@ -74,16 +60,13 @@ void Engine::open_journal() {
         }
     }
     if (path.empty()) return;
-    Json header = header_of(plan_);
-    if (shard_) header["shard"] = *shard_;
-    journal_.emplace(path, header);
+    journal_.emplace(path, header_of(plan_));
     if (!notes_.resume.empty() && journal_->is_new()) {
         log::note("there is no '" + path + "' to go on from: it is made, and the run begins");
     }
     try {
         plan_.adopt(journal_->header().at("adopted"));
         for (const Json& entry : journal_->entries()) schedule_.replay(entry);
-        if (shard_) turns_ = journal_->entries();
     } catch (const std::exception& error) {
         throw UsageError("'" + path + "' is damaged: " + error.what() +
                          "; delete it, or name another file");
@@ -91,7 +74,6 @@ void Engine::open_journal() {
 }
 
 void Engine::note(const Json& entry) {
-    if (shard_) turns_.push_back(entry);
     if (!journal_ || journal_failed_ || journal_->append(entry)) return;
     journal_failed_ = true;
     log::error("'" + journal_->path() +
@@ -119,15 +101,6 @@ void Engine::run() {
         log::error(std::string(error.what()) + "; " + how_to_resume());
     }
     plan_.end();
-}
-
-ShardFile Engine::shard_file(const Machine& machine) const {
-    ShardFile file = new_shard_file(*shard_, arguments_, machine, header_of(plan_));
-    file.complete = std::all_of(plan_.cells.begin(), plan_.cells.end(),
-                                [](const CellState& cell) { return cell.over && cell.searched; });
-    file.input = plan_.input();
-    file.turns = turns_;
-    return file;
 }
 
 ExitCode Engine::finish(bool written) {

@@ -10,7 +10,6 @@
 #include "app/measure/interrupts.h"
 #include "app/measure/journal.h"
 #include "app/measure/schedule.h"
-#include "app/measure/shard_file.h"
 #include "app/measure/worker_pool.h"
 
 namespace heapwood::app {
@@ -30,38 +29,29 @@ std::string partial_file(const std::string& results);
 /// What the journal of a run begins with: all that has to be the same where it goes on.
 Json header_of(const Plan& plan);
 
-/// A plan that is carried out, or one shard of it. From its construction on it notes a first
+/// A plan that is carried out. From its construction on it notes a first
 /// signal.
 class Engine {
 public:
     /// Takes over the turns in the journal of an earlier run.
     /// @param arguments the program's command line, which workers read as well.
-    /// @param shard whose turns alone are taken; nothing: all
     /// @throws UsageError for a journal that is damaged, in use or of another run.
-    Engine(Plan& plan, const std::vector<std::string>& arguments, NotesFile notes,
-           const std::optional<Shard>& shard);
+    Engine(Plan& plan, const std::vector<std::string>& arguments, NotesFile notes);
 
     /// Takes all turns that are left. What ends it early is told, with the way to go on.
     void run();
-
-    /// The turns of the shard as far as they were taken, on that machine.
-    ShardFile shard_file(const Machine& machine) const;
 
     /// To be called once results were, or were not, written in full: takes FILE.partial away if it
     /// is of no more use. @return `done`, or why the run is none.
     ExitCode finish(bool written);
 
 private:
-    void leave_other_shards();
     void open_journal();
     std::string how_to_resume() const;
     void note(const Json& entry);
 
     Plan& plan_;
-    const std::vector<std::string>& arguments_;
     NotesFile notes_;
-    std::optional<Shard> shard_;
-    std::vector<Json> turns_;  ///< of the shard
     std::string partial_;
     std::optional<Journal> journal_;
     bool journal_failed_ = false;

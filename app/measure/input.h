@@ -12,10 +12,6 @@ namespace heapwood::app {
 /// The scene of a report.
 Json scene_facts(const Report& report);
 
-/// Fills in what describe() would of that scene. @throws Json::exception, std::invalid_argument if
-/// these are no facts of a scene.
-void read_scene_facts(const Json& facts, Report& report);
-
 /// The file of a live set's sizes, but for the time that reading it takes.
 HEAPWOOD_JSON_OF(SizesFile, path, digest, requests, min_bytes, max_bytes)
 
@@ -24,9 +20,5 @@ HEAPWOOD_JSON_OF(GraphFile, path, digest, vertices, edges, greatest_degree, arra
 
 /// The trace of a replay.
 Json trace_facts(const ReplayReport& report);
-
-/// Fills in what is known of the trace once it is read; not TraceFacts::peak_events.
-/// @throws Json::exception if these are no facts of a trace.
-void read_trace_facts(const Json& facts, ReplayReport& report);
 
 }  // namespace heapwood::app

@@ -13,8 +13,8 @@
 
 namespace heapwood::app {
 
-/// Adds turns to a plan's results, new ones and those that an earlier run, or one of its shards,
-/// has noted. A cell whose turn fails has no further one. A runner that hung is passed over until
+/// Adds turns to a plan's results, new ones and those that an earlier run has
+/// noted. A cell whose turn fails has no further one. A runner that hung is passed over until
 /// the block is done, and one that has used its budget up, for the rest of the account: cells
 /// without a turn are skipped, others have fewer samples.
 class Ledger {

@@ -84,8 +84,6 @@ public:
     /// What a resumed run takes over from the run that it resumes.
     virtual Json adopted() const { return Json::object(); }
     virtual void adopt(const Json&) {}
-    /// What results say of the files that were read, for whoever has the turns alone (input.h).
-    virtual Json input() const { return {}; }
 
     virtual Setting setting(const CellState& cell) const = 0;
     virtual Request request(const CellState& cell) const = 0;

@@ -74,15 +74,6 @@ Json WorkloadPlan::identity() const {
     return json;
 }
 
-Json WorkloadPlan::input() const {
-    if (trace_) return trace_->facts;
-    const SweepSettings& s = report_.run.settings;
-    Json facts;
-    if (s.sizes) facts["sizes"] = *s.sizes;
-    if (s.graph) facts["graph"] = *s.graph;
-    return facts;
-}
-
 /// What a default pool has depends on what else runs on the machine.
 Json WorkloadPlan::adopted() const {
     return trace_ ? Json{{"pool_bytes", trace_->pool_bytes}} : Json::object();

@@ -19,7 +19,6 @@ struct ReplayedTrace {
     double pace = 0;               ///< Task::pace
     std::string pool;              ///< as asked for, or "default"
     std::uint64_t pool_bytes = 0;  ///< of that pool with this trace
-    Json facts;                    ///< trace_facts()
 };
 
 /// Runs the tasks of all cells that have no outcome. A block is a test, and so is an account.
@@ -31,7 +30,6 @@ public:
     Json identity() const override;
     Json adopted() const override;
     void adopt(const Json& adopted) override;
-    Json input() const override;
     Setting setting(const CellState& cell) const override;
     Request request(const CellState& cell) const override;
     std::string label(const CellState& cell) const override;

@@ -11,7 +11,6 @@ struct Comparison;
 struct ForestReport;
 struct InspectReport;
 struct Listing;
-struct ShardFile;
 struct RayReport;
 struct RenderReport;
 struct ReplayReport;
@@ -37,9 +36,6 @@ Document document_of(const BenchReport& report);
 /// Of `replay`: the trace, and a row for each allocator. JSON is by
 /// app/report/schemas/replay.schema.json.
 Document document_of(const ReplayReport& report);
-
-/// Of a shard of these three: what was done. JSON is by app/report/schemas/shard.schema.json.
-Document document_of(const ShardFile& file);
 
 /// Of `trace`: rays a second by kind, and the time to as many rays as a reader has. JSON is by
 /// app/report/schemas/trace.schema.json; CSV has a row for each tree and kind of ray.

@@ -16,12 +16,8 @@ ExitCode bench(const BenchOptions& options, const Backends& available) {
     const Machine machine = choose_machine(options.device);
     BenchReport report = new_bench(options, available, machine, files_for(options));
     WorkloadPlan plan(report);
-    Engine engine(plan, options.arguments, {.resume = options.resume, .results = publisher.file()},
-                  options.shard);
+    Engine engine(plan, options.arguments, {.resume = options.resume, .results = publisher.file()});
     engine.run();
-    if (options.shard) {
-        return engine.finish(publisher.publish(document_of(engine.shard_file(report.machine))));
-    }
     add_registers(report);
     const ExitCode code = engine.finish(publisher.publish(document_of(report)));
     return code == ExitCode::done ? verdict(report) : code;

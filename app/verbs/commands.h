@@ -43,10 +43,6 @@ ExitCode bench(const BenchOptions& options, const Backends& available);
 /// @throws UsageError, NoDevice, InputError, scenes::SceneError.
 ExitCode replay(const ReplayOptions& options, const Backends& available);
 
-/// Puts the shards of a run together, and reports as the verb that measured would have.
-/// @throws UsageError, ShardFileError, scenes::SceneError.
-ExitCode merge(const MergeOptions& options, const Backends& available);
-
 /// What a worker process of compare, bench and replay does, until its parent is gone.
 ExitCode worker(const WorkerOptions& options, const Backends& available);
 

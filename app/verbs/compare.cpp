@@ -17,12 +17,8 @@ ExitCode compare(const CompareOptions& options, const Backends& available) {
     const Machine machine = choose_machine(options.device);
     Comparison comparison = new_comparison(options, machine);
     BuildPlan plan(comparison, compared(options, available, machine));
-    Engine engine(plan, options.arguments, {.resume = options.resume, .results = publisher.file()},
-                  options.shard);
+    Engine engine(plan, options.arguments, {.resume = options.resume, .results = publisher.file()});
     engine.run();
-    if (options.shard) {
-        return engine.finish(publisher.publish(document_of(engine.shard_file(machine))));
-    }
     const ExitCode code = engine.finish(publisher.publish(document_of(comparison)));
     if (code != ExitCode::done) return code;
     if (verdict(comparison) != ExitCode::done) log::error(summary(comparison));

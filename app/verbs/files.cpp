@@ -69,13 +69,6 @@ RunFiles files_of(const ReplayOptions& options) {
     return files;
 }
 
-RunFiles files_of(const MergeOptions& options) {
-    RunFiles files = of_results(options.output);
-    for (const std::string& file : options.files) files.inputs.push_back({"the shard file", file});
-    files.outputs.push_back({"--resume", options.resume});
-    return files;
-}
-
 RunFiles files_of(const TraceOptions& options) {
     return of_scene(options);
 }

@@ -21,7 +21,6 @@ RunFiles files_of(const BuildOptions& options);
 RunFiles files_of(const CompareOptions& options);
 RunFiles files_of(const BenchOptions& options);
 RunFiles files_of(const ReplayOptions& options);
-RunFiles files_of(const MergeOptions& options);
 RunFiles files_of(const TraceOptions& options);
 RunFiles files_of(const RenderOptions& options);
 RunFiles files_of(const InspectOptions& options);

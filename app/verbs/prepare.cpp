@@ -144,8 +144,7 @@ ReplayedTrace replayed(const ReplayReport& report, const ReplayOptions& options,
             .seconds = seconds,
             .pace = options.pace,
             .pool = options.pool ? options.pool->text() : "default",
-            .pool_bytes = report.pool_bytes,
-            .facts = trace_facts(report)};
+            .pool_bytes = report.pool_bytes};
 }
 
 }  // namespace heapwood::app

@@ -1,5 +1,5 @@
 /// @file
-/// Runs before their first turn: what `compare`, `bench` and `replay` prepare, and `merge` again.
+/// Runs before their first turn: what `compare`, `bench` and `replay` prepare.
 #pragma once
 
 #include <optional>

@@ -6,7 +6,6 @@
 #include "app/base/exit_code.h"
 #include "app/base/log.h"
 #include "app/base/output.h"
-#include "app/measure/shard_file.h"
 #include "app/measure/trace_file.h"
 #include "app/verbs/commands.h"
 #include "kdtree/tree/tree_file.h"
@@ -24,7 +23,6 @@ struct Run {
     ExitCode operator()(const CompareOptions& options) const { return compare(options, available); }
     ExitCode operator()(const BenchOptions& options) const { return bench(options, available); }
     ExitCode operator()(const ReplayOptions& options) const { return replay(options, available); }
-    ExitCode operator()(const MergeOptions& options) const { return merge(options, available); }
     ExitCode operator()(const WorkerOptions& options) const { return worker(options, available); }
     ExitCode operator()(const TraceOptions& options) const { return trace(options, available); }
     ExitCode operator()(const RenderOptions& options) const { return render(options, available); }
@@ -59,8 +57,6 @@ ExitCode run(int argc, const char* const* argv, const Backends& available) {
     } catch (const kdtree::TreeFileError& error) {
         return fail(ExitCode::bad_input, error.what());
     } catch (const InputError& error) {
-        return fail(ExitCode::bad_input, error.what());
-    } catch (const ShardFileError& error) {
         return fail(ExitCode::bad_input, error.what());
     } catch (const allocators::BufferError& error) {
         return fail(ExitCode::out_of_memory, error.what());

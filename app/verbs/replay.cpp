@@ -55,13 +55,9 @@ ExitCode replay(const ReplayOptions& options, const Backends& available) {
                         .turns = {}};
     add_cells(report, options, machine, runners);
     WorkloadPlan plan(report.turns, replayed(report, options, file.digest, reading.count()));
-    Engine engine(plan, options.arguments, {.resume = options.resume, .results = publisher.file()},
-                  options.shard);
+    Engine engine(plan, options.arguments, {.resume = options.resume, .results = publisher.file()});
     report.pool_bytes = plan.pool_bytes();
     engine.run();
-    if (options.shard) {
-        return engine.finish(publisher.publish(document_of(engine.shard_file(machine))));
-    }
     const ExitCode code = engine.finish(publisher.publish(document_of(report)));
     return code == ExitCode::done ? verdict(report.turns) : code;
 }

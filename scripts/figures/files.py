@@ -26,10 +26,6 @@ def read_document(path):
     wanted = "give a file written by 'heapwood compare|bench|replay --json'"
     if not isinstance(document, dict) or "schema" not in document:
         raise ResultError(f"{path}: is no result of heapwood; {wanted}")
-    if document.get("kind") == "shard":
-        raise ResultError(
-            f"{path}: has one shard's turns; 'heapwood merge' makes results of all shard files"
-        )
     if document.get("kind") not in KINDS:
         what = "a report of 'heapwood build'" if "results" in document else "of an unknown kind"
         raise ResultError(f"{path}: is {what}; {wanted}")

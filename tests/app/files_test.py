@@ -93,16 +93,11 @@ class SameFiles(unittest.TestCase):
             self.refused(journal, "compare", journal, "--json", place / "x.json")
             self.refused(journal, "compare", GEM, "--json", place / "x.json", "--html", journal)
 
-    def test_nor_the_files_of_bench_and_merge(self):
+    def test_nor_the_files_of_bench(self):
         with folder() as place:
             graph = place / "x.mtx"
             graph.write_text("%%MatrixMarket matrix coordinate pattern symmetric\n2 2 1\n2 1\n")
             self.refused(graph, "bench", "graph-init", "--graph", graph, "--json", graph)
-            part = place / "part.json"
-            self.assertEqual(compare(GEM, "-a", "cmalloc", "--repeat", 1, "--shard", "1/1",
-                                     "--json", part).returncode, DONE)
-            for option in ("--json", "--html", "--resume"):
-                self.refused(part, "merge", part, option, part)
 
     def test_standard_output_is_an_output(self):
         with folder() as place:

@@ -157,41 +157,19 @@ class GraphsOfFiles(unittest.TestCase):
         self.assertEqual(schema_check.violations(found, SCHEMA), [])
         self.assertEqual({cell["outcome"] for cell in found["cells"]}, {"done"})
         self.assertEqual(found["provenance"]["graph"]["vertices"], 500)
-        shards = []
-        for number in (1, 2):
-            shards.append(place / f"part{number}.json")
-            result = bench(*arguments, "--shard", f"{number}/2", "--json", shards[-1])
-            self.assertEqual(result.returncode, DONE, result.stderr)
-        # To merge takes neither file.
-        file.unlink()
-        trace.unlink()
-        merged = run("merge", *shards, "--json", "-")
-        self.assertEqual(merged.returncode, DONE, merged.stderr)
-        together = json.loads(merged.stdout)
-        for key in ("graph", "sizes"):
-            self.assertEqual(together["provenance"][key], found["provenance"][key])
-        self.assertEqual([(cell["series"], cell["x"], cell["outcome"]) for cell in together["cells"]],
-                         [(cell["series"], cell["x"], "done") for cell in found["cells"]])
 
     @needs_cholmod
     def test_a_run_has_one_graph(self, place):
         file, out, journal = place / "x.mtx", place / "out.json", place / "journal"
         arguments = ("graph-init", "-a", "cmalloc", "--graph", file, *PATIENT)
-        shards = [place / "part1.json", place / "part2.json"]
         file.write_text(matrix(500, random_edges(4)))
-        for call in (("--json", out, "--resume", journal), ("--shard", "1/2", "--json", shards[0])):
-            result = bench(*arguments, *call)
-            self.assertEqual(result.returncode, DONE, result.stderr)
+        result = bench(*arguments, "--json", out, "--resume", journal)
+        self.assertEqual(result.returncode, DONE, result.stderr)
         # Other edges in a file of the same name.
         file.write_text(matrix(500, random_edges(5)))
         result = bench(*arguments, "--json", out, "--resume", journal)
         self.assertEqual(result.returncode, USAGE, result.stderr)
         self.assertIn("graph", result.stderr)
-        result = bench(*arguments, "--shard", "2/2", "--json", shards[1])
-        self.assertEqual(result.returncode, DONE, result.stderr)
-        result = run("merge", *shards, "--json", "-")
-        self.assertEqual(result.returncode, USAGE, result.stderr)
-        self.assertIn("they differ in graph", result.stderr)
         # The same edges in another order are the same graph.
         file.write_text(matrix(500, random_edges(4)[::-1]))
         result = bench(*arguments, "--json", out, "--resume", journal)

@@ -8,7 +8,7 @@ import unittest
 
 from command_line import run
 
-VERBS = ("build", "compare", "bench", "replay", "merge", "trace", "render", "inspect", "list")
+VERBS = ("build", "compare", "bench", "replay", "trace", "render", "inspect", "list")
 
 
 def options_of(verb):

@@ -17,7 +17,7 @@ SCENE = "gen:sphere:200"
 
 class Help(unittest.TestCase):
     def test_every_help_shows_examples_that_parse(self):
-        for verb in ([], ["build"], ["compare"], ["bench"], ["replay"], ["merge"], ["render"],
+        for verb in ([], ["build"], ["compare"], ["bench"], ["replay"], ["render"],
                      ["inspect"], ["list"]):
             result = run(*verb, "--help")
             self.assertEqual(result.returncode, DONE)
@@ -56,7 +56,7 @@ class Mistakes(unittest.TestCase):
 
     def test_verbs(self):
         self.check(["required"])
-        self.check(["'bild'", "build, compare, bench, replay, merge, trace, render, inspect, list", "did you mean 'build'?"],
+        self.check(["'bild'", "build, compare, bench, replay, trace, render, inspect, list", "did you mean 'build'?"],
                    "bild", SCENE)
         self.check(["SCENE is required"], "build")
         self.check(["not expected", "other"], "build", SCENE, "other")

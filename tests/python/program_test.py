@@ -74,8 +74,6 @@ def test_mistakes_have_the_programs_sentences():
         heapwood.compare(heapwood.Scene([[0, 0, 0]], [[0, 0, 0]]))
     with pytest.raises(TypeError, match="returns a table"):
         heapwood.compare("gen:sphere:100", json="file.json")
-    with pytest.raises(TypeError, match="heapwood.sweep"):
-        heapwood.compare("gen:sphere:100", shard="1/2")
     if not heapwood.cuda_available():
         with pytest.raises(heapwood.NoDevice, match="no GPU to build on"):
             heapwood.compare("gen:sphere:100", device="gpu")
@@ -89,6 +87,33 @@ def test_a_first_run_that_can_be_resumed_warns_of_nothing(tmp_path, recwarn):
                                  resume=tmp_path / "journal")
         assert table.outcome.tolist() == ["done"]
     assert not recwarn.list
+
+
+def test_results_of_files_become_one_table(tmp_path):
+    parts = [tmp_path / "1.json", tmp_path / "2.json"]
+    for part, scene in zip(parts, ("gen:city:500", "gen:soup:500")):
+        words = ["compare", scene, "-a", "halloc", "--device", "cpu", "--repeat", "1", "--json", part]
+        subprocess.run([PROGRAM, *words], check=True, capture_output=True)
+    table = heapwood.read_results(parts)
+    assert table.scene.tolist() == ["gen:city:500", "gen:soup:500"]
+    assert table.file.tolist() == [str(part) for part in parts]
+    assert set(table.attrs["provenance"]) == {str(part) for part in parts}
+
+    with pytest.raises(ValueError, match="no file"):
+        heapwood.read_results([])
+    with pytest.raises(FileNotFoundError):
+        heapwood.read_results([tmp_path / "none.json"])
+    (tmp_path / "text").write_text("no JSON")
+    with pytest.raises(ValueError, match="is not JSON"):
+        heapwood.read_results([tmp_path / "text"])
+    (tmp_path / "list").write_text('{"kind": "list"}')
+    with pytest.raises(ValueError, match="has no results of compare, bench, replay"):
+        heapwood.read_results([tmp_path / "list"])
+    bench = tmp_path / "bench.json"
+    words = ["bench", "acd", "--quick", "-a", "halloc", "--device", "cpu", "--json", bench]
+    subprocess.run([PROGRAM, *words], check=True, capture_output=True)
+    with pytest.raises(ValueError, match="bench and compare"):
+        heapwood.read_results([*parts, bench])
 
 
 def test_warnings_become_pythons():

@@ -15,7 +15,7 @@ trimesh's ray tests.
 
 from heapwood import _core, forest
 from heapwood._build import allocators, build, load_tree
-from heapwood._program import bench, compare, replay
+from heapwood._program import bench, compare, read_results, replay
 from heapwood._scene import Scene, load
 from heapwood._sweep import cells, sweep
 from heapwood._tree import Tree, cuda_available, node_dtype
@@ -53,6 +53,7 @@ __all__ = [
     "load",
     "load_tree",
     "node_dtype",
+    "read_results",
     "replay",
     "sweep",
 ]

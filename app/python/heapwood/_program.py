@@ -6,7 +6,7 @@ import os
 import pathlib
 import subprocess
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Union
+from typing import TYPE_CHECKING, Any, Iterable, Union
 
 from heapwood._scene import Scene
 from heapwood.errors import NoDevice, ProgramError, SceneError, TraceError, warn
@@ -56,9 +56,6 @@ def _measure(verb, subjects, options):
     for option in ("json", "csv", "markdown", "latex"):
         if option in options:
             raise TypeError(f"{verb}() returns a table: write that instead of asking for {option}")
-    if "shard" in options:
-        raise TypeError(f"{verb}() measures all: for many machines there are heapwood.sweep, and "
-                        f"'heapwood {verb} --shard'")
     command = [os.fspath(PROGRAM), verb, *_words(options), "--json", "-", "--", *subjects]
     result = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False,
                             encoding="utf-8", errors="replace")
@@ -71,11 +68,82 @@ def _measure(verb, subjects, options):
     return json.loads(result.stdout)
 
 
-def _frame(rows, document):
+def _bench_rows(document):
+    rows = []
+    for cell in document["cells"]:
+        point = {key: cell[key] for key in ("series", "allocator", "x", "outcome", "message")}
+        figures = [
+            {**point, "metric": metric, "phase": phase, **spread}
+            for metric, phases in cell["metrics"].items()
+            for phase, spread in phases.items()
+            if spread is not None
+        ]
+        rows += figures or [{**point, "metric": None, "phase": None}]
+    return rows
+
+
+_ROWS = {
+    "compare": lambda document: document["cells"],
+    "bench": _bench_rows,
+    "replay": lambda document: document["results"],
+}
+
+
+def _frame(document):
     import pandas as pd  # not needed for trees and rays, and slow to import
 
-    frame = pd.json_normalize(rows)
+    frame = pd.json_normalize(_ROWS[document["kind"]](document))
     frame.attrs["provenance"] = document["provenance"]
+    return frame
+
+
+def _results(path):
+    """The JSON document of a file that compare, bench or replay wrote."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            document = json.load(file)
+    except ValueError as error:
+        raise ValueError(f"{path}: is not JSON ({error}): write it with --json") from None
+    kind = document.get("kind") if isinstance(document, dict) else None
+    if kind not in _ROWS:
+        raise ValueError(f"{path}: has no results of {', '.join(_ROWS)}: write it with --json")
+    return document
+
+
+def read_results(paths: Iterable[Union[str, PathLike]]) -> "pd.DataFrame":
+    """Reads result files as one table, for example those of the tasks of a job array.
+
+    Args:
+        paths: files that ``heapwood compare``, ``bench`` or ``replay`` wrote with ``--json``, all by the same
+            verb.
+
+    Returns:
+        pandas.DataFrame: the rows of the files one after another, with the columns of ``compare``, ``bench`` or
+        ``replay``, and ``file``, the path. ``frame.attrs["provenance"]`` maps each path to what was
+        measured with what: figures of different machines are not comparable.
+
+    Raises:
+        OSError: a file that cannot be read.
+        ValueError: no files, a file without such results, or files of two verbs.
+
+    Example:
+        >>> parts = [folder / "part_1.json", folder / "part_2.json"]
+        >>> for part, scene in zip(parts, ["gen:city:500", "gen:soup:500"]):
+        ...     words = ["compare", scene, "-a", "halloc", "--device", "cpu", "--repeat", "1", "--json", part]
+        ...     _ = subprocess.run([PROGRAM, *words], check=True)
+        >>> heapwood.read_results(parts)["scene"].tolist()
+        ['gen:city:500', 'gen:soup:500']
+    """
+    import pandas as pd
+
+    documents = {os.fspath(path): _results(path) for path in paths}
+    kinds = sorted({document["kind"] for document in documents.values()})
+    if len(kinds) != 1:
+        found = " and ".join(kinds) or "no file"
+        raise ValueError(f"one table has the results of one verb, but there are those of {found}")
+    frame = pd.concat([_frame(document).assign(file=path) for path, document in documents.items()],
+                      ignore_index=True)
+    frame.attrs["provenance"] = {path: document["provenance"] for path, document in documents.items()}
     return frame
 
 
@@ -114,8 +182,7 @@ def compare(*scenes: Union[str, PathLike, Scene], **options: Any) -> "pd.DataFra
         >>> len(table.explode("build.ms.samples"))  # a row a sample
         6
     """
-    document = _measure("compare", map(_scene_name, scenes), options)
-    return _frame(document["cells"], document)
+    return _frame(_measure("compare", map(_scene_name, scenes), options))
 
 
 def bench(*tests: str, **options: Any) -> "pd.DataFrame":
@@ -140,18 +207,7 @@ def bench(*tests: str, **options: Any) -> "pd.DataFrame":
         >>> sorted(set(table.allocator)), sorted(set(table.phase.dropna()))
         (['halloc'], ['cold', 'warm'])
     """
-    document = _measure("bench", tests, options)
-    rows = []
-    for cell in document["cells"]:
-        point = {key: cell[key] for key in ("series", "allocator", "x", "outcome", "message")}
-        figures = [
-            {**point, "metric": metric, "phase": phase, **spread}
-            for metric, phases in cell["metrics"].items()
-            for phase, spread in phases.items()
-            if spread is not None
-        ]
-        rows += figures or [{**point, "metric": None, "phase": None}]
-    return _frame(rows, document)
+    return _frame(_measure("bench", tests, options))
 
 
 def replay(trace: Union[str, PathLike], **options: Any) -> "pd.DataFrame":
@@ -168,5 +224,4 @@ def replay(trace: Union[str, PathLike], **options: Any) -> "pd.DataFrame":
     Raises:
         TraceError: a file that is no trace; else as ``compare``.
     """
-    document = _measure("replay", [os.fspath(trace)], options)
-    return _frame(document["results"], document)
+    return _frame(_measure("replay", [os.fspath(trace)], options))

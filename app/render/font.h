@@ -11,7 +11,8 @@ namespace heapwood::app {
 inline constexpr unsigned kGlyphWidth = 5;
 inline constexpr unsigned kGlyphHeight = 7;
 
-/// A glyph's rows from above; bit 4 is the leftmost pixel. Characters that no legend has are blank.
+/// A glyph's rows from above; bit 4 is the leftmost pixel. Digits, lower-case letters and . + -
+/// have one; other characters are blank.
 using Glyph = std::array<std::uint8_t, kGlyphHeight>;
 const Glyph& glyph(char c);
 

@@ -6,8 +6,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
+#include <string>
 
 #include "app/base/exit_code.h"
+#include "app/render/font.h"
 #include "app/render/picture_file.h"
 #include "tests/app/render/sample_pictures.h"
 
@@ -24,6 +27,13 @@
 
 namespace heapwood::app {
 namespace {
+
+TEST(Font, EveryLetterAndDigitHasAGlyphOfItsOwn) {
+    std::set<Glyph> glyphs{glyph(' ')};
+    for (const char c : std::string("0123456789abcdefghijklmnopqrstuvwxyz.+-")) {
+        EXPECT_TRUE(glyphs.insert(glyph(c)).second) << c;
+    }
+}
 
 /// The standard's formula.
 double encoded(double light) {

@@ -61,7 +61,7 @@ struct BuildParameters : RunParameters {
 
 /// Those of one scene.
 struct SceneParameters : BuildParameters {
-    SceneParameters() { allocators = {"halloc"}; }
+    SceneParameters() { allocators = {"cambium"}; }
 
     std::string scene;
     /// Unset: default_pool_bytes.

@@ -342,7 +342,7 @@ class Values(unittest.TestCase):
             result = build(scene, "--repeat", 1, "--json", "-")
             self.assertEqual(result.returncode, DONE, result.stderr)
             found = json.loads(result.stdout)["results"][0]
-            self.assertEqual(found["build"]["allocator"], "halloc")
+            self.assertEqual(found["build"]["allocator"], "cambium")
 
 
 if __name__ == "__main__":

@@ -43,7 +43,7 @@ class Terminal(unittest.TestCase):
     def test_colour_and_progress(self):
         text = on_terminal(*self.BUILD, TERM="xterm")
         self.assertIn(COLOUR, text)
-        self.assertIn("building with halloc (1 of 1)", text)
+        self.assertIn("building with cambium (1 of 1)", text)
         self.assertGreater(text.index("T_build"), text.rindex(ERASE), "progress ends erased")
 
     def test_progress_of_a_comparison(self):

@@ -147,7 +147,7 @@ class Trace(unittest.TestCase):
 
     def test_other_formats(self):
         text = trace(SCENE, "--beside", "pbrt").stdout
-        for words in ("Millions of rays a second", "shadow (any)", "halloc, pbrt", "N = 10 M"):
+        for words in ("Millions of rays a second", "shadow (any)", "cambium, pbrt", "N = 10 M"):
             self.assertIn(words, text)
         rows = list(csv.DictReader(io.StringIO(trace(SCENE, "--csv").stdout)))
         self.assertEqual([row["kind"] for row in rows[:6]], KINDS)

@@ -162,7 +162,7 @@ class Streams(unittest.TestCase):
         result = build(SCENE, "--pool", "5KiB", "--json", "-")
         self.assertEqual(result.returncode, OUT_OF_MEMORY)
         self.assertEqual(json.loads(result.stdout)["results"][0]["outcome"], "pool_exhausted")
-        self.assertIn("heapwood: error: halloc: ", result.stderr)
+        self.assertIn("heapwood: error: cambium: ", result.stderr)
 
     def test_json_file_beside_the_table(self):
         with folder() as place:

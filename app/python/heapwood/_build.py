@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def build(scene: Union[Scene, AnyArray], triangles: Optional[AnyArray] = None, *,
-          device: Optional[str] = None, allocator: str = "halloc", pool: Optional[str] = None,
+          device: Optional[str] = None, allocator: str = "cambium", pool: Optional[str] = None,
           method: str = "single", threads: int = 0, options: Optional[dict] = None,
           statistics: bool = False, verify: bool = False, preset: str = "default", center: bool = False,
           **parameters: "Unpack[TreeParameters]") -> Tree:
@@ -70,7 +70,7 @@ def build(scene: Union[Scene, AnyArray], triangles: Optional[AnyArray] = None, *
     text = _arrays.text
     return Tree._of(_core.build(
         scene._scene, device, text(method, "method", "levels"),
-        text(allocator, "allocator", "halloc"), None if pool is None else text(pool, "pool", "200x"),
+        text(allocator, "allocator", "cambium"), None if pool is None else text(pool, "pool", "200x"),
         _arrays.thread_count(threads), {str(key): str(value) for key, value in dict(options or {}).items()},
         bool(statistics), bool(verify), text(preset, "preset", "paper"),
         {name: value.item() if isinstance(value, np.generic) else value

@@ -179,7 +179,7 @@ private:
 
     /// Looks at all slabs for one of the class with room. Makes others return if there is none.
     HEAPWOOD_NOINLINE Entry find(Context context, Slot own, SizeClass k, std::uint32_t n) const {
-        const std::uint32_t returned = slabs_.list().returned();
+        const std::uint64_t returned = slabs_.list().returned();
         bool certain = slabs_.list().is_full(returned);
         for (std::uint32_t i = 0; i <= slot_mask_; ++i) {
             if ((slot(i, k).load_relaxed() & kBusy) != 0) certain = false;

@@ -109,9 +109,10 @@ void TopLevels::add_cell(const OpenNode& node, std::uint32_t place) {
 Tree TopLevels::tree(float normalisation) const {
     std::vector<std::uint32_t> numbers(cells_.size());
     std::iota(numbers.begin(), numbers.end(), 0U);
-    std::vector<Node> nodes = nodes_;
-    denormalise(nodes, normalisation);
-    return canonical(nodes, numbers, {bounds_.lo / normalisation, bounds_.hi / normalisation});
+    const Box bounds{bounds_.lo / normalisation, bounds_.hi / normalisation};
+    Tree tree = canonical(nodes_, numbers, bounds);
+    denormalise(tree.nodes, normalisation);
+    return tree;
 }
 
 }  // namespace heapwood::kdtree

@@ -102,10 +102,11 @@ public:
         std::vector<std::uint32_t> references(tree_.next_reference);
         nodes_.read(0, nodes.data(), nodes.size() * sizeof(Node));
         references_.read(0, references.data(), references.size() * sizeof(std::uint32_t));
-        denormalise(nodes, input_.normalisation);
-        return canonical(nodes, references,
-                         {input_.root.cell.lo / input_.normalisation,
-                          input_.root.cell.hi / input_.normalisation});
+        const float scale = input_.normalisation;
+        const Box& cell = input_.root.cell;
+        Tree tree = canonical(nodes, references, {cell.lo / scale, cell.hi / scale});
+        denormalise(tree.nodes, scale);
+        return tree;
     }
 
 private:

@@ -259,8 +259,9 @@ Tree BuildMemory::tree() const {
     std::vector<std::uint32_t> references(made.reference_end);
     nodes_.read(0, nodes.data(), nodes.size() * sizeof(Node));
     references_.read(0, references.data(), references.size() * sizeof(std::uint32_t));
-    denormalise(nodes, normalisation_);
-    return canonical(nodes, references, scene_bounds_);
+    Tree tree = canonical(nodes, references, scene_bounds_);
+    denormalise(tree.nodes, normalisation_);
+    return tree;
 }
 
 TreeInPlace BuildMemory::tree_in_place(const BuildState& s) const {

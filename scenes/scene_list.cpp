@@ -8,6 +8,7 @@
 #include <fstream>
 #include <system_error>
 
+#include "scenes/byte_source.h"
 #include "scenes/generators.h"
 #include "scenes/scene.h"
 
@@ -21,6 +22,7 @@ std::vector<ListedScene> read_list(const std::string& path) {
     std::uint64_t number = 0;
     for (std::string line; std::getline(file, line);) {
         ++number;
+        if (number == 1 && line.starts_with(kByteOrderMark)) line.erase(0, kByteOrderMark.size());
         const std::size_t begin = line.find_first_not_of(" \t");
         const std::size_t end = line.find_last_not_of(" \t\r") + 1;
         if (begin >= end || line[begin] == '#') continue;

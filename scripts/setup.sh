@@ -60,8 +60,7 @@ say_device() {
 # Debian packages; used by those who source this.
 # shellcheck disable=SC2034
 app_packages=(build-essential cmake ninja-build libtinyobjloader-dev libcli11-dev libspdlog-dev
-    libfmt-dev libglm-dev nlohmann-json3-dev liblzma-dev zlib1g-dev libpng-dev libopenexr-dev
-    libsuitesparse-dev)
+    libfmt-dev libglm-dev nlohmann-json3-dev liblzma-dev zlib1g-dev libpng-dev libopenexr-dev)
 # shellcheck disable=SC2034
 test_packages=(libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev python3 xz-utils
     python3-numpy python3-pandas python3-matplotlib python3-rich python3-typer

@@ -31,6 +31,9 @@ std::optional<std::string_view> InputLines::next() {
     std::string_view line(text_.data() + at_, end - at_);
     at_ = std::min(end + 1, text_.size());
     ++number_;
+    if (number_ == 1 && line.starts_with(scenes::kByteOrderMark)) {
+        line.remove_prefix(scenes::kByteOrderMark.size());
+    }
     if (line.ends_with('\r')) line.remove_suffix(1);
     return line;
 }

@@ -19,7 +19,7 @@ public:
     using std::runtime_error::runtime_error;
 };
 
-/// The lines of a file, plain or compressed, one after the other.
+/// The lines of a file, plain or compressed, one after the other, without a byte order mark.
 class InputLines {
 public:
     /// @param remedy what every error says in the end

@@ -4,8 +4,6 @@
 #include <array>
 #include <charconv>
 #include <chrono>
-#include <cstdio>
-#include <new>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -16,10 +14,6 @@
 #include "app/base/text.h"
 #include "app/measure/input_lines.h"
 #include "scenes/digest.h"
-
-#if HEAPWOOD_HAS_CHOLMOD
-#include <cholmod.h>
-#endif
 
 namespace heapwood::app {
 namespace {
@@ -71,8 +65,8 @@ std::optional<Words> next_words(InputLines& lines) {
 
 /// What a file says of its entries before them.
 struct Header {
-    std::string banner;     ///< the first line
-    std::size_t words = 0;  ///< of an entry
+    std::size_t numbers =
+        0;  ///< of an entry, row and column among them; 0: as many as the first has
     std::uint64_t vertices = 0;
     std::uint64_t entries = 0;
     std::uint64_t line = 0;  ///< of these numbers
@@ -88,6 +82,14 @@ std::size_t choice(const InputLines& lines, const std::string& word,
     return static_cast<std::size_t>(found - choices.begin());
 }
 
+/// How many numbers an entry has, by the kind of its value. 0 for kinds that the format does not
+/// know but programs write.
+std::size_t numbers_of(std::string_view kind) {
+    if (kind == "pattern") return 2;
+    if (kind == "complex") return 4;
+    return kind == "real" || kind == "integer" ? 3 : 0;
+}
+
 Header read_header(InputLines& lines) {
     const std::string first(lines.next().value_or(""));
     const Words words(first);
@@ -96,7 +98,8 @@ Header read_header(InputLines& lines) {
         lower[i] = words.word[i];
         for (char& c : lower[i]) c = 'A' <= c && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
     }
-    if (words.count != lower.size() || lower[0] != "%%matrixmarket" || lower[1] != "matrix") {
+    const bool is_banner = lower[0] == "%%matrixmarket" || lower[0] == "%matrixmarket";
+    if (words.count != lower.size() || !is_banner || lower[1] != "matrix") {
         lines.fail(
             "the first line of a Matrix Market file is '%%MatrixMarket matrix', its format, the "
             "kind of its values and its symmetry");
@@ -104,8 +107,6 @@ Header read_header(InputLines& lines) {
     if (choice(lines, lower[2], {"coordinate", "array"}) == 1) {
         lines.fail("a matrix in array format has entries everywhere, and is no graph");
     }
-    constexpr std::array<std::size_t, 4> kNumbers{0, 1, 1, 2};
-    const std::size_t kind = choice(lines, lower[3], {"pattern", "real", "integer", "complex"});
     choice(lines, lower[4], {"general", "symmetric", "skew-symmetric", "hermitian"});
 
     const auto sizes = next_words(lines);
@@ -133,140 +134,58 @@ Header read_header(InputLines& lines) {
                    " entries, and may be " + std::to_string(kMostVerticesPerEntry) +
                    " for each: leave out rows without entries");
     }
-    return {.banner = joined({lower.begin(), lower.end()}, " "),
-            .words = 2 + kNumbers[kind],
+    return {.numbers = numbers_of(lower[3]),
             .vertices = rows,
             .entries = entries,
             .line = lines.number()};
 }
 
-#if HEAPWOOD_HAS_CHOLMOD
-
-/// Lets CHOLMOD read entries, some at a time.
-class Entries {
-public:
-    Entries(const InputLines& lines, const Header& header)
-        : lines_(lines),
-          header_(header),
-          // CHOLMOD makes room for all vertices: not before there are entries for so many.
-          piece_(std::max(std::uint64_t{1} << 16, header.vertices / kMostVerticesPerEntry)) {
-        cholmod_l_start(&common_);
-        common_.print = 0;  // it would write to standard output
-    }
-    ~Entries() { cholmod_l_finish(&common_); }
-    Entries(const Entries&) = delete;
-    Entries& operator=(const Entries&) = delete;
-
-    void add(const Words& words) {
-        constexpr std::size_t kLongest = 1000;  // CHOLMOD has room for little more
-        const std::size_t begin = text_.size();
-        for (std::size_t i = 0; i < words.count; ++i) text_.append(words.word[i]).append(1, ' ');
-        text_.back() = '\n';
-        if (text_.size() - begin > kLongest) lines_.fail("a line is too long");
-        pending_.push_back({begin, lines_.number()});
-        if (pending_.size() == piece_) read_pending();
-    }
-    /// All edges, once all entries were added.
-    Edges take() {
-        if (!pending_.empty()) read_pending();
-        return std::move(edges_);
-    }
-
-private:
-    struct Line {
-        std::size_t begin;  ///< in the text
-        std::uint64_t number;
-    };
-
-    void read_pending() {
-        if (!read(text_, pending_.size())) {
-            // It does not say where: in the first line that it cannot read alone.
-            const std::string_view text = text_;
-            std::size_t i = 0;
-            while (i + 1 < pending_.size() &&
-                   read(text.substr(pending_[i].begin, pending_[i + 1].begin - pending_[i].begin),
-                        1)) {
-                ++i;
-            }
-            lines_.fail("this is no entry: row and column, then the numbers of its value",
-                        pending_[i].number);
-        }
-        text_.clear();
-        pending_.clear();
-    }
-
-    /// @return whether so many entries could be read. @throws std::bad_alloc.
-    bool read(std::string_view entries, std::size_t count) {
-        const std::string size = std::to_string(header_.vertices) + " ";
-        std::string matrix = header_.banner + "\n" + size + size + std::to_string(count + 1) + "\n";
-        // By its first entry CHOLMOD decides how many numbers all have: a self loop, for that.
-        for (std::size_t i = 0; i < header_.words; ++i) matrix += "1 ";
-        matrix.append("\n").append(entries);
-        std::FILE* file = fmemopen(matrix.data(), matrix.size(), "r");
-        if (file == nullptr) throw std::bad_alloc();
-        cholmod_triplet* triplet = cholmod_l_read_triplet(file, &common_);
-        std::fclose(file);
-        if (common_.status == CHOLMOD_OUT_OF_MEMORY) throw std::bad_alloc();
-        if (triplet == nullptr) return false;
-        const auto* rows = static_cast<const std::int64_t*>(triplet->i);
-        const auto* columns = static_cast<const std::int64_t*>(triplet->j);
-        for (std::size_t i = 0; i < triplet->nnz; ++i) {
-            edges_.emplace_back(static_cast<std::uint32_t>(rows[i]),
-                                static_cast<std::uint32_t>(columns[i]));
-        }
-        cholmod_l_free_triplet(&triplet, &common_);
-        return true;
-    }
-
-    const InputLines& lines_;
-    const Header& header_;
-    std::size_t piece_;  ///< how many entries are read together
-    cholmod_common common_{};
-    std::string text_;           ///< entries that were not read yet
-    std::vector<Line> pending_;  ///< likewise
-    Edges edges_;
-};
+/// Whether a word begins with a number, whatever its exponent is spelt like: 1, -.5, 1.0D+3, nan.
+bool begins_with_number(std::string_view word) {
+    if (word.starts_with('+')) word.remove_prefix(1);
+    double value = 0;
+    return std::from_chars(word.data(), word.data() + word.size(), value).ec !=
+           std::errc::invalid_argument;
+}
 
 Edges read_entries(InputLines& lines, const Header& header) {
-    Entries entries(lines, header);
+    Edges edges;
     std::uint64_t count = 0;
+    std::size_t numbers = header.numbers;
     while (const auto words = next_words(lines)) {
-        if (words->count != header.words) {
-            lines.fail("an entry has " + std::to_string(header.words) +
+        if (numbers == 0) numbers = std::clamp<std::size_t>(words->count, 2, 4);
+        if (words->count != numbers) {
+            lines.fail("an entry has " + std::to_string(numbers) +
                        " numbers here, row and column first; this line has " +
                        std::to_string(words->count) + " words");
         }
-        for (std::size_t i = 0; i < 2; ++i) {
+        std::array<std::uint32_t, 2> ends{};
+        for (std::size_t i = 0; i < ends.size(); ++i) {
             const std::uint64_t index = number_of(lines, words->word[i], "row or column");
             if (index == 0 || index > header.vertices) {
                 lines.fail("row or column " + std::to_string(index) +
                            " is out of range; they are from 1 to " +
                            std::to_string(header.vertices));
             }
+            ends[i] = static_cast<std::uint32_t>(index - 1);
+        }
+        if (!std::all_of(words->word.begin() + 2, words->word.begin() + words->count,
+                         begins_with_number)) {
+            lines.fail("this is no entry: row and column, then the numbers of its value");
         }
         if (++count > header.entries) {
             lines.fail("more entries than the " + grouped(header.entries) + " that line " +
                        std::to_string(header.line) + " promises");
         }
-        entries.add(*words);
+        edges.emplace_back(ends[0], ends[1]);
     }
     if (count != header.entries) {
         lines.fail("the file ends after " + grouped(count) + " entries, but line " +
                    std::to_string(header.line) + " promises " + grouped(header.entries) +
                    ": it was cut off or changed");
     }
-    return entries.take();
+    return edges;
 }
-
-#else
-
-Edges read_entries(InputLines&, const Header&) {
-    throw InputError(
-        "this program was built without CHOLMOD, which reads Matrix Market files; install it "
-        "(Debian: libsuitesparse-dev) and build the program anew");
-}
-
-#endif
 
 }  // namespace
 

@@ -2,7 +2,7 @@
 /// Graphs of Matrix Market files, such as those of the SuiteSparse Matrix Collection, plain or
 /// compressed with xz or gzip.
 ///
-///     %%MatrixMarket matrix coordinate pattern symmetric
+///     %%MatrixMarket matrix coordinate pattern symmetric      or with one %
 ///     % comments
 ///     4 4 3          rows, columns, entries
 ///     2 1            an entry: row and column from 1 on, and the numbers of its value
@@ -12,16 +12,12 @@
 /// - **Vertices** are the rows, of which there are as many as columns.
 /// - **Edges**: an entry in row i and column j is the edge between i and j. The graph has it in
 ///   both directions, whether the matrix is symmetric or not.
-/// - **Values** must be numbers, as many as the first line says. An edge has none of them: an entry
-///   whose value is 0 or NaN is one like all others.
+/// - **Values** are passed over: an entry whose value is 0 or NaN is one like all others. Each must
+///   begin as a number does. There are as many in an entry as its kind in the first line says
+///   (pattern, real, integer, complex), or, for a kind beyond the standard (double,
+///   unsigned-integer), as many as in the first entry.
 /// - **Duplicates**: of entries between the same two vertices, in either direction, one counts.
 ///   **Self loops**, the entries of the diagonal, are left out.
-///
-/// CHOLMOD reads the entries. It takes a good deal for a matrix: files without a first line or with
-/// one that it does not know, indices that begin with 0, 2.5 for 2, more entries than were
-/// promised; it makes room for as many as were promised, and does not say where a mistake is. So
-/// what it gets is checked line by line before, and handed to it in pieces of entries that are
-/// there.
 ///
 /// The format: Boisvert, Pozo and Remington 1996, The Matrix Market Exchange Formats: Initial
 /// Design, NISTIR 5935.
@@ -36,8 +32,7 @@ namespace heapwood::app {
 
 /// The graph of a file, which has one edge at least.
 /// @throws InputError for a file that contradicts itself, is in array format, or has no edge
-/// between two vertices, and if the program was built without CHOLMOD; scenes::SceneError for
-/// what cannot be read or decompressed.
+/// between two vertices; scenes::SceneError for what cannot be read or decompressed.
 Graph read_matrix_market(const std::string& path);
 
 /// 64-bit FNV-1a of a graph: its number of vertices, their degrees, and the targets.

@@ -54,7 +54,7 @@ def _text(path):
 
 def _parsed(path, text):
     try:
-        document = json.loads(text.decode("utf-8"), parse_constant=_refuse)
+        document = json.loads(text.decode("utf-8-sig"), parse_constant=_refuse)
         if b"\\ud" in text.lower():
             # Half of a pair of surrogates can be read, and not be printed.
             json.dumps(document, ensure_ascii=False).encode("utf-8")

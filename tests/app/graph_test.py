@@ -68,24 +68,19 @@ def array_bytes(vertices, edges):
     return [max(16, 1 << (4 * len(some) - 1).bit_length()) if some else 16 for some in neighbours]
 
 
-def needs_cholmod(test):
-    """Skips the test of a program that was built without the reader of these files."""
-    def checked(self):
+def in_folder(test):
+    """Calls the test with a new folder."""
+    def called(self):
         with folder() as place:
-            (place / "x.mtx").write_text(matrix(2, [(0, 1)]))
-            result = bench("graph-init", "-a", "atomicmalloc", "--graph", place / "x.mtx")
-            if "built without CHOLMOD" in result.stderr:
-                self.skipTest("built without CHOLMOD")
-            self.assertEqual(result.returncode, DONE, result.stderr)
             test(self, place)
-    return checked
+    return called
 
 
 class GraphsOfFiles(unittest.TestCase):
     check = bench_test.Mistakes.check
     faulty = bench_test.Faults.faulty
 
-    @needs_cholmod
+    @in_folder
     def test_takes_the_place_of_the_families(self, place):
         edges = random_edges(1)
         plain, packed = place / "some.mtx", place / "some.packed"
@@ -121,7 +116,7 @@ class GraphsOfFiles(unittest.TestCase):
         again = report("graph-init", "-a", "cmalloc", "--graph", packed, *PATIENT)
         self.assertEqual(again["provenance"]["graph"], {**graph, "path": str(packed)})
 
-    @needs_cholmod
+    @in_folder
     def test_small_and_dense_graphs_have_small_batches(self, place):
         file = place / "x.mtx"
         file.write_text(matrix(20, [(v, v + 1) for v in range(19)]))
@@ -135,7 +130,7 @@ class GraphsOfFiles(unittest.TestCase):
         found = report("graph-init", "-a", "cmalloc", "--graph", file, *PATIENT)
         self.assertEqual({cell["outcome"] for cell in found["cells"]}, {"done"})
 
-    @needs_cholmod
+    @in_folder
     def test_arrays_that_overlap_are_no_figure(self, place):
         # Cells have 64 bytes; the hub's array has more.
         file = place / "x.mtx"
@@ -144,7 +139,7 @@ class GraphsOfFiles(unittest.TestCase):
         self.assertEqual(cells["revolves", "graph-init.file", 500][0], "corrupt")
         self.assertIn("graph-init.file, revolves: blocks were overwritten", errors)
 
-    @needs_cholmod
+    @in_folder
     def test_beside_sizes_of_a_trace(self, place):
         """Each test has its own file, and a process loads one after the other."""
         file, trace = place / "x.mtx", place / "x.trace"
@@ -158,7 +153,7 @@ class GraphsOfFiles(unittest.TestCase):
         self.assertEqual({cell["outcome"] for cell in found["cells"]}, {"done"})
         self.assertEqual(found["provenance"]["graph"]["vertices"], 500)
 
-    @needs_cholmod
+    @in_folder
     def test_a_run_has_one_graph(self, place):
         file, out, journal = place / "x.mtx", place / "out.json", place / "journal"
         arguments = ("graph-init", "-a", "cmalloc", "--graph", file, *PATIENT)
@@ -175,7 +170,7 @@ class GraphsOfFiles(unittest.TestCase):
         result = bench(*arguments, "--json", out, "--resume", journal)
         self.assertEqual(result.returncode, DONE, result.stderr)
 
-    @needs_cholmod
+    @in_folder
     def test_mistakes(self, place):
         file = place / "x.mtx"
         file.write_text(matrix(500, random_edges(6)))

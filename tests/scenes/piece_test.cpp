@@ -138,7 +138,9 @@ TEST(Lists, AreTheirScenesOneAfterAnother) {
     const std::string whole =
         folder.write("whole.obj", corner + "f -4 -3 -2\nf -4 -3 -1\nf -4 -2 -1\n" + corner +
                                       "v 5 5 5\nv 1e9 0 0\nf -5 -4 -2\n");
-    const std::string both = folder.write("y.list", "a.obj\nb.obj\n");
+    const std::string both = folder.write("y.list",
+                                          "\xEF\xBB\xBF"
+                                          "a.obj\nb.obj\n");
     EXPECT_EQ(scenes::digest(load(both)), scenes::digest(load(whole)));
     EXPECT_EQ(facts_of(load(both)), facts_of(load(whole)));
     EXPECT_EQ(load(list).triangles.size(), 104U);

@@ -26,21 +26,21 @@ HEAPWOOD_INLINE std::uint64_t mixed(std::uint64_t v) {
 struct Blocks {
     void** data;              ///< the block of every slot; nullptr: none
     std::uint64_t slots;      ///< how many
-    std::uint32_t min_bytes;  ///< of a request; a multiple of 4, at least 4
+    std::uint32_t min_bytes;  ///< of a request without `sizes`; a multiple of 4, at least 4
     std::uint32_t max_bytes;  ///< likewise, at least min_bytes
     std::uint64_t seed;
-    /// By slot: the size of its request, a multiple of 4, from min_bytes to max_bytes; nullptr: any
-    /// such number, each as likely as any other.
-    const std::uint32_t* sizes = nullptr;
+    /// By slot: the size of its request, a positive multiple of 4; nullptr: any from min_bytes to
+    /// max_bytes, each as likely as any other.
+    const std::uint64_t* sizes = nullptr;
 
     /// The size of the slot's request.
-    HEAPWOOD_INLINE std::uint32_t bytes(std::uint64_t slot) const {
+    HEAPWOOD_INLINE std::uint64_t bytes(std::uint64_t slot) const {
         if (sizes != nullptr) return sizes[slot];
         if (min_bytes == max_bytes) return min_bytes;
         const std::uint32_t choices = (max_bytes - min_bytes) / 4 + 1;
         return min_bytes + 4 * static_cast<std::uint32_t>(mixed(seed ^ slot) % choices);
     }
-    /// What stands in word 0 of the slot's block; word i has i more.
+    /// What stands in word 0 of the slot's block; word i has i more, modulo 2^32.
     HEAPWOOD_INLINE std::uint32_t stamp(std::uint64_t slot) const {
         return static_cast<std::uint32_t>(mixed(~slot ^ seed));
     }
@@ -58,12 +58,12 @@ template <class Known>
 HEAPWOOD_FN void write_stamp(const Known& blocks, std::uint64_t slot, void* block, Stamps stamps) {
     if (stamps == Stamps::none) return;
     auto* words = static_cast<std::uint32_t*>(block);
-    const std::uint32_t last = blocks.bytes(slot) / 4 - 1;
+    const std::uint64_t last = blocks.bytes(slot) / 4 - 1;
     const std::uint32_t stamp = blocks.stamp(slot);
-    for (std::uint32_t i = 0; i < last; i = stamps == Stamps::whole ? i + 1 : last) {
-        words[i] = stamp + i;
+    for (std::uint64_t i = 0; i < last; i = stamps == Stamps::whole ? i + 1 : last) {
+        words[i] = stamp + static_cast<std::uint32_t>(i);
     }
-    words[last] = stamp + last;
+    words[last] = stamp + static_cast<std::uint32_t>(last);
 }
 
 /// Whether the stamp is still there.
@@ -72,12 +72,12 @@ HEAPWOOD_FN bool has_stamp(const Known& blocks, std::uint64_t slot, const void* 
                            Stamps stamps) {
     if (stamps == Stamps::none) return true;
     const auto* words = static_cast<const std::uint32_t*>(block);
-    const std::uint32_t last = blocks.bytes(slot) / 4 - 1;
+    const std::uint64_t last = blocks.bytes(slot) / 4 - 1;
     const std::uint32_t stamp = blocks.stamp(slot);
-    for (std::uint32_t i = 0; i < last; i = stamps == Stamps::whole ? i + 1 : last) {
-        if (words[i] != stamp + i) return false;
+    for (std::uint64_t i = 0; i < last; i = stamps == Stamps::whole ? i + 1 : last) {
+        if (words[i] != stamp + static_cast<std::uint32_t>(i)) return false;
     }
-    return words[last] == stamp + last;
+    return words[last] == stamp + static_cast<std::uint32_t>(last);
 }
 
 /// What callers saw, added up.
@@ -104,16 +104,17 @@ struct Touch {
 /// are passed over; a block may be counted once by each of its threads.
 HEAPWOOD_FN inline void touch_blocks(const Touch& touch, std::uint64_t toucher) {
     const std::uint64_t slot = toucher / kTouchers;
-    const auto part = static_cast<std::uint32_t>(toucher % kTouchers);
+    const std::uint64_t part = toucher % kTouchers;
     auto* words = static_cast<std::uint32_t*>(touch.blocks.data[slot]);
     if (words == nullptr) return;
-    const std::uint32_t count = touch.blocks.bytes(slot) / 4;
+    const std::uint64_t count = touch.blocks.bytes(slot) / 4;
     const std::uint32_t stamp = touch.blocks.stamp(slot);
     bool spoiled = false;
-    for (std::uint32_t i = part; i < count; i += kTouchers) {
+    for (std::uint64_t i = part; i < count; i += kTouchers) {
+        const std::uint32_t word = stamp + static_cast<std::uint32_t>(i);
         if (touch.write) {
-            words[i] = stamp + i;
-        } else if (words[i] != stamp + i) {
+            words[i] = word;
+        } else if (words[i] != word) {
             spoiled = true;
         }
     }

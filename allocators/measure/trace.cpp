@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
-#include <limits>
 #include <map>
 #include <stdexcept>
 #include <string>
@@ -15,7 +14,7 @@ namespace heapwood::allocators {
 
 TraceFacts facts(const Trace& trace) {
     TraceFacts f;
-    std::vector<std::uint32_t> sizes;
+    std::vector<std::uint64_t> sizes;
     std::uint64_t live = 0;
     for (std::size_t i = 0; i < trace.events.size(); ++i) {
         const TraceEvent& event = trace.events[i];
@@ -95,12 +94,16 @@ std::vector<Part> parts_of(const std::vector<TraceRecord>& records,
 }  // namespace
 
 Trace trace_of(const std::vector<TraceRecord>& records) {
+    std::uint64_t requested = 0;
     for (const TraceRecord& record : records) {
-        if (record.bytes == 0 || record.bytes % 4 != 0 ||
-            record.bytes > std::numeric_limits<std::uint32_t>::max()) {
+        if (record.bytes == 0 || record.bytes % 4 != 0 || record.bytes > kMostTraceBytes) {
             throw std::runtime_error("a call of " + std::to_string(record.bytes) +
-                                     " bytes: a trace has multiples of 4, above 0, below 2^32");
+                                     " bytes: a trace has multiples of 4, above 0, up to 2^56");
         }
+        if (record.free == 0 && record.bytes > kMostTraceBytes - requested) {
+            throw std::runtime_error("requests of more than 2^56 bytes together");
+        }
+        if (record.free == 0) requested += record.bytes;
     }
     std::vector<std::size_t> requests(records.size());
     const std::vector<Part> parts = parts_of(records, requests);
@@ -121,8 +124,7 @@ Trace trace_of(const std::vector<TraceRecord>& records) {
             continue;
         }
         for (; next < parts.size() && parts[next].request == i; ++next) {
-            const auto bytes = static_cast<std::uint32_t>(parts[next].bytes);
-            trace.events.push_back({record.caller, next, bytes});
+            trace.events.push_back({record.caller, next, parts[next].bytes});
         }
     }
     return trace;

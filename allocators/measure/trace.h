@@ -22,7 +22,7 @@ struct TraceRecord {
 struct TraceEvent {
     std::uint32_t caller;
     std::uint32_t block;  ///< number of its request: how many requests there are before that
-    std::uint32_t bytes;  ///< of a request, a positive multiple of 4; 0: frees the block
+    std::uint64_t bytes;  ///< of a request, a positive multiple of 4; 0: frees the block
 
     bool operator==(const TraceEvent&) const = default;
 };
@@ -42,7 +42,7 @@ struct TraceFacts {
     std::uint64_t requests = 0;
     std::uint64_t frees = 0;
     std::uint64_t bytes = 0;  ///< of all requests
-    std::uint32_t largest = 0;
+    std::uint64_t largest = 0;
     std::uint64_t peak_bytes = 0;  ///< most that is asked for and not yet freed
     std::size_t peak_events = 0;   ///< after so many events; the first time
     /// From the first event to the last, if times were recorded.
@@ -52,6 +52,8 @@ TraceFacts facts(const Trace& trace);
 
 /// Requests and blocks in numbers of 30 bits (ReplayStep).
 inline constexpr std::uint64_t kMostTraceRequests = (std::uint64_t{1} << 30) - 1;
+/// Bytes of all requests of a trace together: 64 PiB.
+inline constexpr std::uint64_t kMostTraceBytes = std::uint64_t{1} << 56;
 
 /// The trace that records, in their order, amount to: each free is that of the last request
 /// answered with its memory. A request whose block is freed in parts is so many requests in the
@@ -66,7 +68,7 @@ struct ReplayScript {
     std::uint32_t callers = 0;
     std::vector<std::uint32_t> steps;  ///< ReplayStep, caller after caller
     std::vector<std::uint64_t> first;  ///< by caller: its first step
-    std::vector<std::uint32_t> sizes;  ///< by slot: bytes of its block
+    std::vector<std::uint64_t> sizes;  ///< by slot: bytes of its block
     /// By step: nanoseconds from the start of the replay before which a call does not begin, or
     /// ReplayStep::kAnyTime. Empty: calls follow each other without pauses.
     std::vector<std::uint64_t> due;

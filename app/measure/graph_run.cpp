@@ -41,7 +41,7 @@ private:
         }
         arrays_ = Buffer(place, std::uint64_t{task_.callers} * sizeof(void*));
         degrees_ = Buffer(place, std::uint64_t{task_.callers} * sizeof(std::uint32_t));
-        sizes_ = Buffer(place, degrees_.size());
+        sizes_ = Buffer(place, std::uint64_t{task_.callers} * sizeof(std::uint64_t));
         if (task_.procedure == Procedure::graph) {
             iterate([this] { initialise_and_free(); });
             return;
@@ -186,7 +186,7 @@ private:
 
     /// The sizes of arrays with so many edges.
     void lay_sizes(const std::vector<std::uint32_t>& degrees) {
-        std::vector<std::uint32_t> sizes(degrees.size());
+        std::vector<std::uint64_t> sizes(degrees.size());
         std::transform(degrees.begin(), degrees.end(), sizes.begin(), allocators::adjacency_bytes);
         sizes_.write(0, sizes.data(), sizes_.size());
     }
@@ -196,7 +196,7 @@ private:
                 .min_bytes = allocators::kSmallestAdjacency,
                 .max_bytes = task_.max_bytes,
                 .seed = task_.seed,
-                .sizes = sizes_.as<std::uint32_t>()};
+                .sizes = sizes_.as<std::uint64_t>()};
     }
     Workload launch(Work work) const {
         Workload launch = workload(work, Stamps::none);
@@ -211,9 +211,9 @@ private:
 
     /// Which part of the pool the arrays are, and which its regions that hold them.
     void measure_pool() {
-        const auto sizes = downloaded<std::uint32_t>(sizes_);
+        const auto sizes = downloaded<std::uint64_t>(sizes_);
         double live = 0;
-        for (const std::uint32_t bytes : sizes) live += bytes;
+        for (const std::uint64_t bytes : sizes) live += static_cast<double>(bytes);
         const auto pool = static_cast<double>(pool_->pool_bytes());
         add_value("live", 100 * live / pool);
         const allocators::PoolUse use = pool_->use();

@@ -23,13 +23,11 @@ struct Script {
     Script(Place place, const ReplayScript& script)
         : steps(uploaded(place, script.steps)),
           first(uploaded(place, script.first)),
-          largest(*std::max_element(script.sizes.begin(), script.sizes.end())),
           sizes(uploaded(place, script.sizes)),
           slots(place, script.sizes.size() * sizeof(void*)) {}
 
     Buffer steps;
     Buffer first;
-    std::uint32_t largest;  ///< of the sizes
     Buffer sizes;
     Buffer slots;
 };
@@ -103,10 +101,10 @@ private:
         launch.callers = callers_;
         launch.blocks = {.data = script_->slots.as<void*>(),
                          .slots = script_->slots.size() / sizeof(void*),
-                         .min_bytes = 4,
-                         .max_bytes = script_->largest,
+                         .min_bytes = 0,
+                         .max_bytes = 0,
                          .seed = 1,
-                         .sizes = script_->sizes.as<std::uint32_t>()};
+                         .sizes = script_->sizes.as<std::uint64_t>()};
         launch.steps = script_->steps.as<std::uint32_t>();
         launch.first_step = script_->first.as<std::uint64_t>();
         return launch;

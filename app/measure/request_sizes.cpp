@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <limits>
 
 #include "allocators/measure/churn.cuh"
 #include "app/base/console.h"
+#include "app/base/text.h"
 #include "app/measure/trace_file.h"
 
 namespace heapwood::app {
@@ -14,8 +16,8 @@ namespace {
 constexpr std::uint32_t kSizes = allocators::Tickets::kSizes;
 
 /// What is asked for, the smallest first.
-std::vector<std::uint32_t> ascending(const allocators::Trace& trace) {
-    std::vector<std::uint32_t> asked;
+std::vector<std::uint64_t> ascending(const allocators::Trace& trace) {
+    std::vector<std::uint64_t> asked;
     for (const allocators::TraceEvent& event : trace.events) {
         if (event.bytes != 0) asked.push_back(event.bytes);
     }
@@ -43,21 +45,28 @@ SizesFile read_sizes(const std::string& path) {
     show_progress("reading " + path);
     const auto start = std::chrono::steady_clock::now();
     const TraceFile file = read_trace(path);
-    const std::vector<std::uint32_t> asked = ascending(file.trace);
+    const std::vector<std::uint64_t> asked = ascending(file.trace);
+    constexpr std::uint64_t kMost = std::numeric_limits<std::uint32_t>::max() - 3;
+    if (asked.back() > kMost) {
+        throw InputError(path + ": a request of " + grouped(asked.back()) +
+                         " bytes; a live set has requests of at most " + grouped(kMost) +
+                         ": choose another file for --sizes, or replay this one");
+    }
     const std::chrono::duration<double> reading = std::chrono::steady_clock::now() - start;
     return {.path = path,
             .digest = file.digest,
             .requests = asked.size(),
-            .min_bytes = asked.front(),
-            .max_bytes = asked.back(),
+            .min_bytes = static_cast<std::uint32_t>(asked.front()),
+            .max_bytes = static_cast<std::uint32_t>(asked.back()),
             .seconds = reading.count()};
 }
 
 std::vector<std::uint32_t> sizes_of(const allocators::Trace& trace) {
-    const std::vector<std::uint32_t> asked = ascending(trace);
+    const std::vector<std::uint64_t> asked = ascending(trace);
     std::vector<std::uint32_t> sizes(kSizes);
     for (std::uint64_t i = 0; i < kSizes; ++i) {
-        sizes[i] = asked[(2 * i + 1) * asked.size() / (2 * std::uint64_t{kSizes})];
+        const std::uint64_t place = (2 * i + 1) * asked.size() / (2 * std::uint64_t{kSizes});
+        sizes[i] = static_cast<std::uint32_t>(asked[place]);
     }
     return sizes;
 }

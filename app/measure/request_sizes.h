@@ -17,10 +17,11 @@ namespace heapwood::app {
 /// @param least,most bytes: multiples of 4, least from 4 on and at most `most`
 std::vector<std::uint32_t> power_law_sizes(std::uint32_t least, std::uint32_t most);
 
-/// Reads a trace, or a log of RMM, for its sizes. @throws what read_trace() throws.
+/// Reads a trace, or a log of RMM, for its sizes. @throws what read_trace() throws, and InputError
+/// for a request of 4 GiB or more.
 SizesFile read_sizes(const std::string& path);
 
-/// The sizes that a trace asks for. @param trace with one request at least
+/// The sizes that a trace asks for. @param trace that read_sizes() takes
 std::vector<std::uint32_t> sizes_of(const allocators::Trace& trace);
 
 }  // namespace heapwood::app

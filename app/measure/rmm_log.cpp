@@ -2,8 +2,8 @@
 
 #include <array>
 #include <charconv>
-#include <limits>
 #include <map>
+#include <optional>
 #include <set>
 #include <unordered_map>
 #include <utility>
@@ -13,8 +13,6 @@
 
 namespace heapwood::app {
 namespace {
-
-constexpr std::string_view kLogColumns = "Thread,Time,Action,Pointer,Size,Stream";
 
 /// An event as its line has it.
 struct Row {
@@ -156,14 +154,13 @@ private:
     };
 
     void allocate(const Row& row, std::uint64_t address, std::uint64_t bytes) {
-        constexpr std::uint64_t kMost = std::numeric_limits<std::uint32_t>::max() - 3;
         if (bytes == 0) {
             ++empty_;
             return;
         }
-        if (bytes > kMost) {
-            lines_.fail("a request of " + std::to_string(bytes) + " bytes; traces have at most " +
-                        std::to_string(kMost));
+        if (bytes > allocators::kMostTraceBytes - requested_) {
+            lines_.fail("with this request all together have more bytes than " +
+                        grouped(allocators::kMostTraceBytes));
         }
         if (requests_ == allocators::kMostTraceRequests) {
             lines_.fail("more requests than the " + grouped(allocators::kMostTraceRequests) +
@@ -175,7 +172,9 @@ private:
             lines_.fail("address " + std::string(row.pointer) + " is given out, which line " +
                         std::to_string(block->second.line) + " has got and nobody has freed");
         }
-        add_call({caller(row), requests_, static_cast<std::uint32_t>((bytes + 3) / 4 * 4)});
+        const std::uint64_t rounded = (bytes + 3) / 4 * 4;
+        add_call({caller(row), requests_, rounded});
+        requested_ += rounded;
         ++requests_;
     }
 
@@ -226,6 +225,7 @@ private:
     LogClock clock_;
     std::uint64_t now_ = 0;  ///< of the line
     std::uint32_t requests_ = 0;
+    std::uint64_t requested_ = 0;  ///< bytes
     std::uint64_t failed_ = 0;
     std::uint64_t empty_ = 0;
     std::set<std::string, std::less<>> threads_;
@@ -237,14 +237,18 @@ private:
 }  // namespace
 
 bool is_rmm_log(std::string_view first_line) {
-    return first_line == kLogColumns;
+    if (first_line == kLogColumns) return true;
+    const auto row = row_of(first_line);
+    return row && time_of_day(row->time) && number_of(row->size, 10) && address_of(row->pointer);
 }
 
-TraceFile read_rmm_log(InputLines& lines) {
+TraceFile read_rmm_log(InputLines& lines, const std::string& first_line) {
     lines.set_remedy(
         "correct the log, or record it anew from the program's start, and flush it at the end");
     LogCollector collector(lines);
-    while (const auto line = lines.next()) {
+    std::optional<std::string_view> line = first_line;
+    if (first_line == kLogColumns) line = lines.next();
+    for (; line; line = lines.next()) {
         const auto row = row_of(*line);
         if (!row) lines.fail("this is no event; events are " + std::string(kLogColumns));
         collector.add(*row);

@@ -40,7 +40,7 @@ void TaskRun::iterate(const std::function<void()>& iteration) {
     result_.metrics = measured;
 }
 
-void TaskRun::make_pool(std::uint32_t largest_request, std::uint32_t callers) {
+void TaskRun::make_pool(std::uint64_t largest_request, std::uint32_t callers) {
     pool_ = subject_.make({.place = subject_.machine.place(),
                            .bytes = task_.pool_bytes,
                            .largest_request = largest_request,

@@ -42,7 +42,7 @@ protected:
     /// The cold iteration, warm ones, and one that is counted and checked in full, whose metrics do
     /// not stay.
     void iterate(const std::function<void()>& iteration);
-    void make_pool(std::uint32_t largest_request, std::uint32_t callers);
+    void make_pool(std::uint64_t largest_request, std::uint32_t callers);
     /// A launch of the task's callers.
     allocators::Workload workload(allocators::Work work, allocators::Stamps stamps) const;
     State state() const;

@@ -29,7 +29,8 @@ struct Header {
 Header header(const InputLines& lines, std::string_view line) {
     const Json json = parsed_json(line);
     if (!json.is_object() || json.value("kind", Json()) != "trace") {
-        lines.fail("this is not the header of a trace");
+        lines.fail("this is not the header of a trace, nor of a log of RMM, " +
+                   std::string(kLogColumns));
     }
     const Json schema = json.value("schema", Json());
     if (schema != kSchema) {
@@ -113,17 +114,20 @@ public:
 
 private:
     void request(std::uint32_t caller, std::uint64_t bytes) {
-        constexpr std::uint64_t kMost = std::numeric_limits<std::uint32_t>::max() - 3;
-        if (bytes == 0 || bytes % 4 != 0 || bytes > kMost) {
+        if (bytes == 0 || bytes % 4 != 0) {
             lines_.fail("a request of " + std::to_string(bytes) +
-                        " bytes; sizes are multiples of 4 from 4 to " + std::to_string(kMost));
+                        " bytes; sizes are positive multiples of 4");
         }
+        if (bytes > allocators::kMostTraceBytes - requested_) {
+            lines_.fail("with this request all together have more bytes than " +
+                        grouped(allocators::kMostTraceBytes));
+        }
+        requested_ += bytes;
         if (freed_by_.size() == header_.requests) {
             lines_.fail("more requests than the " + grouped(header_.requests) +
                         " of which the header says");
         }
-        trace_.events.push_back({caller, static_cast<std::uint32_t>(freed_by_.size()),
-                                 static_cast<std::uint32_t>(bytes)});
+        trace_.events.push_back({caller, static_cast<std::uint32_t>(freed_by_.size()), bytes});
         freed_by_.push_back(0);
     }
     void free(std::uint32_t caller, std::uint64_t block) {
@@ -142,6 +146,7 @@ private:
     const InputLines& lines_;
     const Header& header_;
     allocators::Trace trace_;
+    std::uint64_t requested_ = 0;          ///< bytes
     std::vector<std::uint64_t> freed_by_;  ///< by request: the line; 0: none
 };
 
@@ -150,7 +155,13 @@ std::string digest(const TraceFile& file) {
     scenes::Fnv hash;
     for (const char c : file.header) hash.add(static_cast<unsigned char>(c));
     for (const allocators::TraceEvent& event : file.trace.events) {
-        for (const std::uint32_t word : {event.caller, event.block, event.bytes}) hash.add(word);
+        for (const std::uint32_t word :
+             {event.caller, event.block, static_cast<std::uint32_t>(event.bytes)}) {
+            hash.add(word);
+        }
+        // Most sizes have none, and traces keep their digests from before sizes of 64 bits.
+        const auto high = static_cast<std::uint32_t>(event.bytes >> 32);
+        if (high != 0) hash.add(high);
     }
     for (const std::uint64_t time : file.trace.times) {
         hash.add(static_cast<std::uint32_t>(time));
@@ -167,7 +178,7 @@ TraceFile read_trace(const std::string& path) {
     TraceFile file;
     file.header = lines.next().value_or("");
     if (is_rmm_log(file.header)) {
-        file = read_rmm_log(lines);
+        file = read_rmm_log(lines, file.header);
         file.digest = digest(file);
         return file;
     }

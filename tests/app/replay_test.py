@@ -251,7 +251,7 @@ class Mistakes(unittest.TestCase):
 
     def test_headers(self):
         self.bad(["not the header"], 1, header="v 0 0 0")
-        self.bad(["not the header"], 1, header="[1]")
+        self.bad(["not the header of a trace, nor of a log of RMM, Thread,Time,Action"], 1, header="[1]")
         self.bad(["not the header"], 1, header={"kind": "bench"})
         self.bad(["version 2", "reads version 1"], 1, header={"schema": 2})
         self.bad(["version null"], 1, header='{"kind":"trace"}')

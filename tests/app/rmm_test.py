@@ -7,7 +7,7 @@ import random
 import unittest
 
 import schema_check
-from command_line import BAD_INPUT, DONE, USAGE, folder, run
+from command_line import BAD_INPUT, DONE, OUT_OF_MEMORY, USAGE, folder, run
 
 SCHEMA = json.loads((schema_check.SCHEMAS / "replay.schema.json").read_text())
 COLUMNS = "Thread,Time,Action,Pointer,Size,Stream"
@@ -47,6 +47,37 @@ def at(*times):
 
 
 class Logs(unittest.TestCase):
+    def test_sizes_of_more_than_32_bits(self):
+        with folder() as place:
+            log = write(place / "log.csv", event("allocate", 0x5000, 4096),
+                        event("allocate", 0x7000000000, 6442450941),
+                        event("free", 0x7000000000, 6442450941),
+                        event("allocate", 0x7000000000, 4294967312), event("free", 0x5000, 4096))
+            # A pool that has no room: every allocator refuses, and reads no size modulo 2^32.
+            result = replay(log, "--pool", "1MiB", "--repeat", 1, "--json", "-")
+            self.assertEqual((result.returncode, result.stderr), (OUT_OF_MEMORY, ""))
+            found = json.loads(result.stdout)
+            self.assertEqual(schema_check.violations(found, SCHEMA), [])
+            self.assertEqual(found["trace"]["largest_bytes"], 6442450944)
+            self.assertEqual(found["trace"]["peak_bytes"], 6442455040)
+            for cell in found["results"]:
+                self.assertEqual(cell["outcome"], "out_of_pool", cell)
+
+    def test_a_log_without_its_header(self):
+        with folder() as place:
+            events = [event("allocate", 4096, 64), event("free", 4096, 64)]
+            whole, split = place / "whole.csv", place / "split.csv"
+            write(whole, *events)
+            split.write_text("\n".join(events) + "\n")
+            self.assertEqual({**trace_of(split), "path": ""}, {**trace_of(whole), "path": ""})
+
+    def test_a_byte_order_mark(self):
+        with folder() as place:
+            log = place / "log.csv"
+            write(log, event("allocate", 4096, 64))
+            log.write_bytes(b"\xef\xbb\xbf" + log.read_bytes())
+            self.assertEqual(trace_of(log)["requests"], 1)
+
     def test_random_programs(self):
         seed = int(os.environ.get("HEAPWOOD_TEST_SEED") or random.SystemRandom().getrandbits(32))
         print(f"HEAPWOOD_TEST_SEED={seed}", flush=True)
@@ -229,7 +260,11 @@ class Mistakes(unittest.TestCase):
                      event("free", 4096, 64), event("free", 4096, 64))
         self.refused(3, "a free of 32 bytes at 0x1000, where line 2 has got 64", first,
                      event("free", 4096, 32))
-        self.refused(2, "a request of 4294967293 bytes", event("allocate", 4096, 2**32 - 3))
+        for size in (2**56 + 1, 2**64 - 1):
+            self.refused(2, "all together have more bytes than 72,057,594,037,927,936",
+                         event("allocate", 4096, size))
+        self.refused(3, "all together have more bytes than", event("allocate", 4096, 2**55),
+                     event("allocate", 8192, 2**55 + 4))
 
     def test_lines_that_are_none(self):
         first = event("allocate", 4096, 64)

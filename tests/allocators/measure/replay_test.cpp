@@ -3,6 +3,7 @@
 #include "allocators/measure/workload.cuh"
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
 #include <atomic>
 #include <cstdint>
@@ -82,6 +83,35 @@ Counts replayed(const ReplayScript& script, const Malloc& ref, Counts& swept) {
     w.callers = static_cast<std::uint32_t>(slots.size());
     for (std::uint32_t c = 0; c < w.callers; ++c) run_caller(ref, {0, 0}, w, c);
     return counts;
+}
+
+/// Address space, of which only what is touched takes memory.
+struct AddressSpace {
+    std::vector<std::size_t>* asked;
+
+    void* allocate(const Context&, std::size_t bytes) const {
+        asked->push_back(bytes);
+        return mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    }
+    void deallocate(const Context&, void* p, std::size_t bytes) const {
+        asked->push_back(bytes);
+        munmap(p, bytes);
+    }
+};
+
+TEST(Replay, MakesRequestsOfMoreThan32Bits) {
+    constexpr std::uint64_t kSize = (std::uint64_t{6} << 30) + 8;
+    const ReplayScript script = script_of(
+        {.callers = 1, .events = {{0, 0, kSize}, {0, 1, 16}, {0, 1, 0}, {0, 0, 0}}}, 1, true, 4);
+    std::vector<void*> slots(script.sizes.size());
+    std::vector<std::size_t> asked;
+    Counts counts{};
+    Workload w = launch_of(script, slots, counts);
+    w.stamps = Stamps::ends;
+    run_caller(AddressSpace{&asked}, {0, 0}, w, 0);
+    EXPECT_EQ(counts, (Counts{2, 2, 0, 0}));
+    EXPECT_EQ(asked, (std::vector<std::size_t>{kSize, 16, 16, kSize}));
 }
 
 TEST(Replay, MakesTheCallsOfTheTrace) {

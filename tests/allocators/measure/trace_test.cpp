@@ -17,6 +17,7 @@
 namespace heapwood::tests {
 namespace {
 
+using allocators::kMostTraceBytes;
 using allocators::Trace;
 using allocators::trace_of;
 using allocators::TraceEvent;
@@ -61,7 +62,19 @@ TEST(Trace, RefusesRecordsThatContradictEachOther) {
                  std::runtime_error);
     EXPECT_THROW(trace_of({{0x100, 0, 0, 0}}), std::runtime_error);
     EXPECT_THROW(trace_of({{0x100, 18, 0, 0}}), std::runtime_error);
-    EXPECT_THROW(trace_of({{0x100, std::uint64_t{1} << 32, 0, 0}}), std::runtime_error);
+    EXPECT_THROW(trace_of({{0x100, kMostTraceBytes + 4, 0, 0}}), std::runtime_error);
+    EXPECT_THROW(
+        trace_of(
+            {{0x100, kMostTraceBytes, 0, 0}, {0x100, kMostTraceBytes, 0, 1}, {0x100, 4, 0, 0}}),
+        std::runtime_error);
+}
+
+TEST(Trace, HasSizesOfMoreThan32Bits) {
+    constexpr std::uint64_t kSize = (std::uint64_t{6} << 30) + 8;
+    const Trace trace = trace_of({{0x100, kSize, 0, 0}, {0x100, kSize, 0, 1}});
+    EXPECT_EQ(trace.events, (std::vector<TraceEvent>{{0, 0, kSize}, {0, 0, 0}}));
+    EXPECT_EQ(facts(trace).largest, kSize);
+    EXPECT_EQ(facts(trace).peak_bytes, kSize);
 }
 
 TEST(Trace, FactsAreThoseOfItsBeginnings) {
@@ -69,7 +82,7 @@ TEST(Trace, FactsAreThoseOfItsBeginnings) {
     for (int i = 0; i < 20; ++i) {
         const Trace trace = random_trace(dice, 3, 200);
         const TraceFacts found = facts(trace);
-        std::map<std::uint32_t, std::uint32_t> live;
+        std::map<std::uint32_t, std::uint64_t> live;
         TraceFacts wanted;
         for (std::size_t e = 0; e < trace.events.size(); ++e) {
             const TraceEvent& event = trace.events[e];

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <glm/geometric.hpp>
 #include <limits>
 
 #include "app/render/surface.cuh"
@@ -43,6 +42,29 @@ Pixel pixel(std::uint64_t ray, unsigned width) {
             tile / tiles * 32 + in_tile / 4 * 4 + lane / 8};
 }
 
+/// The direction from one point to another, of length 1; of a point to itself any.
+vec3 direction_between(const vec3& from, const vec3& to) {
+    const vec3 way = to - from;
+    const float square = dot(way, way);
+    if (square > 0x1p-100F && square < 0x1p100F) return unit(way);
+    const glm::dvec3 exact(way);  // whose square neither vanishes nor overflows
+    return dot(exact, exact) > 0 ? vec3(unit(exact)) : vec3{1, 0, 0};
+}
+
+/// The ray from one point to another, t being 1 there; where these are so near or far that its
+/// direction would not be valid, a power of two.
+Ray segment(const vec3& from, const vec3& to) {
+    const vec3 way = to - from;
+    const float longest = std::max({std::abs(way.x), std::abs(way.y), std::abs(way.z)});
+    if (longest == 0 || (longest >= 0x1p-60F && longest <= 0x1p60F)) return {from, way, 0, 1};
+    const int exponent = std::ilogb(longest);
+    const auto shortened = [exponent](float x) { return std::ldexp(x, -exponent); };
+    return {from,
+            {shortened(way.x), shortened(way.y), shortened(way.z)},
+            0,
+            std::ldexp(1.0F, exponent)};
+}
+
 Surface surface_of(const scenes::Scene& scene, const Ray& ray, const Hit& hit, float off) {
     const glm::uvec3 t = scene.triangles[hit.triangle];
     const auto& positions = scene.positions;
@@ -74,7 +96,7 @@ RaySet random_rays(const scenes::Scene& scene, std::uint64_t count, std::uint64_
     set.rays.reserve(count);
     for (std::uint64_t i = 0; i < count; ++i) {
         const vec3 from = point();
-        set.rays.push_back({from, unit(point() - from), 0, kInfinity});
+        set.rays.push_back({from, direction_between(from, point()), 0, kInfinity});
     }
     return set;
 }
@@ -102,7 +124,7 @@ std::vector<RaySet> secondary_rays(const scenes::Scene& scene, const Camera& cam
     RaySet bounce{"bounce", false, false, {}};
     RaySet shadow{"shadow", true, true, {}};
     RaySet occlusion{"ambient-occlusion", true, false, {}};
-    const float size = glm::length(scene.bounds.hi - scene.bounds.lo);
+    const float size = length_of(scene);
     const vec3 light = light_of(scene, camera);
     Random random(~seed);
     for (std::uint64_t i = 0; !met.empty() && i < hits.size(); ++i) {
@@ -110,7 +132,7 @@ std::vector<RaySet> secondary_rays(const scenes::Scene& scene, const Camera& cam
         const Surface surface = surface_of(scene, primary[k], hits[k], size * 1e-5F);
         const vec3 direction = reflected(surface, random);
         bounce.rays.push_back({surface.point, direction, 0, kInfinity});
-        shadow.rays.push_back({surface.point, light - surface.point, 0, 1});
+        shadow.rays.push_back(segment(surface.point, light));
         occlusion.rays.push_back({surface.point, direction, 0, size * 0.1F});
     }
     return {std::move(bounce), std::move(shadow), std::move(occlusion)};

@@ -180,6 +180,10 @@ Camera camera_of(const scenes::Scene& scene, const kdtree::RayTree& tree, unsign
     });
 }
 
+float length_of(const scenes::Scene& scene) {
+    return nearest(length_of(scene.bounds));
+}
+
 bool is_inside(const scenes::Bounds& bounds, const vec3& point) {
     for (int k = 0; k < 3; ++k) {
         if (!(point[k] > bounds.lo[k] && point[k] < bounds.hi[k])) return false;

@@ -37,6 +37,10 @@ Camera camera_of(const scenes::Scene& scene, const ClosestHits& closest_hits);
 Camera camera_of(const scenes::Scene& scene, const kdtree::RayTree& tree, unsigned width,
                  unsigned height);
 
+/// The length of the diagonal of the scene's box, at most the largest float. Of a scene that is a
+/// point, a length that single precision tells from it.
+float length_of(const scenes::Scene& scene);
+
 /// Whether a point lies in the scene's box.
 bool is_inside(const scenes::Bounds& bounds, const vec3& point);
 

@@ -47,6 +47,34 @@ class Trace(unittest.TestCase):
             for other in found["results"]:
                 self.assertEqual(len(other["build_ms"]["samples"]), 2 if other is tree else 1)
 
+    def test_scenes_of_every_size_have_the_same_hits(self):
+        lines = [line.split() for line in (MODELS / "gem.obj").read_text().splitlines()]
+        found = {}
+        with folder() as place:
+            for power in (0, 100, 115, -100, -120):
+                scene = place / "scene.obj"
+                scene.write_text("\n".join(
+                    " ".join(["v", *(repr(float(x) * 2.0 ** power) for x in words[1:4])]
+                             if words[0] == "v" else words)
+                    for words in lines if words and words[0] in ("v", "f")) + "\n")
+                found[power] = hits(ours(traced(scene))[0])
+        for power, those in found.items():
+            for one, other in zip(those, found[0]):
+                self.assertAlmostEqual(one, other, delta=1 + other / 100, msg=(power, found))
+
+    def test_scenes_that_no_ray_meets_say_so(self):
+        with folder() as place:
+            scene = place / "scene.obj"
+            for vertices in (("7 7 7",) * 3, ("0 0 0",) * 3, ("1e9 0 0",) * 3, ("1e-45 0 0",) * 3,
+                             ("0 0 0", "1 2 3", "2 4 6"), ("3e37 0 0", "0 0 0", "1 0 0")):
+                scene.write_text("".join(f"v {v}\n" for v in vertices) + "f 1 2 3\n")
+                for result in (trace(scene), run("render", scene, "-o", place / "x.png", "--device",
+                                                 "cpu", "--size", "32x32")):
+                    self.assertEqual(result.returncode, DONE, (vertices, result.stderr))
+                    self.assertIn("all triangles have zero area, and no ray meets them",
+                                  result.stderr)
+                self.assertEqual(set(hits(ours(traced(scene))[0])), {0}, vertices)
+
     def test_no_ray_depends_on_the_name_of_a_file(self):
         """The published scenes are known by what is in them."""
         with folder() as place:

@@ -54,7 +54,6 @@ std::string escape(const char* mark, std::uint32_t code, std::size_t count) {
 }
 
 std::string escaped(std::uint32_t code) {
-    if (code == '\n') return "\\n";
     if (code == '\r') return "\\r";
     if (code == '\t') return "\\t";
     return code < 0x80 ? escape("\\x", code, 2) : escape("\\u", code, 4);
@@ -76,13 +75,15 @@ std::string without_middle(std::string_view text, std::size_t most) {
 
 }  // namespace
 
-std::string printable(std::string_view text) {
+std::string printable(std::string_view text, std::string_view line_end) {
     std::string shown;
     while (!text.empty()) {
         const auto character = first_of(text);
         const std::size_t bytes = character ? character->bytes : 1;
         if (!character) {
             shown += escape("\\x", static_cast<unsigned char>(text.front()), 2);
+        } else if (character->code == '\n') {
+            shown += line_end;
         } else if (is_hidden(character->code)) {
             shown += escaped(character->code);
         } else {

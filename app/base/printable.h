@@ -9,9 +9,10 @@
 
 namespace heapwood::app {
 
-/// The text on one line. Control characters, line separators, marks that turn the direction of
-/// writing, and bytes that are not UTF-8 are written as in source code: \n, \x1b, \u202e.
-std::string printable(std::string_view text);
+/// The text without control characters, line separators, marks that turn the direction of writing,
+/// and bytes that are not UTF-8, which are written as in source code: \x1b, \u202e.
+/// @param line_end stands for a line end
+std::string printable(std::string_view text, std::string_view line_end = "\\n");
 
 /// The same for people, and so of bounded length: "..." stands in the middle of a long word, and of
 /// a long text, with the number of bytes that it replaces.

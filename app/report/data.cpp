@@ -9,9 +9,9 @@
 namespace heapwood::app {
 namespace {
 
-/// A cell without line ends, in quotes where RFC 4180 wants them.
+/// A cell, in quotes where RFC 4180 wants them.
 std::string quoted(const std::string& text) {
-    if (text.find_first_of(",\"") == text.npos) return text;
+    if (text.find_first_of(",\"\n") == text.npos) return text;
     std::string result = "\"";
     for (const char c : text) {
         if (c == '"') result += '"';
@@ -77,7 +77,7 @@ Json remark_json(const Remark& remark) {
 std::string as_csv(const Document& document) {
     std::string text;
     const auto append = [&text](bool first, const std::string& cell) {
-        text += (first ? "" : ",") + quoted(printable(cell));
+        text += (first ? "" : ",") + quoted(printable(cell, "\n"));
     };
     const Table& table = document.records;
     for (std::size_t i = 0; i < table.columns.size(); ++i) append(i == 0, table.columns[i].title);

@@ -72,7 +72,7 @@ std::string rendered(const Document& document, std::string (*table_text)(const T
 
 std::string markdown_escaped(std::string_view text) {
     std::string result;
-    const std::string line = printable(text);
+    const std::string line = printable(text, " ");
     const auto letter = [&line](std::size_t i) {
         return i < line.size() && std::isalnum(static_cast<unsigned char>(line[i])) != 0;
     };
@@ -106,7 +106,7 @@ std::string latex_escaped(std::string_view text) {
         {'>', "\\textgreater{}"},
         {'|', "\\textbar{}"}};
     std::string result;
-    for (const char c : printable(text)) {
+    for (const char c : printable(text, " ")) {
         if (const auto escape = kEscapes.find(c); escape != kEscapes.end()) {
             result += escape->second;
         } else if (c == '-' && result.ends_with('-')) {  // two would become a dash

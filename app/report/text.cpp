@@ -22,7 +22,7 @@ std::size_t bytes_of(std::string_view text, std::size_t width) {
 
 /// The text in lines of at most that width, broken at blanks, or within words that are longer.
 Lines wrapped(const std::string& all, std::size_t width) {
-    std::string text = brief(all);
+    std::string text = brief(printable(all, " "));
     Lines lines;
     while (display_width(text) > width) {
         const std::size_t most = bytes_of(text, width);

@@ -18,6 +18,7 @@ TEST(Printable, KeepsWhatReadersSee) {
 
 TEST(Printable, EscapesWhatTerminalsObey) {
     EXPECT_EQ(printable("a\x1b[31mb\a\r\n\tc\x7f"), "a\\x1b[31mb\\x07\\r\\n\\tc\\x7f");
+    EXPECT_EQ(printable("a\nb", " "), "a b");
     EXPECT_EQ(printable(std::string("\0", 1)), "\\x00");
     EXPECT_EQ(printable("\u009B31m"), "\\u009b31m") << "a C1 control in UTF-8";
     EXPECT_EQ(printable("\x9b"

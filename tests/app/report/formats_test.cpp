@@ -48,9 +48,9 @@ std::vector<std::string> cells_of(const Document& document) {
     std::vector<std::string> all;
     for (const Table& table : document.tables) {
         if (table.depth == Depth::brief) continue;
-        for (const Column& column : table.columns) all.push_back(printable(column.title));
+        for (const Column& column : table.columns) all.push_back(printable(column.title, " "));
         for (const auto& row : table.rows) {
-            for (const Cell& cell : row) all.push_back(printable(cell.text));
+            for (const Cell& cell : row) all.push_back(printable(cell.text, " "));
         }
     }
     return all;
@@ -136,7 +136,8 @@ TEST(Formats, CsvIsReadBack) {
             ASSERT_EQ(rows[r].size(), document.records.columns.size()) << document.title;
             for (std::size_t c = 0; c < rows[r].size(); ++c) {
                 EXPECT_EQ(rows[r][c], printable(r == 0 ? document.records.columns[c].title
-                                                       : document.records.rows[r - 1][c].text));
+                                                       : document.records.rows[r - 1][c].text,
+                                                "\n"));
             }
         }
         const std::vector<std::string>& headings = rows.front();
@@ -236,11 +237,11 @@ TEST(Formats, HtmlHoldsTheDocumentWhateverItSays) {
         std::vector<std::string> found;
         for (const Json& table : json.at("tables")) {
             for (const Json& column : table.at("columns")) {
-                found.push_back(printable(column.at("title").get<std::string>()));
+                found.push_back(printable(column.at("title").get<std::string>(), " "));
             }
             for (const Json& row : table.at("rows")) {
                 for (const Json& cell : row) {
-                    found.push_back(printable(cell.at("text").get<std::string>()));
+                    found.push_back(printable(cell.at("text").get<std::string>(), " "));
                 }
             }
         }

@@ -99,6 +99,7 @@ bool Field::allows(double value) const {
 }
 
 std::string Field::range() const {
+    if (least < 0) return "finite";
     std::string words = or_zero ? "0, or " : "";
     words += (open ? "above " : "at least ") + text(least);
     return words + (most < Field().most ? " and at most " + text(most) : ", and finite");

@@ -35,6 +35,7 @@ struct Field {
 template <class Config, class Visit>
 void for_each_field(Config& config, const Visit& visit) {
     constexpr double kWords = std::numeric_limits<std::uint32_t>::max();
+    constexpr double kLowest = std::numeric_limits<float>::lowest();
     visit(Field{"traversal_cost", "Ct of the SAH: cost of visiting an inner node"},
           config.traversal_cost);
     visit(Field{.name = "intersection_cost",
@@ -54,17 +55,17 @@ void for_each_field(Config& config, const Visit& visit) {
     visit(
         Field{.name = "leaf_limit",
               .sentence = "Nodes of at most this many references become leaves, if they are small",
-              .most = Node::kLimit - 1},
+              .most = kWords},
         config.leaf_limit);
     visit(Field{"leaf_area",
                 "Such a node is small if its references * area are at most this times the root's "
                 "area / triangles; 0: always"},
           config.leaf_area);
     visit(Field{.name = "depth_base",
-                .sentence = "Greatest depth: base + factor * log2(triangles), at most 60",
-                .most = kMaxDepth},
+                .sentence = "Greatest depth: base + factor * log2(triangles), from 0 to 60",
+                .least = kLowest},
           config.depth_base);
-    visit(Field{.name = "depth_factor", .sentence = "See --depth-base", .most = kMaxDepth},
+    visit(Field{.name = "depth_factor", .sentence = "See --depth-base", .least = kLowest},
           config.depth_factor);
     visit(Field{.name = "bad_split_ratio",
                 .sentence = "A split is bad if it costs at least this many times what a leaf would",

@@ -15,6 +15,7 @@
 #include "app/forest/parts_folder.h"
 #include "app/forest/process_peer.h"
 #include "app/measure/interrupts.h"
+#include "app/measure/plan.h"
 #include "kdtree/forest/local_workers.h"
 #include "kdtree/forest/memory_plan.h"
 #include "scenes/piece.h"

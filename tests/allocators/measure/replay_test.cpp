@@ -102,7 +102,7 @@ struct AddressSpace {
 
 TEST(Replay, MakesRequestsOfMoreThan32Bits) {
     constexpr std::uint64_t kSize = (std::uint64_t{6} << 30) + 8;
-    const ReplayScript script = script_of(
+    const ReplayScript script = allocators::script_of(
         {.callers = 1, .events = {{0, 0, kSize}, {0, 1, 16}, {0, 1, 0}, {0, 0, 0}}}, 1, true, 4);
     std::vector<void*> slots(script.sizes.size());
     std::vector<std::size_t> asked;

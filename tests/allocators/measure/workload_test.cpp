@@ -111,7 +111,7 @@ std::vector<Entry> of_caller(const Journal& journal, std::uint32_t caller) {
 
 TEST(Workload, SizesAreMultiplesOfFourAndSpreadOverTheRange) {
     const Blocks blocks{nullptr, 100000, 4, 64, test_seed()};
-    std::map<std::uint32_t, unsigned> seen;
+    std::map<std::uint64_t, unsigned> seen;
     for (std::uint64_t slot = 0; slot < blocks.slots; ++slot) ++seen[blocks.bytes(slot)];
     ASSERT_EQ(seen.size(), 16U);
     for (const auto& [bytes, times] : seen) {

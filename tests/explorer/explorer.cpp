@@ -67,8 +67,21 @@ bool atomic_compare_swap(void* object, unsigned size, std::uint64_t& expected,
     return swaps;
 }
 
+Group join_lanes(const void* word, std::uint32_t key, const Site& site) {
+    return plainly() ? Group{} : current->join_lanes(address_of(word), key, site);
+}
+std::uint64_t exchange_with(unsigned partner, std::uint64_t value) {
+    return current->exchange_with(partner, value);
+}
+void sync_with(unsigned partner, const Site& site) {
+    current->sync_with(partner, site);
+}
+
 unsigned thread() {
     return current->running();
+}
+unsigned warp() {
+    return current->warp();
 }
 void begin_operation(const char* text, std::uint64_t argument) {
     current->begin_operation(text, argument);

@@ -11,6 +11,9 @@
 /// it read from one operation to the next. States are compared by 64-bit hashes; of ten million,
 /// two meet by accident with a probability of 3e-6.
 ///
+/// Threads may be lanes of a warp: where two of them come to the same construction of Lanes, they
+/// form a group or do not, which is a choice as well.
+///
 /// Without bounds the exploration is exhaustive. Loops that read the same over and over need two:
 /// a load may return old values only so often within an operation, for in the end every store
 /// becomes visible; and a thread that backs off does not go on until another has made a step.
@@ -38,10 +41,26 @@ std::uint64_t atomic_update(void* object, unsigned size,
 bool atomic_compare_swap(void* object, unsigned size, std::uint64_t& expected,
                          std::uint64_t desired, Order success, Order failure, const Site&);
 
+/// What a lane knows of the group that it has formed.
+struct Group {
+    unsigned rank = 0;
+    unsigned partner = 0;  ///< the other member; of a lane alone without meaning
+    bool together = false;
+};
+
+// What the instrumented Lanes does. Outside of an exploration, every lane is alone.
+/// The caller's group: with the other lane of its warp, if that comes to the same place with the
+/// same word and key, and either joins or does not, by the explorer's choice; or alone.
+Group join_lanes(const void* word, std::uint32_t key, const Site&);
+/// What the partner passes; orders no memory.
+std::uint64_t exchange_with(unsigned partner, std::uint64_t value);
+/// Each of both sees what the other one has done.
+void sync_with(unsigned partner, const Site&);
+
 /// What is done wrong, on purpose, at one source line.
 enum class Fault {
     none,
-    no_acquire,  ///< its acquire is relaxed
+    no_acquire,  ///< its acquire is relaxed; a group's sync orders nothing
     no_release,  ///< its release is relaxed
     torn,        ///< its read-modify-write is a load and a store, between which others may come
     lost,        ///< what it writes is not written
@@ -69,6 +88,8 @@ struct Place {
 /// needs a destructor, for executions are abandoned halfway.
 struct Program {
     std::vector<std::function<void()>> threads;
+    /// The warp that each thread is a lane of, of at most two; if not given, its own.
+    std::vector<unsigned> warps = {};
     /// Before each execution: forgets the former one. Does nothing atomic.
     std::function<void()> begin = [] {};
     /// After the threads have ended, with all they know.
@@ -116,6 +137,8 @@ Result explore(const Program& program, const Bounds& bounds = {}, const Mutation
 
 /// The calling thread's number; the number of threads in `finish`.
 unsigned thread();
+/// The number of its warp.
+unsigned warp();
 /// Says what the atomic operations that follow are for, as "allocate(16)"; `text` must last.
 void begin_operation(const char* text, std::uint64_t argument);
 /// @param result whatever the thread goes on with

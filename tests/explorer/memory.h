@@ -197,6 +197,12 @@ public:
         for (const View& v : views_) views_[thread].join(v);
     }
 
+    /// Two threads learn all that either knows.
+    void join(unsigned thread, unsigned other) {
+        views_[thread].join(views_[other]);
+        views_[other].join(views_[thread]);
+    }
+
     /// A hash of all that can still make a difference to the threads that `running` marks: equal
     /// for any two orders of steps that do not concern one another.
     std::uint64_t hash(std::uint32_t running) const {

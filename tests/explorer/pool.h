@@ -134,7 +134,7 @@ private:
     };
 
     static std::uintptr_t address(const void* p) { return reinterpret_cast<std::uintptr_t>(p); }
-    static allocators::Context context() { return {thread(), thread()}; }
+    static allocators::Context context() { return {warp(), warp()}; }
     static auto find(std::vector<Block>& blocks, const void* p) {
         return std::find_if(blocks.begin(), blocks.end(),
                             [=](const Block& b) { return b.begin == address(p); });

@@ -51,6 +51,7 @@ bool Explorer::execute() {
     memory_.begin(threads() + 1);
     for (Fiber& f : fibers_) {
         f.ended = f.yields = false;
+        f.waits = Waits::not_at_all;
         f.past = f.present = 0;
         f.steps = f.stale_reads = 0;
         f.inside = false;
@@ -116,18 +117,19 @@ unsigned Explorer::choose(unsigned count) {
 unsigned Explorer::pick_thread() {
     std::array<unsigned, 32> able{};
     unsigned count = 0;
-    const bool may_go_on = running_ < threads() && !me().ended && !me().yields;
+    const bool may_go_on = running_ < threads() && is_able(running_) && !me().yields;
     if (may_go_on) able[count++] = running_;
     if (!may_go_on || preemptions_ < bounds_.preemptions) {
         for (unsigned t = 0; t < threads(); ++t) {
-            if (t != running_ && !fibers_[t].ended && !fibers_[t].yields) able[count++] = t;
+            if (t != running_ && is_able(t) && !fibers_[t].yields) able[count++] = t;
         }
     }
     if (count == 0) {
         for (unsigned t = 0; t < threads(); ++t) {
-            if (!fibers_[t].ended) able[count++] = t;
+            if (is_able(t)) able[count++] = t;
         }
     }
+    if (count == 0 && is_stuck()) return threads();
     const bool news = position_ == choices_.size() && !record_.keeps_steps();
     if (news && bounds_.merge && !seen_.insert(state()).second) {
         pruned_ = true;
@@ -137,6 +139,19 @@ unsigned Explorer::pick_thread() {
     const unsigned next = able[choose(count)];
     if (may_go_on && next != running_) ++preemptions_;
     return next;
+}
+
+/// Whether there are threads that have not ended, and none of them can go on. Where a lane waits to
+/// be joined, that is what comes of it if it goes alone, and need not be explored again.
+bool Explorer::is_stuck() {
+    bool any = false;
+    for (unsigned t = 0; t < threads(); ++t) {
+        if (fibers_[t].ended) continue;
+        any = true;
+        if (fibers_[t].waits == Waits::to_be_joined) pruned_ = true;
+    }
+    if (any && !pruned_) fail("a lane waits for another one of its group for ever");
+    return any;
 }
 
 std::uint64_t Explorer::state() const {
@@ -150,7 +165,8 @@ std::uint64_t Explorer::state() const {
         h = mix(h, f.past);
         if (f.ended) continue;
         h = mix(h, f.present);
-        h = mix(h, std::uint64_t{f.steps} << 32 | f.stale_reads << 3 | (f.yields ? 4U : 0U) |
+        h = mix(h, std::uint64_t{f.steps} << 32 | f.stale_reads << 5 |
+                       static_cast<unsigned>(f.waits) << 3 | (f.yields ? 4U : 0U) |
                        (f.inside ? 2U : 0U) | (f.alone ? 1U : 0U));
     }
     if (bounds_.preemptions != Bounds::kAll) {
@@ -173,10 +189,15 @@ void Explorer::body() {
     me().ended = true;
     for (Fiber& f : fibers_) f.yields = false;
     if (priming_) abandon();
+    hand_over();
+    abandon();
+}
+
+/// Lets another thread go on.
+void Explorer::hand_over() {
     const unsigned next = pick_thread();
     if (next == threads()) abandon();
-    switch_to(next);
-    abandon();
+    if (next != running_) switch_to(next);
 }
 
 void Explorer::switch_to(unsigned next) {
@@ -198,9 +219,7 @@ void Explorer::step_boundary() {
         swapcontext(&me().context, &own_context_);
         return;
     }
-    const unsigned next = pick_thread();
-    if (next == threads()) abandon();
-    if (next != running_) switch_to(next);
+    hand_over();
 }
 
 void Explorer::fail(const std::string& what) {

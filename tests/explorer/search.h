@@ -38,7 +38,12 @@ public:
     bool compare_swap(std::uintptr_t address, unsigned size, std::uint64_t& expected,
                       std::uint64_t desired, Order success, Order failure, const Site& site);
 
+    Group join_lanes(std::uintptr_t word, std::uint32_t key, const Site& site);
+    std::uint64_t exchange_with(unsigned partner, std::uint64_t value);
+    void sync_with(unsigned partner, const Site& site);
+
     unsigned running() const { return running_; }
+    unsigned warp() const { return warp_of(running_); }
     void begin_operation(const char* text, std::uint64_t argument);
     bool end_operation(std::uint64_t result);
     void yield() {
@@ -62,15 +67,25 @@ private:
         std::uint64_t operand = 0;
     };
 
+    /// What a lane waits for.
+    enum class Waits : std::uint8_t { not_at_all, to_be_joined, for_partner };
+
     /// A thread; the last one is `finish`, which runs in the explorer's own context.
     struct Fiber {
         ucontext_t context;
         std::unique_ptr<std::byte[]> stack;
         bool ended;
-        bool yields;            ///< since the last step of another
-        std::uint64_t past;     ///< hash of what its operations returned
-        std::uint64_t present;  ///< and of what it has read in this one
-        unsigned steps;         ///< in this operation, as the next three
+        bool yields;  ///< since the last step of another
+        Waits waits;
+        std::uintptr_t word;  ///< at which it has come to the construction of a group
+        std::uint32_t key;
+        Site place;
+        Group group;             ///< that it was in last
+        std::uint64_t passes;    ///< to its partner
+        std::uint64_t received;  ///< from its partner
+        std::uint64_t past;      ///< hash of what its operations returned
+        std::uint64_t present;   ///< and of what it has read in this one
+        unsigned steps;          ///< in this operation, as the next three
         unsigned stale_reads;
         bool inside;
         bool alone;
@@ -84,6 +99,10 @@ private:
 
     unsigned threads() const { return static_cast<unsigned>(program_.threads.size()); }
     Fiber& me() { return fibers_[running_]; }
+    unsigned warp_of(unsigned t) const { return t < program_.warps.size() ? program_.warps[t] : t; }
+    bool is_able(unsigned t) const {
+        return !fibers_[t].ended && fibers_[t].waits == Waits::not_at_all;
+    }
 
     bool execute();
     bool next_execution();
@@ -93,11 +112,16 @@ private:
     void step_boundary();
     unsigned pick_thread();
     std::uint64_t state() const;
+    bool is_stuck();
     void switch_to(unsigned next);
+    void hand_over();
     [[noreturn]] void abandon();
 
+    void begin_action();
     unsigned begin_step(std::uintptr_t address, unsigned size, Order order);
     void write_late();
+    void put_into_group(unsigned lane, unsigned partner, unsigned rank);
+    void wait(Waits waits);
     Order mutated(Order order, const Site& site) const;
     bool is_mutated(Fault fault, const Site& site) const;
     void note(const char* operation, std::uintptr_t address, std::uint64_t before,

@@ -20,8 +20,7 @@ bool is_mapped(std::uintptr_t address) {
 
 }  // namespace
 
-/// @return the number of the atomic object.
-unsigned Explorer::begin_step(std::uintptr_t address, unsigned size, Order order) {
+void Explorer::begin_action() {
     step_boundary();
     Fiber& f = me();
     if (!f.inside) {
@@ -36,9 +35,14 @@ unsigned Explorer::begin_step(std::uintptr_t address, unsigned size, Order order
         f.alone = false;
     }
     if (++f.steps > bounds_.steps) fail("an operation does not end");
+}
+
+/// @return the number of the atomic object.
+unsigned Explorer::begin_step(std::uintptr_t address, unsigned size, Order order) {
+    begin_action();
     if (!memory_.knows(address) && !is_mapped(address)) fail("there is no memory at an address");
     const unsigned object = memory_.atomic(address, size);
-    if (releases(order) || f.late.object == object) write_late();
+    if (releases(order) || me().late.object == object) write_late();
     return object;
 }
 

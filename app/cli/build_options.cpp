@@ -148,7 +148,7 @@ void add_build(Options& options, BuildOptions& o) {
         "Build in parts, one after another, within so much memory, 4GiB, of the machine, or "
         "of the GPU; the tree, which is the same, goes to the file of --out",
         [&o](const std::string& text) {
-            if (text != "any") o.memory = read_bytes(text, kAnyBytes);
+            if (text != "any") o.memory = read_bytes(text, kAnyBytes, "4GiB");
         });
     options.whole(
         "--parts", o.parts, {0, 1024},

@@ -173,7 +173,7 @@ std::uint64_t read(const std::string& text, const Whole& allowed) {
                      " to " + std::to_string(allowed.most));
 }
 
-std::uint64_t read_bytes(const std::string& text, const Whole& allowed) {
+std::uint64_t read_bytes(const std::string& text, const Whole& allowed, const char* example) {
     std::uint64_t value = 0;
     try {
         value = PoolSize::parse(text).bytes;
@@ -183,7 +183,7 @@ std::uint64_t read_bytes(const std::string& text, const Whole& allowed) {
     }
     if (value >= allowed.least && value <= allowed.most) return value;
     throw UsageError("'" + text + "' is not a size from " + bytes_text(allowed.least) + " to " +
-                     bytes_text(allowed.most) + ", such as 64KiB");
+                     bytes_text(allowed.most) + ", such as " + example);
 }
 
 template <class T>

@@ -43,8 +43,9 @@ std::uint64_t read(const std::string& text, const Whole& allowed);
 template <class T>
 T read(const std::string& text, const Real& allowed);
 
-/// A number of bytes with a unit. @throws UsageError.
-std::uint64_t read_bytes(const std::string& text, const Whole& allowed);
+/// A number of bytes with a unit. @throws UsageError, which shows the example.
+std::uint64_t read_bytes(const std::string& text, const Whole& allowed,
+                         const char* example = "64KiB");
 
 /// Stands for a number that is not given, so that its default holds.
 inline constexpr const char* kAuto = "auto";

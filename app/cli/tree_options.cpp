@@ -1,6 +1,5 @@
 /// @file
 /// The options of the verbs that look at one tree: `render` and `inspect`.
-#include <exception>
 #include <limits>
 #include <map>
 
@@ -47,15 +46,11 @@ void add_vector(Options& options, const char* name, const std::string& standard,
 /// WIDTHxHEIGHT in pixels. @throws UsageError.
 void read_size(const std::string& text, RenderSettings& settings) {
     const std::vector<std::string> sides = parts(text, 'x');
-    try {
-        settings.width = static_cast<unsigned>(read(sides.at(0), Whole{1, kLongestSide}));
-        settings.height = static_cast<unsigned>(read(sides.at(1), Whole{1, kLongestSide}));
-        if (sides.size() == 2) return;
-    } catch (const std::exception&) {
-        // A side would be named without the other.
+    if (sides.size() != 2) {
+        throw UsageError("'" + text + "' is not a width and a height in pixels, such as 960x540");
     }
-    throw UsageError("'" + text + "' is not a width and a height from 1 to " +
-                     std::to_string(kLongestSide) + " pixels, such as 960x540");
+    settings.width = static_cast<unsigned>(read(sides[0], Whole{1, kLongestSide}));
+    settings.height = static_cast<unsigned>(read(sides[1], Whole{1, kLongestSide}));
 }
 
 Mode mode_named(const std::string& text) {

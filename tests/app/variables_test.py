@@ -76,7 +76,7 @@ class Variables(unittest.TestCase):
                     self.assertEqual((set_.returncode, set_.stderr), (USAGE, given.stderr))
                     if UNKNOWN not in given.stderr:
                         self.assertIn(option.name, given.stderr)
-                        said = "a file" if option.kind == "FILE" else f"'{value}'"
+                        said = {"FILE": "a file", "WxH": "'"}.get(option.kind, f"'{value}'")
                         self.assertIn(said, given.stderr)
 
     def test_a_flag_is_refused_by_all_its_names(self):

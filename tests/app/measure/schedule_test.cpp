@@ -291,6 +291,16 @@ TEST(Verdict, OverwrittenBlocksBeforeErrorsBeforeMissingMemory) {
     EXPECT_EQ(verdict(report), ExitCode::verification_failed);
 }
 
+TEST(Verdict, TimeLimitsAreFindingsAlsoWhereThereIsNothingElse) {
+    BenchReport report = small_report(1);
+    for (BenchCell& cell : report.cells) cell.result.outcome = Outcome::hang;
+    EXPECT_EQ(verdict(report), ExitCode::done);
+    report.cells[0].result.outcome = Outcome::skipped;
+    EXPECT_EQ(verdict(report), ExitCode::done);
+    report.cells[0].result.outcome = Outcome::out_of_pool;
+    EXPECT_EQ(verdict(report), ExitCode::out_of_memory);
+}
+
 TEST(Cells, GiveEveryAllocatorThePoolItNeedsUnlessThePoolIsVaried) {
     BenchReport report = small_report(1);
     report.series[0].points[0].task.pool_bytes = 1;

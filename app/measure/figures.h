@@ -84,7 +84,13 @@ void read(const FigureList<Of, To>& list, const Json& json, To& to) {
         if (!wanted || has_no_place(json, path) || json.at(path).is_null()) continue;
         if (group.begin) group.begin(to);
         for (const auto& figure : group.figures) {
-            if (figure.set) figure.set(to, json.at(path).at(figure.name));
+            if (!figure.set) continue;
+            const Json& value = json.at(path).at(figure.name);
+            if (figure.unit == Unit::fraction && value.is_number() && !(value >= 0 && value <= 1)) {
+                throw std::invalid_argument(std::string("a fraction '") + figure.name +
+                                            "' that is not from 0 to 1");
+            }
+            figure.set(to, value);
         }
     }
 }

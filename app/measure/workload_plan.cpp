@@ -110,11 +110,28 @@ std::string WorkloadPlan::label(const CellState& cell) const {
     return report_.series[report_.cells[cell.number].series].id;
 }
 
+namespace {
+
+/// @throws std::invalid_argument for what no worker answers.
+void check_turn(const TaskResult& turn) {
+    bool sound = can_end(of_workload, turn.outcome) &&
+                 (turn.counts.corrupt == 0 || turn.outcome == Outcome::corrupt);
+    for (const auto& [metric, samples] : turn.metrics) {
+        for (const double value : samples.value) {
+            if (metric.ends_with("external")) sound = sound && value <= 1;
+            if (metric == "callers") sound = sound && value >= 1;
+        }
+    }
+    if (!sound) throw std::invalid_argument("no workload's turn");
+}
+
+}  // namespace
+
 Outcome WorkloadPlan::add(const CellState& cell, const Answer& answer) {
     TaskResult turn{.outcome = answer.outcome, .message = answer.message};
     if (!answer.sample.is_null()) {
         answer.sample.get_to(turn);
-        if (!can_end(of_workload, turn.outcome)) throw std::invalid_argument("no workload's turn");
+        check_turn(turn);
     }
     const Outcome outcome = turn.outcome;
     add_turn(report_.cells[cell.number], std::move(turn));

@@ -20,6 +20,16 @@ std::string quoted(const std::string& text) {
     return result + "\"";
 }
 
+/// The text of a cell. Spreadsheets would run a name that begins as a formula does; an apostrophe
+/// in front of it keeps them from it.
+std::string without_formula(const Cell& cell) {
+    constexpr std::string_view kBegins = "=+-@\t\r";
+    const std::string& text = cell.text;
+    const bool numbers = text.find_first_not_of("0123456789.eE+- ") == text.npos;
+    const bool formula = !numbers && kBegins.find(text.front()) != kBegins.npos;
+    return formula ? "'" + text : text;
+}
+
 Json cell_json(const Cell& cell) {
     constexpr const char* kLooks[] = {"", "best", "failed"};
     return {{"text", cell.text},
@@ -83,7 +93,7 @@ std::string as_csv(const Document& document) {
     for (std::size_t i = 0; i < table.columns.size(); ++i) append(i == 0, table.columns[i].title);
     text += "\n";
     for (const auto& row : table.rows) {
-        for (std::size_t i = 0; i < row.size(); ++i) append(i == 0, row[i].text);
+        for (std::size_t i = 0; i < row.size(); ++i) append(i == 0, without_formula(row[i]));
         text += "\n";
     }
     return text;

@@ -25,7 +25,8 @@ std::string as_markdown(const Document& document);
 std::string as_latex(const Document& document);
 
 /// The records, by RFC 4180 with "\n" line ends: a row of headings, then the rows. Text is as
-/// printable() has it, but with its line ends; exact in JSON alone.
+/// printable() has it, but with its line ends, and has an apostrophe in front if it begins with
+/// = + - or @; exact in JSON alone.
 std::string as_csv(const Document& document);
 
 /// The data; a path in it need not be UTF-8, JSON must.

@@ -227,6 +227,18 @@ class Formats(unittest.TestCase):
                 self.assertEqual(shown["title"], "heapwood " + verb[0])
                 self.assertGreater(len(shown["tables"]), 1)
 
+    def test_a_cell_of_csv_is_no_formula(self):
+        with folder() as place:
+            for name in ("=1+1.obj", "+a.obj", "-a.obj", "@a.obj"):
+                (place / name).write_bytes((MODELS / "gem.obj").read_bytes())
+                result = run("compare", "--device", "cpu", "--repeat", 1, "-a", "cmalloc", "--csv",
+                             "--", name, cwd=place)
+                self.assertEqual(result.returncode, DONE, result.stderr)
+                rows = list(csv.DictReader(io.StringIO(result.stdout)))
+                self.assertEqual(rows[0]["scene"], "'" + name)
+                for cell in rows[0].values():
+                    self.assertNotRegex(cell, r"\A[=@+]|\A-[^0-9]")
+
     def test_a_minimal_pool_is_shown_if_asked_for(self):
         options = (SCENE, "-a", "cmalloc,hybrid", "--repeat", 1)
         self.assertNotIn("minimal pool", build(*options).stdout)

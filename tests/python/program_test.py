@@ -133,3 +133,14 @@ def test_a_table_needs_pandas(monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(ImportError, match="heapwood.compare returns a table of pandas: pip install"):
         heapwood.compare("gen:sphere:100")
+
+
+def test_a_program_that_is_gone_is_a_sentence(monkeypatch, tmp_path):
+    from heapwood import __main__, _program
+
+    for module in (__main__, _program):
+        monkeypatch.setattr(module, "PROGRAM", tmp_path / "gone" / "heapwood")
+    with pytest.raises(heapwood.ProgramError, match="No such file.*install heapwood again"):
+        heapwood.compare("gen:sphere:500")
+    with pytest.raises(SystemExit, match="heapwood: error: .*install heapwood again"):
+        __main__.main()

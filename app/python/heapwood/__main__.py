@@ -8,7 +8,10 @@ from heapwood._program import PROGRAM
 
 def main():
     """Becomes the program that the package carries."""
-    os.execv(PROGRAM, ["heapwood", *sys.argv[1:]])
+    try:
+        os.execv(PROGRAM, ["heapwood", *sys.argv[1:]])
+    except OSError as error:
+        sys.exit(f"heapwood: error: {PROGRAM}: {error.strerror}; install heapwood again")
 
 
 if __name__ == "__main__":

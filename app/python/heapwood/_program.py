@@ -57,8 +57,12 @@ def _measure(verb, subjects, options):
         if option in options:
             raise TypeError(f"{verb}() returns a table: write that instead of asking for {option}")
     command = [os.fspath(PROGRAM), verb, *_words(options), "--json", "-", "--", *subjects]
-    result = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False,
-                            encoding="utf-8", errors="replace")
+    try:
+        result = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False,
+                                encoding="utf-8", errors="replace")
+    except OSError as error:
+        raise ProgramError(f"{PROGRAM}: {error.strerror}; install heapwood again",
+                           127) from error
     said = result.stderr.splitlines()
     if not result.stdout:
         raise _error(verb, result.returncode, said)

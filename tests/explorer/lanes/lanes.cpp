@@ -65,7 +65,7 @@ std::uint64_t Explorer::exchange_with(unsigned partner, std::uint64_t value) {
 void Explorer::sync_with(unsigned partner, const Site& site) {
     write_late();
     record_.note({running_, "sync", nullptr, me().word, 0, 0, 0, Order::acquire, site}, false,
-                 false);
+                 false, true);
     const bool is_last = fibers_[partner].waits == Waits::for_partner;
     exchange_with(partner, 0);
     if (is_last && !is_mutated(Fault::no_acquire, site)) memory_.join(running_, partner);

@@ -281,7 +281,7 @@ class Mistakes(unittest.TestCase):
         self.check(["excludes"], "ad", "--json", "-", "--csv")
         result = run("bench", "ad", "--device", "soon")
         self.assertEqual(result.returncode, USAGE)
-        self.assertIn("'soon' is none of auto, cpu, gpu", result.stderr)
+        self.assertIn("'soon' is none of auto, cpu, cuda, gpu", result.stderr)
 
     def test_a_pool_that_nothing_fits_into(self):
         # Fits into half of the pool by its bytes, but every block is four times as large as asked.

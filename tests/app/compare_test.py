@@ -184,11 +184,15 @@ class Compare(unittest.TestCase):
                         for one in (times, after, peaks, allocated, pools):
                             self.assertEqual(one[label][i], wanted)
                         continue
-                    median = statistics.median(cell["build"]["ms"]["samples"])
+                    samples = cell["build"]["ms"]["samples"]
+                    median = statistics.median(samples)
                     base = statistics.median(
                         self.cell(scene, POOLS[0], "atomicmalloc")["build"]["ms"]["samples"])
                     wanted = (f"{median:.3f} ms" if allocator == "atomicmalloc" else
                               f"{median / base:.2f}x" + ("'" if pool == "8x" else ""))
+                    # Of three to five samples.
+                    percent = 50 * (max(samples) - min(samples)) / median
+                    wanted += f" ±{percent:.{0 if percent >= 10 else 1}f}%"
                     if cell["fastest_full"]:
                         wanted = mark.format(wanted)
                     self.assertEqual(times[label][i], wanted)

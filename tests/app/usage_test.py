@@ -107,7 +107,7 @@ class Mistakes(unittest.TestCase):
         self.check(["--json -", "--csv"], "build", SCENE, "--csv", "--json", "-")
         self.check(["--json -", "--markdown"], "list", "--markdown", "--json", "-")
         self.check(["--quiet", "--verbose"], "build", SCENE, "-q", "-v")
-        self.check(["'tpu'", "auto, cpu, gpu"], "build", SCENE, "--device", "tpu")
+        self.check(["'tpu'", "auto, cpu, cuda, gpu"], "build", SCENE, "--device", "tpu")
         self.check(["'small'", "every, large"], "build", SCENE, "--arrays", "small")
         self.check(["--page", "5000", "4096"], "build", SCENE, "--page", "5000")
 

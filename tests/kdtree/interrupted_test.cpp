@@ -20,33 +20,35 @@ std::stop_token stopped() {
     return source.get_token();
 }
 
-const scenes::Scene& soup() {
-    static const scenes::Scene all = scenes::generate({"soup", 3000, 1});
+const scenes::Scene& sphere() {
+    static const scenes::Scene all = scenes::generate({"sphere", 3000, 1});
     return all;
 }
 
 TEST(Interrupted, ABuildFreesAllAndSaysSo) {
     for (const unsigned threads : {1U, 3U}) {
         const BuildOptions options{.pool_bytes = 64 << 20, .threads = threads, .stop = stopped()};
-        const BuildResult result = build_on_cpu<allocators::Hybrid>(soup(), {}, options);
+        const BuildResult result = build_on_cpu<allocators::Hybrid>(sphere(), {}, options);
         EXPECT_EQ(result.status, Status::interrupted);
         EXPECT_EQ(result.message, "the build was interrupted");
         EXPECT_EQ(result.leaked_bytes, 0U);
         EXPECT_TRUE(result.tree.nodes.empty());
-        EXPECT_EQ(build_by_levels_on_cpu(soup(), {}, options).status, Status::interrupted);
+        EXPECT_EQ(build_by_levels_on_cpu(sphere(), {}, options).status, Status::interrupted);
     }
 }
 
-/// Asks for a stop at one of its requests, as another thread may at any time.
+/// Asks for a stop at one of its requests for both children of a node, as another thread may at any
+/// time.
 class Stops : public allocators::Hybrid {
 public:
     using Hybrid::Hybrid;
     class Ref : public Hybrid::Ref {
     public:
         explicit Ref(const Hybrid::Ref& ref) : Hybrid::Ref(ref) {}
-        void* allocate(const allocators::Context& context, std::size_t bytes) const {
+        bool allocate_pair(const allocators::Context& context, const std::size_t (&bytes)[2],
+                           void* (&blocks)[2]) const {
             if (--left == 0) source.request_stop();
-            return Hybrid::Ref::allocate(context, bytes);
+            return Hybrid::Ref::allocate_pair(context, bytes, blocks);
         }
     };
     Ref ref() const { return Ref(Hybrid::ref()); }
@@ -61,7 +63,8 @@ TEST(Interrupted, ABuildEndsWhereverItIs) {
         Stops::left = at;
         Stops::source = {};
         const BuildResult result = build_on_cpu<Stops>(
-            soup(), {}, {.pool_bytes = 64 << 20, .threads = 1, .stop = Stops::source.get_token()});
+            sphere(), {},
+            {.pool_bytes = 64 << 20, .threads = 1, .stop = Stops::source.get_token()});
         EXPECT_EQ(result.leaked_bytes, 0U) << at;
         if (result.status == Status::done) break;
         EXPECT_EQ(result.status, Status::interrupted) << at;
@@ -75,8 +78,8 @@ TEST(Interrupted, ABuildEndsWhereverItIs) {
 
 TEST(Interrupted, ABatchTracesNoMoreRays) {
     const BuildResult built =
-        build_on_cpu<allocators::Hybrid>(soup(), {}, {.pool_bytes = 64 << 20});
-    const RayTree tree(built.tree, soup(), allocators::Place::host);
+        build_on_cpu<allocators::Hybrid>(sphere(), {}, {.pool_bytes = 64 << 20});
+    const RayTree tree(built.tree, sphere(), allocators::Place::host);
     const std::vector<Ray> rays(5000, Ray{{0, 0, 0}, {1, 2, 3}, 0, 100});
     const BatchOptions options{.threads = 2, .stop = stopped()};
     std::vector<Hit> hits(rays.size(), Hit{});

@@ -100,13 +100,56 @@ def test_shapes_and_ends(library, tree, gpu_tree, rays):
     np.testing.assert_array_equal(library.get(double), tree.count(*rays))
 
 
+def test_rays_broadcast(library, tree, gpu_tree, rays):
+    origins, directions = rays[0][:20, None], rays[1].reshape(20, 25, 3)
+    expected = tree.count(origins, directions)
+    found = gpu_tree.count(library.put(origins), library.put(directions))
+    np.testing.assert_array_equal(library.get(found), expected)
+    ends = np.linspace(0.1, 3, 4, dtype=np.float32)
+    found = gpu_tree.count(library.put(rays[0][3]), library.put(rays[1][3]), t_max=library.put(ends))
+    np.testing.assert_array_equal(library.get(found), tree.count(rays[0][3], rays[1][3], t_max=ends))
+
+
+@pytest.mark.parametrize("library", ["cupy", "torch"], indirect=True)
+def test_a_tree_far_from_the_origin(library, sphere, rays):
+    far = np.array([450_000.0, 5_500_000.0, 200.0])
+    vertices = library.put(sphere.vertices + far)
+    with pytest.warns(heapwood.PrecisionWarning):
+        heapwood.Scene(vertices, sphere.triangles)
+    centred = heapwood.build(vertices, sphere.triangles, center=True, device="gpu")
+    expected = centred.to("cpu").count(rays[0] + far, rays[1])
+    for number in (np.float64, np.float32):
+        found = centred.count(library.put((rays[0] + far).astype(number)), library.put(rays[1]))
+        if number is np.float64:
+            np.testing.assert_array_equal(library.get(found), expected)
+    assert expected.sum() > 100
+
+
+def test_single_precision_of_jax_has_no_place_for_an_origin(sphere):
+    library = Library("jax")
+    centred = heapwood.build(sphere.vertices + 1e6, sphere.triangles, center=True, device="cuda")
+    rays = library.put(np.ones((2, 3), np.float32))
+    if rays.__dlpack_device__()[0] != CUDA:
+        pytest.skip("jax has no GPU")
+    with pytest.raises(TypeError, match="jax_enable_x64"):
+        centred.count(rays, rays)
+
+
+def test_bfloat16_of_torch(tree, gpu_tree, rays):
+    library = Library("torch")
+    there = [library.put(array).bfloat16() for array in rays]
+    expected = tree.count(*(array.float().cpu().numpy() for array in there))
+    np.testing.assert_array_equal(library.get(gpu_tree.count(*there)), expected)
+    np.testing.assert_array_equal(tree.count(*(array.cpu() for array in there)).numpy(), expected)
+
+
 @pytest.mark.parametrize("library", ["cupy", "torch"], indirect=True)
 def test_rays_are_read_where_they_lie(library, tree, gpu_tree, rays):
     both = library.put(np.hstack(rays))
     origins, directions = both[:, :3], both[:, 3:]
-    for array in (origins, directions):
-        rows, _ = _arrays.vectors(array, "rays")
-        assert library.address(rows) == library.address(array)
+    (*rows, _, _), _ = _arrays.rays(origins, directions, 0.0, np.inf)
+    for row, array in zip(rows, (origins, directions)):
+        assert library.address(row) == library.address(array)
     np.testing.assert_array_equal(library.get(gpu_tree.count(origins, directions)),
                                   tree.count(*rays))
     # Each third ray, in any order of axes: strides do not matter.

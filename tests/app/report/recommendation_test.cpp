@@ -189,6 +189,7 @@ TEST(Recommendation, OfAComparisonIsOverAllScenes) {
 TEST(ComparisonTimes, HaveTheirSpread) {
     Comparison c =
         sample_comparison({{done_result("atomicmalloc", 1, 7, false), done_result("a", 2, 7)}});
+    c.groups[0].baseline_pool = "1x";
     c.groups[0].report.results[0].samples = {1, 0.98, 1.01};
     c.groups[0].report.results[1].samples = {2, 1.5, 2.5};
     const Document document = document_of(c);

@@ -23,11 +23,13 @@ struct Script {
     Script(Place place, const ReplayScript& script)
         : steps(uploaded(place, script.steps)),
           first(uploaded(place, script.first)),
+          largest(*std::max_element(script.sizes.begin(), script.sizes.end())),
           sizes(uploaded(place, script.sizes)),
           slots(place, script.sizes.size() * sizeof(void*)) {}
 
     Buffer steps;
     Buffer first;
+    std::uint64_t largest;  ///< of the sizes
     Buffer sizes;
     Buffer slots;
 };
@@ -101,8 +103,8 @@ private:
         launch.callers = callers_;
         launch.blocks = {.data = script_->slots.as<void*>(),
                          .slots = script_->slots.size() / sizeof(void*),
-                         .min_bytes = 0,
-                         .max_bytes = 0,
+                         .min_bytes = 4,
+                         .max_bytes = script_->largest,
                          .seed = 1,
                          .sizes = script_->sizes.as<std::uint64_t>()};
         launch.steps = script_->steps.as<std::uint32_t>();

@@ -28,7 +28,7 @@ class Terminals(unittest.TestCase):
         text = (result.stdout + result.stderr).decode("utf-8")
         self.assertIn(result.returncode, codes, text)
         self.assertNotRegex(text, "[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]")
-        self.assertNotRegex(text, "(?m)^heapwood: error: forged")
+        self.assertNotIn(b"\nheapwood: error: forged", b"\n" + result.stderr)
         self.assertLess(len(text), 40_000)
         return text
 
@@ -72,11 +72,9 @@ class Terminals(unittest.TestCase):
 
     def test_names_in_results(self):
         with folder() as place:
+            path = place / os.fsdecode(HOSTILE + b".obj")
+            path.write_bytes(GEM)
             for option in ((), ("--csv",), ("--markdown",), ("--json", "-")):
-                # Cells of CSV have their line ends, in quotes.
-                name = HOSTILE.replace(b"\n", b"") if "--csv" in option else HOSTILE
-                path = place / os.fsdecode(name + b".obj")
-                path.write_bytes(GEM)
                 for verb in (("build",), ("compare", "-a", "atomicmalloc"), ("trace",),
                              ("inspect",), ("render", "-o", place / "a.png")):
                     with self.subTest(option=option, verb=verb):

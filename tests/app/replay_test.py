@@ -271,8 +271,10 @@ class Mistakes(unittest.TestCase):
                      "f,0,99999999999999999999"):
             self.bad(["no call"], 3, **calls(text, *CALLS[1:]))
         self.bad(["caller 2 is out of range", "there are 2"], 4, **calls(CALLS[0], "a,2,64"))
-        for size in (0, 3, 66, 2**32, 2**32 + 4):
+        for size in (0, 3, 66, 2**32 + 2):
             self.bad([f"a request of {size} bytes", "multiples of 4"], 3, **calls(f"a,0,{size}"))
+        self.bad(["all together have more bytes than"], 3, **calls(f"a,0,{2**56 + 4}"))
+        self.bad(["all together have more bytes than"], 4, **calls(f"a,0,{2**56}", "a,0,4"))
         self.bad(["free of request 2", "only 2 stand before it"], 5, **calls(*CALLS[:2], "f,0,2"))
         self.bad(["free of request 0", "only 0 stand before it"], 3, **calls("f,0,0"))
         self.bad(["a second free of request 1", "line 5"], 6, **calls(*CALLS[:3], "f,1,1"))

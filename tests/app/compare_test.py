@@ -343,7 +343,7 @@ class Mistakes(unittest.TestCase):
         for limit in ("0", "-1", "nan", "soon"):
             self.check(USAGE, ["--time-limit"], self.GEM, f"--time-limit={limit}")
         self.check(USAGE, ["--csv", "--latex"], self.GEM, "--csv", "--latex")
-        self.check(USAGE, ["large limit"], self.GEM, "--large-limit", 10)
+        self.check(USAGE, ["large_limit"], self.GEM, "--large-limit", 10)
         self.check(USAGE, ["no/such/journal"], self.GEM, "--resume", "no/such/journal")
 
     def test_json_alone(self):

@@ -199,7 +199,7 @@ class Schema(unittest.TestCase):
                      for word in ("--" + name.replace("_", "-"), value)]
         changed = report("gen:soup:500", *arguments, "--no-clip", "--no-tight-cuts")
         configuration = changed["provenance"]["configuration"]
-        wanted.update(preset="default", clip=False, tight_cuts=False)
+        wanted.update(preset="default", clip=False, tight_cuts=False, small_arrays=True)
         self.assertEqual(configuration, wanted)
 
     def test_presets(self):

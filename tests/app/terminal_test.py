@@ -60,7 +60,7 @@ class Terminal(unittest.TestCase):
 
     def test_progress_fits_into_a_line(self):
         text = on_terminal(*self.BUILD, TERM="xterm", columns=20)
-        self.assertIn("\x1b[Kbuilding with hallo\r", text)
+        self.assertIn("\x1b[Kbuilding with cambi\r", text)
 
     def test_no_color(self):
         text = on_terminal(*self.BUILD, TERM="xterm", NO_COLOR="1")

@@ -94,7 +94,7 @@ class Mistakes(unittest.TestCase):
         self.check(["--planes", "3 to 93"], "build", SCENE, "--planes", "2")
         self.check(["--planes", "3 to 93"], "build", SCENE, "--planes", "94")
         self.check(["--snap-limit"], "build", SCENE, "--snap-limit", "65536")
-        self.check(["large limit"], "build", SCENE, "--large-limit", "10", "--exact-limit", "20")
+        self.check(["large_limit"], "build", SCENE, "--large-limit", "10", "--exact-limit", "20")
 
     def test_names(self):
         self.check(["--preset", "'best'", "default, paper, pbrt"], "build", SCENE, "--preset", "best")

@@ -166,7 +166,9 @@ TEST(BulkSemaphoreExplorer, FindsFaults) {
         }
         return std::string();
     });
-    EXPECT_EQ(found[Fault::none], 0U);
+    // The acquire of a promise matters where a relaxed write comes late, which no semaphore alone
+    // shows: BulkAllocExplorer.LateWritesAreHarmless.
+    EXPECT_EQ(found[Fault::none], 1U);
     EXPECT_EQ(found[Fault::no_acquire], 1U);
     EXPECT_EQ(found[Fault::no_release], 1U);
 }

@@ -41,10 +41,7 @@ foreach(library lzma z)
         list(APPEND decompressors ${library})
     endif()
 endforeach()
-set(static_library "")
-if(NOT HEAPWOOD_BUILD_PYTHON)
-    set(static_library lib\${library}.a)
-endif()
+set(static_library lib\${library}.a)
 configure_package_config_file(scripts/cmake/heapwoodConfig.cmake.in
     ${PROJECT_BINARY_DIR}/heapwoodConfig.cmake INSTALL_DESTINATION ${package_directory})
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/heapwoodConfigVersion.cmake

@@ -69,7 +69,7 @@ struct alignas(128) Block {
 inline constexpr std::uint32_t kLengthBits = 24;
 inline constexpr std::uint32_t kMostPages = (1U << kLengthBits) - 1;
 
-/// What a search in vain for a run of `length` pages leaves: how often pages had become idle,
+/// What a failed search for a run of `length` pages leaves: how often pages had become idle,
 /// modulo 2^40, and kMostPages - length. So of two words with the same count the larger one says
 /// more, and 0 says nothing. A word could be taken for a new one after 10^12 times, until the next
 /// time.
@@ -84,7 +84,7 @@ HEAPWOOD_INLINE constexpr bool says(std::uint64_t no_run, std::uint64_t other) {
 /// What all callers share, each word by itself in the L2 cache.
 struct State {
     alignas(32) Moves::Word claims;      ///< of runs, which may hide pages and show them again
-    alignas(32) std::uint64_t no_run;    ///< of a search in vain: no_run_of(); at first of none
+    alignas(32) std::uint64_t no_run;    ///< of a failed search: no_run_of(); 0 at first
     alignas(32) std::uint32_t runs_end;  ///< runs are looked for below this page first
 };
 

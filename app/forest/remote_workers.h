@@ -33,7 +33,7 @@ public:
     virtual ~Peer() = default;
     /// Whether it arrives is seen when the answer is awaited.
     virtual void send(const Json& request) = 0;
-    /// Waits for the next answer, or {"failure": why} (app/measure/worker.h), so many seconds.
+    /// Waits for the next answer, or {"failure": why} (app/measure/worker.h), at most `seconds`.
     /// @throws PeerLost.
     virtual Json receive(double seconds) = 0;
 };

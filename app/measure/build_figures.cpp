@@ -71,6 +71,12 @@ BuildFigure stored(Part part, Member member, const char* key, const char* name, 
             [=](Result& r, const Json& json) { read_into(part(r).*member, json); }};
 }
 
+/// The figure of something of which there is one at least.
+BuildFigure never_zero(BuildFigure figure) {
+    figure.least = 1;
+    return figure;
+}
+
 /// A figure that follows from others or is known without JSON.
 template <class Get>
 BuildFigure derived(const char* key, const char* name, const char* title, Unit unit, Get get) {
@@ -204,8 +210,8 @@ BuildGroup tree_group() {
     return {
         "/tree",
         [](const BuildOf& b) { return b.result.tree.has_value(); },
-        {figure(kQuality, &Quality::nodes, "nodes", "nodes", Unit::count),
-         figure(kQuality, &Quality::leaves, "leaves", "leaves", Unit::count),
+        {never_zero(figure(kQuality, &Quality::nodes, "nodes", "nodes", Unit::count)),
+         never_zero(figure(kQuality, &Quality::leaves, "leaves", "leaves", Unit::count)),
          figure(kQuality, &Quality::empty_leaves, "empty_leaves", "empty leaves", Unit::count),
          figure(kQuality, &Quality::references, "references", "references", Unit::count),
          figure(kQuality, &Quality::references_per_triangle, "references_per_triangle", "N_ref",
@@ -286,10 +292,10 @@ BuildGroup peak_group() {
     using allocators::PeakUse;
     return {"/fragmentation/peak",
             [](const BuildOf& b) { return b.result.peak.has_value(); },
-            {stored(kPeak, &PeakUse::live_bytes, "live_bytes_at_peak", "live_bytes", "peak: live",
-                    Unit::bytes),
-             stored(kPeak, &PeakUse::allocated_bytes, "allocated_bytes_at_peak", "allocated_bytes",
-                    "peak: allocated", Unit::bytes),
+            {never_zero(stored(kPeak, &PeakUse::live_bytes, "live_bytes_at_peak", "live_bytes",
+                               "peak: live", Unit::bytes)),
+             never_zero(stored(kPeak, &PeakUse::allocated_bytes, "allocated_bytes_at_peak",
+                               "allocated_bytes", "peak: allocated", Unit::bytes)),
              stored(kPeak, &PeakUse::internal_fragmentation, "internal_fragmentation_at_peak",
                     "internal", "peak: internal", Unit::fraction),
              stored(kPeak, &PeakUse::external_fragmentation, "external_fragmentation_at_peak",

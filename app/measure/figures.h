@@ -37,6 +37,7 @@ struct Figure {
     Unit unit;
     std::function<Json(const Of&)> get;           ///< null where it is unknown
     std::function<void(To&, const Json&)> set{};  ///< nothing: is not read back
+    double least = 0;  ///< of what is read back; above 0 it is never unknown
 };
 
 /// The figures of one JSON object.
@@ -89,6 +90,10 @@ void read(const FigureList<Of, To>& list, const Json& json, To& to) {
             if (figure.unit == Unit::fraction && value.is_number() && !(value >= 0 && value <= 1)) {
                 throw std::invalid_argument(std::string("a fraction '") + figure.name +
                                             "' that is not from 0 to 1");
+            }
+            if (figure.least > 0 && !(value.is_number() && value >= figure.least)) {
+                throw std::invalid_argument(std::string("a number '") + figure.name +
+                                            "' that is below its least");
             }
             figure.set(to, value);
         }

@@ -4,9 +4,9 @@
 #include <new>
 
 #include "scenes/generators.h"
-#include "scenes/obj_loader.h"
-#include "scenes/piece.h"
-#include "scenes/scene_list.h"
+#include "scenes/obj/obj_loader.h"
+#include "scenes/obj/piece.h"
+#include "scenes/obj/scene_list.h"
 #include "scenes/zero_area.h"
 
 namespace heapwood::scenes {

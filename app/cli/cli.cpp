@@ -6,7 +6,7 @@
 
 #include "app/base/version.h"
 #include "app/cli/verb_options.h"
-#include "app/measure/worker.h"
+#include "app/measure/engine/worker.h"
 
 namespace heapwood::app {
 namespace {

@@ -1,7 +1,7 @@
 /// @file
 /// The options of `bench` and `replay`.
 #include "app/cli/verb_options.h"
-#include "app/measure/sweeps.h"
+#include "app/measure/workloads/sweeps/sweeps.h"
 
 namespace heapwood::app {
 namespace {

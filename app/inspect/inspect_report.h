@@ -6,7 +6,7 @@
 #include <string>
 
 #include "app/inspect/inspection.h"
-#include "app/measure/report.h"
+#include "app/measure/builds/report.h"
 
 namespace heapwood::app {
 

@@ -9,9 +9,9 @@
 
 #include "allocators/platform/device.h"
 #include "app/base/peak.h"
-#include "app/forest/forest_build.h"
-#include "app/forest/part_server.h"
-#include "app/measure/result_json.h"
+#include "app/distributed/forest_build.h"
+#include "app/distributed/part_server.h"
+#include "app/measure/builds/result_json.h"
 #include "app/python/objects.h"
 #include "app/python/parameters.h"
 #include "app/report/documents.h"

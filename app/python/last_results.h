@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "allocators/memory/buffer.h"
-#include "kdtree/tree/large_pages.h"
+#include "kdtree/rays/large_pages.h"
 
 namespace heapwood::python {
 

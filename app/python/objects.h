@@ -11,7 +11,7 @@
 #include <string>
 
 #include "kdtree/config.h"
-#include "kdtree/tree/ray_tree.h"
+#include "kdtree/rays/ray_tree.h"
 #include "kdtree/tree/tree.h"
 #include "scenes/scene.h"
 

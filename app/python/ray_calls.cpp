@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "app/python/ray_calls_device.h"
-#include "kdtree/tree/ray_threads.h"
+#include "kdtree/for_chunks.h"
 
 namespace heapwood::python {
 namespace {

@@ -1,7 +1,7 @@
 /// @file
 /// Calls for many rays, whose parts lie in arrays of their own (ray_arrays.cuh).
 ///
-/// Results go to where the rays lie, and are those of kdtree/tree/ray_batch.h. Rays on the host and
+/// Results go to where the rays lie, and are those of kdtree/rays/ray_batch.h. Rays on the host and
 /// a tree on a device: rays and results are copied. Rays on a device need a tree on it; kernels
 /// then run on the options' stream, and closest_hits, any_hits and count_hits do not wait for them.
 #pragma once
@@ -10,7 +10,7 @@
 
 #include "allocators/memory/buffer.h"
 #include "app/python/ray_arrays.cuh"
-#include "kdtree/tree/ray_batch.h"
+#include "kdtree/rays/ray_batch.h"
 
 namespace heapwood::python {
 

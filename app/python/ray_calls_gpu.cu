@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "app/python/ray_calls_device.h"
-#include "kdtree/tree/stream_array.cuh"
+#include "kdtree/rays/stream_array.cuh"
 
 namespace heapwood::python {
 namespace {

@@ -1,6 +1,6 @@
 /// @file
 /// One worker's part of a divided tree, for Python. Rays are rows of 64 bytes, kdtree::PassingRay.
-#include "kdtree/forest/ray_parts.h"
+#include "kdtree/distributed/ray_parts.h"
 
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>

@@ -6,7 +6,7 @@
 
 #include "app/render/settings.h"
 #include "app/render/view.cuh"
-#include "kdtree/tree/ray_layout.cuh"
+#include "kdtree/rays/ray_layout.cuh"
 
 namespace heapwood::app {
 

@@ -11,7 +11,7 @@
 #include "app/render/interior.h"
 #include "app/render/known_camera.h"
 #include "app/render/surface.cuh"
-#include "kdtree/tree/ray_batch.h"
+#include "kdtree/rays/ray_batch.h"
 #include "scenes/digest.h"
 
 namespace heapwood::app {

@@ -6,7 +6,7 @@
 #include <span>
 
 #include "app/render/view.cuh"
-#include "kdtree/tree/ray_tree.h"
+#include "kdtree/rays/ray_tree.h"
 #include "scenes/scene.h"
 
 namespace heapwood::app {
@@ -26,9 +26,10 @@ View view_of(const Camera& camera, unsigned width, unsigned height);
 using ClosestHits = std::function<void(std::span<const kdtree::Ray> rays, kdtree::Hit* hits)>;
 
 /// A view of a scene: of a published one from inside or from where it is usually seen, of any other
-/// the whole from its front and a little above. If next to none of the camera's rays hit a triangle,
-/// as of a flat scene that is seen from its edge, then from another side, or from in front of the
-/// largest triangle. Only a scene of which no triangle has an area can have a camera without hits.
+/// the whole from its front and a little above. If next to none of the camera's rays hit a
+/// triangle, as of a flat scene that is seen from its edge, then from another side, or from in
+/// front of the largest triangle. Only a scene of which no triangle has an area can have a camera
+/// without hits.
 Camera camera_of(const scenes::Scene& scene, const ClosestHits& closest_hits);
 
 /// The same for a picture of that shape. A scene that is seen from outside fills the picture; one

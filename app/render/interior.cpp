@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "app/render/surface.cuh"
-#include "kdtree/tree/traversal.cuh"
+#include "kdtree/rays/traversal.cuh"
 #include "scenes/random.h"
 
 namespace heapwood::app {

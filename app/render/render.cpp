@@ -1,7 +1,7 @@
 #include "app/render/render.h"
 
 #include "app/render/surface.cuh"
-#include "kdtree/tree/ray_threads.h"
+#include "kdtree/for_chunks.h"
 #include "kdtree/tree/walk.h"
 
 namespace heapwood::app {

@@ -10,7 +10,7 @@
 
 #include "app/render/batch.cuh"
 #include "app/render/camera.h"
-#include "kdtree/tree/ray_tree.h"
+#include "kdtree/rays/ray_tree.h"
 #include "kdtree/tree/tree.h"
 #include "scenes/scene.h"
 

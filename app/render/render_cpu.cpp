@@ -3,7 +3,7 @@
 #include <atomic>
 
 #include "app/render/render_loop.h"
-#include "kdtree/tree/ray_threads.h"
+#include "kdtree/for_chunks.h"
 
 namespace heapwood::app::detail {
 namespace {

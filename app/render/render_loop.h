@@ -11,7 +11,7 @@
 
 #include "app/render/render.h"
 #include "app/render/stages.cuh"
-#include "kdtree/tree/ray_batch.h"
+#include "kdtree/rays/ray_batch.h"
 
 namespace heapwood::app::detail {
 

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "app/measure/report.h"
+#include "app/measure/builds/report.h"
 #include "app/render/camera.h"
-#include "app/render/picture.h"
+#include "app/render/pictures/picture.h"
 #include "app/render/render.h"
 
 namespace heapwood::app {

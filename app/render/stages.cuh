@@ -9,7 +9,7 @@
 #include "app/render/batch.cuh"
 #include "app/render/sampling.cuh"
 #include "app/render/surface.cuh"
-#include "kdtree/tree/ray_effort.cuh"
+#include "kdtree/rays/ray_effort.cuh"
 
 namespace heapwood::app {
 

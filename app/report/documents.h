@@ -2,7 +2,7 @@
 /// The results of the verbs as documents.
 #pragma once
 
-#include "app/report/document.h"
+#include "app/report/figures/document.h"
 
 namespace heapwood::app {
 

@@ -1,6 +1,6 @@
 /// @file
 /// The verb `bench`.
-#include "app/measure/engine.h"
+#include "app/measure/engine/engine.h"
 #include "app/report/documents.h"
 #include "app/verbs/choices.h"
 #include "app/verbs/commands.h"

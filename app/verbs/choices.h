@@ -9,8 +9,8 @@
 #include "app/backends/backend.h"
 #include "app/base/machine.h"
 #include "app/cli/cli.h"
-#include "app/measure/bench_report.h"
-#include "app/measure/report.h"
+#include "app/measure/builds/report.h"
+#include "app/measure/workloads/bench_report.h"
 
 namespace heapwood::app {
 

@@ -1,7 +1,7 @@
 /// @file
 /// The verb `compare`.
 #include "app/base/log.h"
-#include "app/measure/engine.h"
+#include "app/measure/engine/engine.h"
 #include "app/report/documents.h"
 #include "app/verbs/choices.h"
 #include "app/verbs/commands.h"

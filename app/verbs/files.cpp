@@ -1,8 +1,8 @@
 #include "app/verbs/files.h"
 
-#include "app/measure/engine.h"
-#include "app/measure/frames.h"
-#include "scenes/scene_list.h"
+#include "app/measure/builds/frames.h"
+#include "app/measure/engine/engine.h"
+#include "scenes/obj/scene_list.h"
 
 namespace heapwood::app {
 namespace {

@@ -7,8 +7,8 @@
 #include "app/backends/backend.h"
 #include "app/base/machine.h"
 #include "app/report/documents.h"
-#include "app/report/listing.h"
 #include "app/verbs/commands.h"
+#include "app/verbs/listing.h"
 #include "app/verbs/publish.h"
 #include "scenes/generators.h"
 

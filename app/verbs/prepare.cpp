@@ -3,10 +3,10 @@
 #include <algorithm>
 
 #include "app/base/text.h"
-#include "app/measure/input.h"
-#include "app/measure/input_lines.h"
-#include "app/measure/matrix_market.h"
-#include "app/measure/request_sizes.h"
+#include "app/inputs/input.h"
+#include "app/inputs/input_lines.h"
+#include "app/inputs/matrix_market.h"
+#include "app/inputs/request_sizes.h"
 #include "app/verbs/choices.h"
 
 namespace heapwood::app {

@@ -8,9 +8,9 @@
 
 #include "app/base/machine.h"
 #include "app/cli/cli.h"
-#include "app/measure/bench_report.h"
-#include "app/measure/build_plan.h"
-#include "app/measure/workload_plan.h"
+#include "app/measure/builds/build_plan.h"
+#include "app/measure/workloads/bench_report.h"
+#include "app/measure/workloads/workload_plan.h"
 #include "app/verbs/commands.h"
 
 namespace heapwood::app {

@@ -6,7 +6,7 @@
 #include "app/base/exit_code.h"
 #include "app/base/log.h"
 #include "app/base/output.h"
-#include "app/measure/trace_file.h"
+#include "app/inputs/trace_file.h"
 #include "app/verbs/commands.h"
 #include "kdtree/tree/tree_file.h"
 #include "scenes/scene.h"

@@ -6,8 +6,8 @@
 
 #include "app/base/console.h"
 #include "app/base/log.h"
-#include "app/measure/engine.h"
-#include "app/report/formats.h"
+#include "app/measure/engine/engine.h"
+#include "app/report/renderers/formats.h"
 
 namespace heapwood::app {
 

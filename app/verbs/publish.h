@@ -10,7 +10,7 @@
 
 #include "app/base/output.h"
 #include "app/cli/cli.h"
-#include "app/report/document.h"
+#include "app/report/figures/document.h"
 #include "app/verbs/files.h"
 
 namespace heapwood::app {

@@ -6,7 +6,7 @@
 #include "app/base/console.h"
 #include "app/base/output.h"
 #include "app/base/text.h"
-#include "app/render/picture_file.h"
+#include "app/render/pictures/picture_file.h"
 #include "app/render/render_report.h"
 #include "app/report/documents.h"
 #include "app/verbs/commands.h"

@@ -4,8 +4,8 @@
 
 #include "app/base/console.h"
 #include "app/base/text.h"
-#include "app/measure/engine.h"
-#include "app/measure/trace_file.h"
+#include "app/inputs/trace_file.h"
+#include "app/measure/engine/engine.h"
 #include "app/report/documents.h"
 #include "app/verbs/choices.h"
 #include "app/verbs/commands.h"

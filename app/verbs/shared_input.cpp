@@ -7,9 +7,9 @@
 #include <string>
 #include <system_error>
 
-#include "app/measure/input_lines.h"
+#include "app/inputs/input_lines.h"
 #include "scenes/generators.h"
-#include "scenes/scene_list.h"
+#include "scenes/obj/scene_list.h"
 
 namespace heapwood::app {
 namespace {
@@ -39,7 +39,7 @@ std::string obstacle(const std::string& path) {
     }
     const int pipe = open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     char byte = 0;
-    const bool ended = pipe >= 0 && read(pipe, &byte, 1) == 0;
+    const bool ended = pipe >= 0 && ::read(pipe, &byte, 1) == 0;
     if (pipe >= 0) close(pipe);
     return ended ? "is a named pipe that no process writes to"
                  : "is a pipe, whose bytes can be read once";

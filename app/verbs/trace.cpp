@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "app/base/console.h"
-#include "app/measure/ray_run.h"
-#include "app/measure/turn.h"
+#include "app/measure/builds/turn.h"
+#include "app/measure/rays/ray_run.h"
 #include "app/report/documents.h"
 #include "app/verbs/choices.h"
 #include "app/verbs/commands.h"

@@ -8,7 +8,7 @@
 #include "app/base/console.h"
 #include "app/base/log.h"
 #include "app/base/text.h"
-#include "app/measure/turn.h"
+#include "app/measure/builds/turn.h"
 #include "app/verbs/choices.h"
 #include "kdtree/tree/verify.h"
 

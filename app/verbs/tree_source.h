@@ -6,7 +6,7 @@
 
 #include "app/backends/backend.h"
 #include "app/cli/cli.h"
-#include "app/measure/report.h"
+#include "app/measure/builds/report.h"
 #include "kdtree/tree/tree_file.h"
 #include "scenes/scene.h"
 

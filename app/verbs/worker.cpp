@@ -1,6 +1,6 @@
 /// @file
 /// The verb of worker processes, which the program starts itself.
-#include "app/measure/worker.h"
+#include "app/measure/engine/worker.h"
 
 #include <algorithm>
 

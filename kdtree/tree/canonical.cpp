@@ -15,7 +15,7 @@
 
 #include "allocators/platform/atomic.cuh"
 #include "allocators/platform/threads.h"
-#include "kdtree/tree/ray_threads.h"
+#include "kdtree/for_chunks.h"
 
 namespace heapwood::kdtree {
 namespace {

@@ -24,9 +24,9 @@
 #include "kdtree/tree/tree_format.h"
 #include "kdtree/tree/tree_writer.h"
 #include "kdtree/tree/verify.h"
-#include "scenes/byte_source.h"
 #include "scenes/digest.h"
 #include "scenes/limits.h"
+#include "scenes/obj/byte_source.h"
 
 namespace heapwood::kdtree {
 namespace {

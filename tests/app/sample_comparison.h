@@ -4,7 +4,7 @@
 
 #include <initializer_list>
 
-#include "app/measure/comparison.h"
+#include "app/measure/builds/comparison.h"
 
 namespace heapwood::app {
 

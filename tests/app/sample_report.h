@@ -2,7 +2,7 @@
 /// A report with one finished and one failed build, whose figures a test can recognise.
 #pragma once
 
-#include "app/measure/report.h"
+#include "app/measure/builds/report.h"
 
 namespace heapwood::app {
 

@@ -2,8 +2,8 @@
 /// Matrix Market files, and what is made of a graph that is read.
 #include <algorithm>
 
-#include "app/measure/input_lines.h"
-#include "app/measure/matrix_market.h"
+#include "app/inputs/input_lines.h"
+#include "app/inputs/matrix_market.h"
 #include "scenes/scene.h"
 #include "tests/fuzz/input_file.h"
 

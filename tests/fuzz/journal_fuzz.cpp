@@ -1,14 +1,14 @@
 /// @file
 /// Journals, as --resume of `compare` and of `bench` reads them, and documents of what was in them.
 /// The header says for which program a journal is, so it is taken as it is.
-#include "app/measure/journal.h"
+#include "app/measure/engine/journal.h"
 
-#include "app/measure/bench_report.h"
-#include "app/measure/build_plan.h"
-#include "app/measure/schedule.h"
-#include "app/measure/workload_plan.h"
+#include "app/measure/builds/build_plan.h"
+#include "app/measure/engine/schedule.h"
+#include "app/measure/workloads/bench_report.h"
+#include "app/measure/workloads/workload_plan.h"
 #include "app/report/documents.h"
-#include "app/report/formats.h"
+#include "app/report/renderers/formats.h"
 #include "tests/fuzz/input_file.h"
 
 namespace {

@@ -1,6 +1,6 @@
 /// @file
 /// OBJ text.
-#include "scenes/obj_loader.h"
+#include "scenes/obj/obj_loader.h"
 #include "tests/fuzz/sound_scene.h"
 
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -1,6 +1,6 @@
 /// @file
 /// Logs of RMM: inputs are what follows the header.
-#include "app/measure/rmm_log.h"
+#include "app/inputs/rmm_log.h"
 #include "tests/fuzz/sound_recording.h"
 
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <string>
 
-#include "app/measure/bench_report.h"
-#include "app/measure/input_lines.h"
-#include "app/measure/trace_file.h"
+#include "app/inputs/input_lines.h"
+#include "app/inputs/trace_file.h"
+#include "app/measure/workloads/bench_report.h"
 #include "app/report/documents.h"
-#include "app/report/formats.h"
+#include "app/report/renderers/formats.h"
 #include "scenes/scene.h"
 #include "tests/fuzz/input_file.h"
 

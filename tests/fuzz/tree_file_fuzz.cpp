@@ -5,7 +5,7 @@
 
 #include <limits>
 
-#include "kdtree/tree/ray_batch.h"
+#include "kdtree/rays/ray_batch.h"
 #include "tests/fuzz/sound_scene.h"
 #include "tests/kdtree/tree/tree_file_bytes.h"
 

@@ -8,7 +8,7 @@
 #include "allocators/hybrid.cuh"
 #include "kdtree/builder.h"
 #include "kdtree/levels/level_builder.h"
-#include "kdtree/tree/ray_batch.h"
+#include "kdtree/rays/ray_batch.h"
 #include "scenes/generators.h"
 
 namespace heapwood::kdtree::tests {

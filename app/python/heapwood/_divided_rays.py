@@ -15,7 +15,7 @@ _END = np.uint32(0xFFFFFFFF)  # no triangle, and no part to go on to
 
 _row = np.dtype([("origin", "3f4"), ("direction", "3f4"), ("t_min", "f4"), ("t_max", "f4"), ("t", "f4"),
                  ("triangle", "u4"), ("uv", "2f4"), ("number", "u4"), ("passed", "u4"),
-                 ("unused", "u8")])  # kdtree/forest/ray_top.h: PassingRay
+                 ("unused", "u8")])  # kdtree/distributed/ray_top.h: PassingRay
 
 
 class _PartFile:

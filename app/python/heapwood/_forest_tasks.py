@@ -1,6 +1,6 @@
 """What a build in parts on Dask does on the workers.
 
-A task answers a request of the coordinator (app/forest/part_server.h). It returns the answer and the files
+A task answers a request of the coordinator (app/distributed/part_server.h). It returns the answer and the files
 that it has made, and gets those that it needs: there is no folder that all workers see.
 """
 

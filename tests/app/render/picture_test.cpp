@@ -1,6 +1,6 @@
 /// @file
 /// From what pixels show to colours and files.
-#include "app/render/picture.h"
+#include "app/render/pictures/picture.h"
 
 #include <gtest/gtest.h>
 
@@ -10,8 +10,8 @@
 #include <string>
 
 #include "app/base/exit_code.h"
-#include "app/render/font.h"
-#include "app/render/picture_file.h"
+#include "app/render/pictures/font.h"
+#include "app/render/pictures/picture_file.h"
 #include "tests/app/render/sample_pictures.h"
 
 #if HEAPWOOD_HAS_PNG

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "allocators/platform/device.h"
-#include "app/render/picture.h"
+#include "app/render/pictures/picture.h"
 #include "tests/app/render/sample_pictures.h"
 
 namespace heapwood::app {

@@ -9,10 +9,10 @@
 #include <heapwood/allocators/memory/buffer.h>
 #include <heapwood/kdtree/builder.h>
 #include <heapwood/kdtree/levels/level_builder.h>
-#include <heapwood/kdtree/tree/ray_batch.h>
+#include <heapwood/kdtree/rays/ray_batch.h>
 #include <heapwood/scenes/scene.h>
 #include <heapwood/allocators/hybrid.cuh>
-#include <heapwood/kdtree/tree/traversal.cuh>
+#include <heapwood/kdtree/rays/traversal.cuh>
 
 namespace {
 

@@ -4,7 +4,7 @@
 
 #include "kdtree/levels/level_builder.h"
 #include "tests/kdtree/choice_checker.h"
-#include "tests/kdtree/forest/in_parts.h"
+#include "tests/kdtree/distributed/in_parts.h"
 #include "tests/kdtree/plain_tree.h"
 #include "tests/kdtree/random_rules.h"
 #include "tests/kdtree/small_scenes.h"

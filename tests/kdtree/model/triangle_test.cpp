@@ -9,7 +9,7 @@
 #include <glm/geometric.hpp>
 #include <limits>
 
-#include "kdtree/tree/fast_test.cuh"
+#include "kdtree/rays/fast_test.cuh"
 #include "tests/kdtree/brute_force.h"
 #include "tests/kdtree/dice.h"
 #include "tests/kdtree/model/meetings.h"

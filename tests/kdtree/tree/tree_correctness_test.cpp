@@ -10,10 +10,10 @@
 #include <string>
 #include <vector>
 
+#include "kdtree/rays/ray_tree.h"
+#include "kdtree/rays/traversal.cuh"
 #include "kdtree/split/split_exact.cuh"
 #include "kdtree/tree/quality.h"
-#include "kdtree/tree/ray_tree.h"
-#include "kdtree/tree/traversal.cuh"
 #include "kdtree/tree/verify.h"
 #include "scenes/generators.h"
 #include "tests/kdtree/brute_force.h"
@@ -21,9 +21,9 @@
 #include "tests/kdtree/dice.h"
 #include "tests/kdtree/plain_tree.h"
 #include "tests/kdtree/random_rules.h"
+#include "tests/kdtree/rays/rays.h"
 #include "tests/kdtree/slow.h"
 #include "tests/kdtree/small_scenes.h"
-#include "tests/kdtree/tree/rays.h"
 
 namespace heapwood::kdtree::tests {
 namespace {

@@ -12,7 +12,7 @@
 #include <iterator>
 #include <limits>
 
-#include "kdtree/tree/ray_tree.h"
+#include "kdtree/rays/ray_tree.h"
 #include "kdtree/tree/tree_writer.h"
 #include "kdtree/tree/verify.h"
 #include "scenes/digest.h"

@@ -1,0 +1,157 @@
+#include "app/distributed/forest_build.h"
+
+#include <atomic>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <stdexcept>
+#include <string>
+
+#include "allocators/memory/buffer.h"
+#include "allocators/platform/threads.h"
+#include "app/base/console.h"
+#include "app/base/log.h"
+#include "app/base/text.h"
+#include "app/distributed/parts_folder.h"
+#include "app/distributed/process_peer.h"
+#include "app/measure/engine/interrupts.h"
+#include "app/measure/engine/plan.h"
+#include "kdtree/distributed/local_workers.h"
+#include "kdtree/distributed/memory_plan.h"
+#include "scenes/obj/piece.h"
+#include "scenes/warnings.h"
+
+namespace heapwood::app {
+namespace {
+
+/// @param step is called between any two steps.
+/// @param known is called when all cells are known.
+template <class Step, class Known>
+kdtree::ForestProgress progress(const Step& step, const Known& known) {
+    return {.level =
+                [step](const kdtree::ForestLevel& level) {
+                    step();
+                    show_progress("dividing " + grouped(level.open) + " nodes of the top");
+                },
+            .cell =
+                [step](std::uint32_t done, std::uint32_t cells) {
+                    step();
+                    show_progress("cell " + grouped(done + 1) + " of " + grouped(cells));
+                },
+            .cells_known =
+                [known](const kdtree::ForestResult& top) {
+                    log::detail(grouped(top.cells) + " cells of at most " +
+                                grouped(top.largest_cell) + " references");
+                    show_progress("building " + grouped(top.cells) + " cells");
+                    known(top);
+                }};
+}
+
+/// @throws allocators::BufferError that says what ran out.
+void throw_if_not_done(const kdtree::ForestResult& built) {
+    if (built.status != kdtree::Status::done) throw allocators::BufferError(built.message);
+}
+
+/// For processes that take cells one after another: a few for each, so that they end together.
+std::uint32_t cell_limit_for(std::uint32_t triangles, std::uint32_t processes) {
+    constexpr std::uint32_t kCellsEach = 4;
+    return triangles / (kCellsEach * processes);
+}
+
+}  // namespace
+
+void build_here(const BuildOptions& options, unsigned threads, const Interrupts& interrupts,
+                kdtree::TreeWriter& writer, ForestReport& report) {
+    const auto go_on = [&interrupts] {
+        if (interrupts.signal() != 0) throw Interrupted();
+    };
+    scenes::Scene scene;
+    report.load_ms = platform::run_timed([&] { scene = scenes::load(options.scene); });
+    go_on();
+    describe(report.origin, scene);
+    const bool gpu = report.origin.machine.gpu;
+    const kdtree::MemoryPlan plan = kdtree::plan_memory(
+        options.memory.value(), gpu, scene.triangles.size(), scene.positions.size(), threads);
+    const kdtree::ForestScene whole = kdtree::forest_scene(scene);
+    kdtree::LocalWorkers workers(scene, whole.normalisation, plan.parts, options.config,
+                                 {.threads = threads, .gpu = gpu});
+    report.built = kdtree::build_forest(whole, options.config, plan.cell_limit, workers, writer,
+                                        progress(go_on, [&](const auto& top) { plan.check(top); }));
+    go_on();
+    report.parts = plan.parts;
+    report.cell_limit = plan.cell_limit;
+    report.memory = plan.limit;
+    report.estimate = plan.bytes(report.built.cell_references, report.built.largest_cell);
+    throw_if_not_done(report.built);
+    show_progress("completing " + options.out);
+    report.file_ms =
+        platform::run_timed([&] { report.digest = writer.finish(scene, options.config); });
+}
+
+void build_by_peers(const BuildOptions& options, const std::filesystem::path& folder,
+                    const MakePeer& make, kdtree::TreeWriter& writer, ForestReport& report) {
+    RemoteWorkers workers(options.scene, options.parts, folder, make, options.time_limit);
+    scenes::SceneFacts scene;
+    report.load_ms = platform::run_timed([&] { scene = workers.load(); });
+    for (const std::string& warning : scenes::warnings(options.scene, scene)) {
+        log::warning(warning);
+    }
+    const kdtree::ForestScene whole = kdtree::forest_scene(scene);
+    report.parts = report.processes = options.parts;
+    report.cell_limit = cell_limit_for(whole.triangles, options.parts);
+    // The scene's part of the file needs nothing of the tree, and takes as long as loading.
+    std::atomic<bool> given_up = false;
+    const auto pieces = [&](const scenes::UsePiece& use) {
+        scenes::read_in_pieces(options.scene, [&](const scenes::Scene& piece, std::uint64_t first) {
+            if (given_up) throw std::runtime_error("the build has been given up");
+            use(piece, first);
+        });
+    };
+    const auto build = [&] {
+        report.built = kdtree::build_forest(whole, options.config, report.cell_limit, workers,
+                                            writer, progress([] {}, [](const auto&) {}));
+        throw_if_not_done(report.built);
+    };
+    double build_ms = 0;
+    const double both_ms =
+        platform::run_threads(2, [&](std::uint32_t thread, std::uint32_t threads) {
+            if (thread == 0) {
+                try {
+                    build_ms = platform::run_timed(build);
+                } catch (...) {
+                    given_up = true;
+                    throw;
+                }
+            }
+            if (thread + 1 == threads) writer.write_scene(pieces, scene);
+        });
+    report.lost = workers.lost();
+    report.worker_peak = workers.peak();
+    show_progress("completing " + options.out);
+    kdtree::TreeWriter::Finished finished;
+    report.file_ms =
+        both_ms - build_ms + platform::run_timed([&] { finished = writer.finish(options.config); });
+    report.digest = finished.tree_digest;
+    Report& origin = report.origin;
+    origin.scene_path = options.scene;
+    origin.triangles = scene.triangles;
+    origin.vertices = finished.positions;
+    origin.degenerate = scene.degenerate;
+    origin.bounds = scene.bounds;
+    origin.scene_digest = finished.scene_digest;
+    origin.root_bytes = kdtree::root_array_bytes(scene.triangles);
+}
+
+void build_by_processes(const BuildOptions& options, const Interrupts& interrupts,
+                        kdtree::TreeWriter& writer, ForestReport& report) {
+    const PartsFolder folder(options.out);
+    const auto make = [&](std::uint32_t part) {
+        return std::make_unique<ProcessPeer>(
+            options.arguments,
+            device_of_part(options.devices, part, std::getenv("CUDA_VISIBLE_DEVICES")),
+            interrupts.descriptor());
+    };
+    build_by_peers(options, folder.path(), make, writer, report);
+}
+
+}  // namespace heapwood::app

@@ -1,0 +1,108 @@
+#include "app/measure/builds/report.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <ctime>
+#include <set>
+#include <string_view>
+
+#include "app/base/log.h"
+#include "scenes/digest.h"
+#include "scenes/warnings.h"
+
+namespace heapwood::app {
+namespace {
+
+/// Whether there is a time that means something.
+bool finished(const Result& result) {
+    return result.outcome == Outcome::done && !result.samples.empty();
+}
+
+}  // namespace
+
+const char* name(Method method) {
+    return method == Method::single ? "single" : "levels";
+}
+
+Result result_of(const Backend& backend) {
+    Result result;
+    result.method = backend.method;
+    result.allocator = backend.traits;
+    return result;
+}
+
+Spread spread(std::vector<double> samples) {
+    std::sort(samples.begin(), samples.end());
+    const std::size_t middle = samples.size() / 2;
+    const double median =
+        samples.size() % 2 == 1 ? samples[middle] : (samples[middle - 1] + samples[middle]) / 2;
+    return {.median = median, .min = samples.front(), .max = samples.back()};
+}
+
+std::optional<Interval> median_interval(std::vector<double> samples) {
+    if (samples.size() < 3) return std::nullopt;
+    std::sort(samples.begin(), samples.end());
+    // How many samples lie below the median is binomial: about n / 2, give or take 0.98 sqrt(n).
+    const auto n = static_cast<double>(samples.size());
+    const auto rank = static_cast<std::size_t>(std::max(1.0, (n + 1) / 2 - 0.98 * std::sqrt(n)));
+    return Interval{samples[rank - 1], samples[samples.size() - rank]};
+}
+
+void describe(Report& report, const scenes::Scene& scene) {
+    report.scene_path = scene.path;
+    report.triangles = scene.triangles.size();
+    report.vertices = scene.positions.size();
+    report.degenerate = scene.degenerate;
+    report.bounds = scene.bounds;
+    report.scene_digest = digest(scene);
+    report.root_bytes = kdtree::root_array_bytes(scene.triangles.size());
+    for (const std::string& warning : scenes::warnings(scene)) log::warning(warning);
+}
+
+std::string now() {
+    const std::time_t seconds = std::time(nullptr);
+    std::tm utc{};
+    gmtime_r(&seconds, &utc);
+    std::array<char, 32> text{};
+    const std::size_t length = std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &utc);
+    return {text.data(), length};
+}
+
+std::optional<double> reference_ms(const Report& report) {
+    for (const Result& result : report.results) {
+        if (std::string_view(result.allocator.name) != "atomicmalloc") continue;
+        if (finished(result)) return spread(result.samples).median;
+    }
+    return std::nullopt;
+}
+
+std::optional<double> slowdown(const Report& report, const Result& result) {
+    std::optional<double> base = reference_ms(report);
+    if (!base) base = report.baseline_ms;
+    if (!base || *base <= 0 || !finished(result)) return std::nullopt;
+    return spread(result.samples).median / *base;
+}
+
+bool keeps_memory(const Report& report) {
+    return report.run.keep == allocators::ArrayPool::Keep::slabs;
+}
+
+ExitCode verdict(const Report& report) {
+    if (!trees_agree(report)) return ExitCode::verification_failed;
+    std::vector<Outcome> outcomes;
+    for (const Result& result : report.results) outcomes.push_back(result.outcome);
+    return exit_code(worst(outcomes));
+}
+
+bool trees_agree(const Report& report) {
+    std::set<std::uint64_t> digests;
+    std::set<std::vector<std::uint64_t>> frames;
+    for (const Result& result : report.results) {
+        if (result.tree) digests.insert(result.tree->digest);
+        if (result.frames) frames.insert(result.frames->digests);
+    }
+    return digests.size() <= 1 && frames.size() <= 1;
+}
+
+}  // namespace heapwood::app

@@ -1,0 +1,89 @@
+/// @file
+/// What `trace` found out: plain data, and when a tree pays.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "app/measure/builds/report.h"
+#include "app/measure/rays/rays.h"
+
+namespace heapwood::app {
+
+/// What is asked about rays.
+enum class Asked {
+    closest,  ///< the first hit
+    any,      ///< whether there is a hit
+    all,      ///< all hits, front to back
+};
+
+/// "closest", "any", "all".
+const char* name(Asked asked);
+
+/// The share of one GPU of several.
+struct DeviceTimes {
+    std::uint32_t device = 0;  ///< by CUDA's number
+    std::uint64_t rays = 0;
+    std::vector<double> samples;  ///< milliseconds
+
+    double rays_per_second() const;
+};
+
+/// The rays of one kind through one tree.
+struct RayTimes {
+    std::string kind;
+    Asked asked = Asked::closest;
+    std::uint64_t rays = 0;       ///< 0: there are none of this kind, and no samples
+    std::uint64_t hits = 0;       ///< rays that meet anything; of all hits, how many there are
+    std::vector<double> samples;  ///< milliseconds for all the rays
+    /// Of all answers in the rays' order, whoever gave them; none: unknown.
+    std::optional<std::uint64_t> digest = {};
+    std::vector<DeviceTimes> devices = {};  ///< of several GPUs that share the rays
+
+    double rays_per_second() const;
+    /// What a reader of the rate must know: that there are no such rays, or that few of them meet
+    /// anything; empty: nothing.
+    std::string note() const;
+};
+
+/// A tree, what it took to make it, and the rays through it.
+struct TracedTree {
+    std::string name;    ///< of the allocator or method that built it, or "embree"
+    std::string preset;  ///< that its parameters began with; empty: not our tree
+    Result build;
+    double layout_ms = 0;         ///< from the tree in the host's memory to one that rays can read
+    std::uint64_t bytes = 0;      ///< of that; 0: unknown
+    std::vector<RayTimes> times;  ///< none if there is no tree
+
+    /// Milliseconds before the first ray: building, by the median, and layout.
+    double cost_ms() const;
+    /// Milliseconds that a ray takes, on the average over as many closest and any hits of each
+    /// kind.
+    double ms_per_ray() const;
+    /// Milliseconds from triangles to the results of as many rays.
+    double ms_to(double rays) const { return cost_ms() + rays * ms_per_ray(); }
+};
+
+/// For how many rays one tree's results are there before another's: more than `from`, fewer than
+/// `to`; nothing: for none.
+struct Payoff {
+    double from = 0;
+    std::optional<double> to;  ///< none: for any number
+};
+std::optional<Payoff> payoff(const TracedTree& tree, const TracedTree& other);
+
+/// Everything one call of `trace` found out.
+struct RayReport {
+    Report origin;  ///< scene, machine and settings; no results
+    std::uint64_t rays = 0;
+    std::uint32_t seed = 0;
+    bool fast = false;
+    std::vector<std::uint32_t> devices = {};  ///< GPUs that share the rays; none: nothing is shared
+    std::optional<Camera> camera = {};  ///< where primary rays come from; none: no tree was traced
+    std::vector<TracedTree> trees;
+};
+
+}  // namespace heapwood::app

@@ -1,0 +1,187 @@
+#include "app/measure/rays/ray_run.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <utility>
+
+#include "app/base/console.h"
+#include "app/base/log.h"
+#include "app/measure/builds/turn.h"
+#include "app/measure/rays/embree.h"
+#include "app/measure/rays/ray_batch_run.h"
+#include "kdtree/rays/ray_batch.h"
+#include "scenes/digest.h"
+
+namespace heapwood::app {
+namespace {
+
+using allocators::Place;
+using kdtree::Hit;
+using kdtree::Ray;
+using Clock = std::chrono::steady_clock;
+
+double ms_since(Clock::time_point start) {
+    return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+}
+
+/// Milliseconds of each repeat on the host; `work` returns when all is done.
+template <class Work>
+std::vector<double> timed(const RayRun& run, const Work& work) {
+    std::vector<double> ms;
+    for (unsigned i = 0; i < run.warm_up + run.repeat; ++i) {
+        const auto start = Clock::now();
+        work();
+        if (i >= run.warm_up) ms.push_back(ms_since(start));
+    }
+    return ms;
+}
+
+RayTimes untimed(const RaySet& set, Asked asked) {
+    return {.kind = std::string(set.kind),
+            .asked = asked,
+            .rays = set.rays.size(),
+            .hits = 0,
+            .samples = {}};
+}
+
+/// What one or several batches found, in the rays' order.
+void note(const RayBatchRun::Found& found, RayTimes& times, scenes::Fnv& hash) {
+    times.hits += found.hits;
+    for (const std::uint32_t word : found.words) hash.add(word);
+    times.digest = hash.value();
+}
+
+}  // namespace
+
+unsigned RayBench::width() const {
+    const double side = std::ceil(std::sqrt(static_cast<double>(run_.rays)));
+    return 32 * static_cast<unsigned>(std::ceil(side / 32));
+}
+
+void RayBench::make_sets(const kdtree::RayReplicas& replicas) {
+    const auto closest_hits = [&](std::span<const Ray> rays, Hit* hits) {
+        replicas.closest_hits(rays.data(), rays.size(), hits);
+    };
+    camera_ = camera_of(scene_, closest_hits);
+    sets_.push_back(random_rays(scene_, rays(), run_.seed));
+    sets_.push_back(primary_rays(*camera_, width()));
+    const std::vector<Ray>& primary = sets_.back().rays;
+    std::vector<Hit> hits(primary.size());
+    closest_hits(primary, hits.data());
+    std::ranges::move(secondary_rays(scene_, *camera_, primary, hits, run_.seed),
+                      std::back_inserter(sets_));
+}
+
+kdtree::BatchOptions RayBench::options_of(const RaySet& set) const {
+    return {.fast = run_.fast, .coherent = set.coherent, .threads = run_.threads};
+}
+
+RayTimes RayBench::time(const kdtree::RayTree& tree, const RaySet& set, Asked asked) const {
+    RayTimes times = untimed(set, asked);
+    const kdtree::BatchOptions options = options_of(set);
+    const RayBatchRun batch(tree, set.rays, asked, options);
+    // One batch after the other, as a renderer's are: on a GPU nobody waits in between.
+    std::vector<kdtree::BatchMoment> moments;
+    for (unsigned i = 0; i < run_.warm_up + run_.repeat; ++i) {
+        if (i >= run_.warm_up) moments.emplace_back(tree, options);
+        batch.trace();
+    }
+    moments.emplace_back(tree, options);
+    for (std::size_t i = 1; i < moments.size(); ++i) {
+        times.samples.push_back(moments[i].ms_since(moments[i - 1]));
+    }
+    scenes::Fnv hash;
+    note(batch.found(), times, hash);
+    return times;
+}
+
+RayTimes RayBench::time_shared(const kdtree::RayReplicas& replicas, const RaySet& set,
+                               Asked asked) const {
+    RayTimes times = untimed(set, asked);
+    const kdtree::BatchOptions options = options_of(set);
+    const std::span all(set.rays);
+    std::vector<std::optional<RayBatchRun>> batches(replicas.devices().size());
+    std::vector<DeviceTimes> devices(batches.size());
+    replicas.divide(all.size(), [&](const kdtree::RayShare& share) {
+        const auto rays = all.subspan(share.begin, share.end - share.begin);
+        batches[share.replica].emplace(share.tree, rays, asked, options);
+        devices[share.replica] = {replicas.devices()[share.replica], rays.size(), {}};
+    });
+    // All begin a batch together, and its time is that of the last one: all wait for it.
+    for (unsigned i = 0; i < run_.warm_up + run_.repeat; ++i) {
+        const double ms = replicas.divide(all.size(), [&](const kdtree::RayShare& share) {
+            const auto start = Clock::now();
+            batches[share.replica]->trace();
+            kdtree::wait(share.tree, options);
+            if (i >= run_.warm_up) devices[share.replica].samples.push_back(ms_since(start));
+        });
+        if (i >= run_.warm_up) times.samples.push_back(ms);
+    }
+    std::vector<RayBatchRun::Found> found(batches.size());
+    replicas.divide(all.size(), [&](const kdtree::RayShare& share) {
+        found[share.replica] = batches[share.replica]->found();
+        batches[share.replica].reset();
+    });
+    scenes::Fnv hash;
+    for (const RayBatchRun::Found& some : found) note(some, times, hash);
+    std::erase_if(devices, [](const DeviceTimes& device) { return device.rays == 0; });
+    times.devices = std::move(devices);
+    return times;
+}
+
+void RayBench::trace(const kdtree::Tree& tree, TracedTree& to) {
+    const bool shared = !run_.devices.empty();
+    const auto start = Clock::now();
+    const kdtree::RayReplicas replicas(tree, scene_,
+                                       shared ? run_.devices : std::vector<std::uint32_t>{0},
+                                       run_.gpu ? Place::device : Place::host);
+    to.layout_ms = ms_since(start);
+    to.bytes = replicas.bytes();
+    if (sets_.empty()) make_sets(replicas);
+    std::vector<RayTimes> times;
+    const auto add = [&](const RaySet& set, Asked asked) {
+        if (set.rays.empty()) return times.push_back(untimed(set, asked));
+        if (shared) return times.push_back(time_shared(replicas, set, asked));
+        replicas.divide(set.rays.size(), [&](const kdtree::RayShare& all) {
+            times.push_back(time(all.tree, set, asked));
+        });
+    };
+    for (const RaySet& set : sets_) add(set, set.any_hit ? Asked::any : Asked::closest);
+    add(sets_.front(), Asked::all);
+    to.times = std::move(times);
+}
+
+void RayBench::trace_once(const kdtree::Tree& tree, TracedTree& to,
+                          const std::vector<TracedTree>& before) {
+    const auto same = std::ranges::find_if(before, [&](const TracedTree& other) {
+        return to.build.tree && other.build.tree && !other.times.empty() &&
+               to.build.tree->digest == other.build.tree->digest;
+    });
+    if (same != before.end()) {
+        to.layout_ms = same->layout_ms;
+        to.bytes = same->bytes;
+        to.times = same->times;
+    } else if (to.build.outcome == Outcome::done) {
+        show_progress("tracing rays");
+        guarded(to.build, [&] { trace(tree, to); });
+    }
+    if (to.build.outcome != Outcome::done) log::error(to.name + ": " + to.build.message);
+}
+
+std::optional<TracedTree> RayBench::trace_with_embree() const {
+    if (run_.gpu || !Embree::exists() || sets_.empty()) return std::nullopt;
+    TracedTree to{.name = "embree", .preset = "", .build = {}, .times = {}};
+    const auto start = Clock::now();
+    const Embree embree(scene_, run_.threads);
+    to.build.samples = {ms_since(start)};
+    for (const RaySet& set : sets_) {
+        RayTimes times = untimed(set, set.any_hit ? Asked::any : Asked::closest);
+        const auto trace = [&] { times.hits = embree.trace(set.rays, set.any_hit, run_.threads); };
+        if (!set.rays.empty()) times.samples = timed(run_, trace);
+        to.times.push_back(std::move(times));
+    }
+    return to;
+}
+
+}  // namespace heapwood::app

@@ -1,0 +1,70 @@
+/// @file
+/// Rays of every kind through the trees of one scene, timed.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "app/measure/rays/ray_report.h"
+#include "app/measure/rays/rays.h"
+#include "kdtree/rays/ray_batch.h"
+#include "kdtree/rays/ray_replicas.h"
+#include "kdtree/rays/ray_tree.h"
+#include "kdtree/tree/tree.h"
+#include "scenes/scene.h"
+
+namespace heapwood::app {
+
+/// What is traced, and how.
+struct RayRun {
+    std::uint64_t rays = 1 << 20;  ///< of each kind, at least
+    std::uint64_t seed = 1;
+    unsigned repeat = 5;
+    unsigned warm_up = 1;
+    unsigned threads = 0;  ///< CPU only; 0: one a core
+    bool fast = false;     ///< with FastTriangleTest
+    bool gpu = false;      ///< rather than the CPU
+    /// GPUs that each have the tree and share the rays; none: the rays are not shared.
+    std::vector<std::uint32_t> devices = {};
+};
+
+/// Traces the same rays through one tree after another. The scene must live as long.
+class RayBench {
+public:
+    RayBench(const scenes::Scene& scene, const RayRun& run) : scene_(scene), run_(run) {}
+
+    /// Lays a tree out and times all rays; the first hits of the first tree are where secondary
+    /// rays begin. Times are by a steady clock, until all results are there.
+    /// @throws std::runtime_error, allocators::BufferError.
+    void trace(const kdtree::Tree& tree, TracedTree& to);
+
+    /// The same unless the build has failed, which is told, or an equal tree was traced before.
+    /// What goes wrong is in the result.
+    void trace_once(const kdtree::Tree& tree, TracedTree& to,
+                    const std::vector<TracedTree>& before);
+
+    /// The same with Embree's own tree, after a first trace(); nothing if it is not
+    /// installed, or on a GPU.
+    std::optional<TracedTree> trace_with_embree() const;
+
+    /// Where primary rays come from; nothing before a first trace().
+    const std::optional<Camera>& camera() const { return camera_; }
+
+    /// Rays of each kind: a square picture's.
+    std::uint64_t rays() const { return std::uint64_t{width()} * width(); }
+
+private:
+    unsigned width() const;
+    void make_sets(const kdtree::RayReplicas& replicas);
+    kdtree::BatchOptions options_of(const RaySet& set) const;
+    RayTimes time_shared(const kdtree::RayReplicas& replicas, const RaySet& set, Asked asked) const;
+    RayTimes time(const kdtree::RayTree& tree, const RaySet& set, Asked asked) const;
+
+    const scenes::Scene& scene_;
+    RayRun run_;
+    std::optional<Camera> camera_;
+    std::vector<RaySet> sets_;  ///< random rays first
+};
+
+}  // namespace heapwood::app

@@ -1,0 +1,98 @@
+/// @file
+/// The results of `bench` and `replay`: plain data, for any format.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/base/exit_code.h"
+#include "app/base/machine.h"
+#include "app/measure/builds/report.h"
+#include "app/measure/engine/runner.h"
+#include "app/measure/workloads/sweeps/sweeps.h"
+#include "app/measure/workloads/task.h"
+
+namespace heapwood::app {
+
+/// One runner at one point of one series.
+struct BenchCell {
+    std::size_t series = 0;  ///< its number
+    std::size_t runner = 0;  ///< its number
+    std::optional<double> x;
+    Task task;  ///< as it was run; with the pool's own size, once there was one
+    unsigned turns = 0;
+    TaskResult result{.outcome = Outcome::skipped, .message = ""};
+};
+
+/// Adds a turn to a cell: its samples, or how it failed, which ends the cell.
+void add_turn(BenchCell& cell, TaskResult turn);
+
+/// How it was run.
+struct BenchRun {
+    SweepSettings settings;
+    unsigned repeat = 3;
+    unsigned threads = 0;
+    double time_limit = 2;  ///< seconds that an allocator may take for a test
+};
+
+/// Medians that a paper gives for a series.
+struct PublishedRow {
+    std::string series;
+    std::string name;    ///< as the paper calls the allocator
+    std::string metric;  ///< of the series
+    std::string device;
+    std::string source;
+    std::vector<double> x;
+    std::vector<std::optional<double>> values;  ///< milliseconds; nothing where the paper has none
+};
+
+/// Everything one call of `bench` found out.
+struct BenchReport {
+    std::vector<std::string> arguments;
+    std::string date;  ///< UTC, ISO 8601
+    Machine machine;
+    BenchRun run;
+    std::vector<Runner> runners;
+    std::vector<Series> series;
+    std::vector<BenchCell> cells;  ///< by series, then point, then runner
+    /// Of these series; empty unless asked for.
+    std::vector<PublishedRow> published;
+    bool asked_for_published = false;
+};
+
+/// All results of one call of `replay`.
+struct ReplayReport {
+    std::string path;    ///< of the trace
+    std::string header;  ///< its first line, a JSON object
+    std::uint32_t callers = 0;
+    std::uint64_t root_bytes = 0;
+    std::uint64_t pool_bytes = 0;  ///< asked for; an allocator may need more
+    allocators::TraceFacts facts;
+    double pace = 0;  ///< Task::pace
+    /// One series, and in it a cell for each allocator.
+    BenchReport turns;
+};
+
+/// The cells of these tests. The pool of a cell is at least what its allocator needs, unless the
+/// series varies the pool: there a cell whose pool is smaller is out of pool before any turn, and a
+/// runner whose heap has one size has no cells. All other cells are still to be run.
+std::vector<BenchCell> cells_of(const std::vector<Series>& series,
+                                const std::vector<Runner>& runners);
+
+/// Refuses allocators that need a larger pool than these bytes, which the user chose: their cells
+/// are out of pool before any turn.
+void refuse_small_pools(BenchReport& report, std::uint64_t pool_bytes);
+
+/// Adds what the compiler said of the kernels for the test "registers", which nothing runs for.
+void add_registers(BenchReport& report);
+
+/// The exit code: overwritten blocks before errors; then, if there is not a single figure, out of
+/// memory. Refusals and time limits are findings, not errors; warns if there is nothing else.
+ExitCode verdict(const BenchReport& report);
+
+/// The survey's medians on a TITAN V (scripts/published) for those of the series that it has.
+std::vector<PublishedRow> published_rows(const std::vector<Series>& series);
+
+}  // namespace heapwood::app

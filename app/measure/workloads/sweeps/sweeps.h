@@ -1,0 +1,110 @@
+/// @file
+/// The tests of the papers as sweeps: what is measured, at which points, with which settings.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/measure/workloads/task.h"
+
+namespace heapwood::app {
+
+/// A trace whose sizes the requests of a live set have.
+struct SizesFile {
+    std::string path;
+    std::string digest;  ///< of TraceFile
+    std::uint64_t requests = 0;
+    std::uint32_t min_bytes = 0;  ///< of a request
+    std::uint32_t max_bytes = 0;
+    double seconds = 0;  ///< that reading it took
+};
+
+/// A Matrix Market file whose graph the graph tests have.
+struct GraphFile {
+    std::string path;
+    std::string digest;  ///< of Graph
+    std::uint32_t vertices = 0;
+    std::uint64_t edges = 0;  ///< each of which is there in both directions
+    std::uint32_t greatest_degree = 0;
+    std::uint64_t array_bytes = 0;  ///< of the arrays of all vertices
+    double seconds = 0;             ///< that reading it took
+};
+
+/// What decides how large the tests are.
+struct SweepSettings {
+    bool gpu = false;
+    bool quick = false;                       ///< small counts: every test in a moment
+    std::uint32_t blocks = 120;               ///< of AD, ACD and P, 8 warps each: the papers'
+    std::optional<std::uint64_t> pool_bytes;  ///< of the tests of 2021 and churn; others' is fixed
+    std::uint32_t largest_bytes = 8192;       ///< the largest request of a sweep over sizes
+    std::optional<std::uint32_t> iterations;  ///< warm ones in a turn
+    allocators::Choices choices = {};
+    std::uint64_t seed = 1;
+    std::optional<SizesFile> sizes = {};  ///< of a live set; none: those of a power law
+    std::optional<GraphFile> graph = {};  ///< of the graph tests; none: graphs by rule
+};
+
+/// A quantity that a series measures.
+struct Metric {
+    std::string name;   ///< in Samples
+    std::string title;  ///< for people
+    std::string unit;   ///< "ms", "ns", "cycles", "M/s", "B", "%", or "1"
+    bool timed;         ///< has cold and warm samples; else values
+};
+
+/// The quantity along which a series goes.
+struct Axis {
+    std::string name;
+    std::string title;
+    void (*set)(Task& task, std::uint64_t value) = nullptr;  ///< makes a task one of that point
+};
+
+/// One point of a series.
+struct Point {
+    double x;  ///< 0 if the series has no axis
+    Task task;
+};
+
+/// One sweep: a figure, or a table without an axis.
+struct Series {
+    std::string id;  ///< "alloc.thread.10000"
+    std::string test;
+    std::string title;
+    std::string source;  ///< paper and figure that it follows
+    std::optional<Axis> axis;
+    std::vector<Metric> metrics;
+    std::vector<Point> points;  ///< in ascending order; none: `registers`, which nothing runs for
+    bool baseline = false;      ///< can be done without an allocator
+    bool descending = false;    ///< the last point takes least time, and is run first
+    bool full_only = false;     ///< only for allocators that are full
+    bool exact_pool = false;    ///< the pool is what is varied: never enlarged for an allocator
+};
+
+/// A test's name and what it is.
+struct TestName {
+    std::string name;
+    std::string what;
+    std::vector<Series> (*series)(const SweepSettings& settings);
+};
+
+/// All tests, in the order in which they run.
+const std::vector<TestName>& test_names();
+
+/// The series of a test, one of test_names(). Points that would ask for more than the pool, in the
+/// tests of 2021 for more than half of it, are left out.
+/// @throws std::invalid_argument for any other name.
+std::vector<Series> series_of(const std::string& test, const SweepSettings& settings);
+
+/// How many warm iterations a turn has at most.
+std::uint32_t warm_iterations(const SweepSettings& settings);
+
+/// How many edges a batch of graph-update may have with this graph: half of those that there could
+/// be more between a focused batch's sources and all other vertices, whichever sources these are.
+std::uint64_t most_batch_edges(const GraphFile& graph);
+
+/// The pool of the tests that follow Winter et al. 2021, unless the user chooses one.
+std::uint64_t default_bench_pool(const SweepSettings& settings);
+
+}  // namespace heapwood::app

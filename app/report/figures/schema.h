@@ -1,0 +1,80 @@
+/// @file
+/// JSON Schema of the values that documents hold, made from their types in C++.
+#pragma once
+
+#include <concepts>
+#include <glm/vec3.hpp>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+namespace heapwood::app {
+
+using Json = nlohmann::ordered_json;
+
+/// A number of 64 bits that JSON has as text of 16 hexadecimal digits.
+struct Digest {
+    std::uint64_t value = 0;
+};
+
+/// A schema that takes null, too.
+Json nullable(Json schema);
+
+/// An array of such items. @param least the number of items that it has at least
+Json array_schema(Json items, unsigned least = 0);
+
+namespace schema_detail {
+template <class T>
+struct IsOptional : std::false_type {};
+template <class T>
+struct IsOptional<std::optional<T>> : std::true_type {};
+template <class T>
+struct IsVector : std::false_type {};
+template <class T>
+struct IsVector<std::vector<T>> : std::true_type {};
+}  // namespace schema_detail
+
+/// The schema of a type's values. Numbers of documents are counts, sizes, times and ratios: none is
+/// below zero, but coordinates.
+template <class T>
+Json schema_of() {
+    if constexpr (schema_detail::IsOptional<T>::value) {
+        return nullable(schema_of<typename T::value_type>());
+    } else if constexpr (schema_detail::IsVector<T>::value) {
+        return array_schema(schema_of<typename T::value_type>());
+    } else if constexpr (std::same_as<T, bool>) {
+        return {{"type", "boolean"}};
+    } else if constexpr (std::integral<T>) {
+        return {{"type", "integer"}, {"minimum", 0}};
+    } else if constexpr (std::floating_point<T>) {
+        return {{"type", "number"}, {"minimum", 0}};
+    } else if constexpr (std::same_as<T, Digest>) {
+        return {{"type", "string"}, {"pattern", "^[0-9a-f]{16}$"}};
+    } else if constexpr (std::same_as<T, glm::vec3>) {
+        return {{"type", "array"}, {"items", {{"type", "number"}}}, {"minItems", 3}, {"maxItems", 3}};
+    } else {
+        static_assert(std::convertible_to<T, std::string_view>, "a type without a schema");
+        return {{"type", "string"}};
+    }
+}
+
+/// A value as documents have it: a number by its shortest decimal, null for nothing.
+Json json_value(const Digest& digest);
+Json json_value(const glm::vec3& v);
+template <class T>
+Json json_value(const T& value) {
+    if constexpr (schema_detail::IsOptional<T>::value) {
+        return value ? json_value(*value) : Json();
+    } else if constexpr (schema_detail::IsVector<T>::value) {
+        Json all = Json::array();
+        for (const auto& one : value) all.push_back(json_value(one));
+        return all;
+    } else {
+        return Json(value);
+    }
+}
+
+}  // namespace heapwood::app

@@ -1,0 +1,84 @@
+/// @file
+/// The part of reading an OBJ that tinyobjloader leaves out: checking it.
+///
+/// tinyobjloader turns what it does not understand into zeros ("v nan 0 0", "v 0 0", "f 1 2 x")
+/// and does not say where. ObjFilter stands between the file and tinyobjloader: it hands on, line
+/// by line, what it has checked, so that a mistake is reported with its line and tinyobjloader
+/// sees vertices and faces of plain form only.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <streambuf>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "scenes/obj/byte_source.h"
+
+namespace heapwood::scenes {
+
+/// A stream buffer that hands on the `v` and `f` statements of an OBJ in plain form:
+/// - lines end in LF (CRLF and CR are read too), lines continued with `\` are joined, also over
+///   empty ones, comments (also behind a statement) and all other statements are left out;
+/// - `v` has exactly three numbers; a weight and colours are counted and left out, also those that
+///   are not finite;
+/// - `f` (also spelt `fo`, as the format's first version did) has three or more indices without
+///   texture and normal indices, each a decimal number other than 0 that an int can hold.
+///
+/// It hands on one statement at a time, so line() tells where the statement being read came from.
+class ObjFilter : public std::streambuf {
+public:
+    /// Reads from `source`, which must outlive the filter; `path` is for messages.
+    ObjFilter(ByteSource& source, std::string path);
+
+    /// Line number, from 1, of the first line of the statement handed on last.
+    std::uint64_t line() const { return statement_line_; }
+
+    /// Throws SceneError("PATH:LINE: MESSAGE") with the given line, or line() for 0.
+    [[noreturn]] void fail(const std::string& message, std::uint64_t line = 0) const;
+
+    /// The first line that begins with no keyword of the format, for the message about a file
+    /// with no triangle: its number (0: there is none) and its beginning.
+    std::uint64_t unknown_line() const { return unknown_line_; }
+    const std::string& unknown_text() const { return unknown_text_; }
+
+protected:
+    int_type underflow() override;
+
+private:
+    struct Line {
+        char* begin = nullptr;
+        char* end = nullptr;  ///< may be written to: there is room for a line end
+    };
+
+    bool next_line(Line& line);
+    bool next_statement(Line& line);
+    void join(Line& line);
+    bool next_continuation(Line& line);
+    void refill();
+    bool accept(Line& line);
+    void accept_vertex(Line& line, char* at) const;
+    void accept_face(Line& line, char* at) const;
+    void check_number(std::string_view text, bool used) const;
+    void check_index(std::string_view text) const;
+    void note_other(std::string_view keyword);
+
+    ByteSource& source_;
+    std::string path_;
+    std::vector<char> buffer_;  ///< one byte more than is ever filled: room for a line end
+    std::size_t at_ = 0;        ///< first byte not yet taken as part of a line
+    std::size_t filled_ = 0;
+    std::size_t next_lf_ = 0;  ///< of the first LF at or after at_ if below lf_searched_
+    std::size_t lf_searched_ = 0;
+    std::size_t first_nul_;  ///< position of the first NUL byte, or kNone
+    bool ended_ = false;
+    std::string joined_;  ///< a statement of several lines
+    Line held_;  ///< read ahead, the next one to be handed on; begin is nullptr without one
+    std::uint64_t lines_ = 0;
+    std::uint64_t statement_line_ = 0;
+    std::uint64_t unknown_line_ = 0;
+    std::string unknown_text_;
+};
+
+}  // namespace heapwood::scenes

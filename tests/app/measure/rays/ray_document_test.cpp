@@ -1,0 +1,124 @@
+/// @file
+/// When a tree pays, and what the document of rays says.
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "app/measure/rays/ray_report.h"
+#include "app/report/documents.h"
+#include "app/report/renderers/formats.h"
+#include "tests/app/sample_report.h"
+
+namespace heapwood::app {
+namespace {
+
+/// A tree that costs `cost` ms, of which the layout is 1 ms, with a million rays of two kinds.
+TracedTree tree_of(const std::string& name, double cost, double ms, double other_ms) {
+    TracedTree tree{.name = name, .preset = "default", .build = {}, .times = {}};
+    tree.build.allocator.full = true;
+    tree.build.samples = {cost - 1, cost + 99, 0};
+    tree.layout_ms = 1;
+    tree.times = {{"random", Asked::closest, 1000000, 5, {ms, ms + 1, ms - 1}},
+                  {"shadow", Asked::any, 1000000, 6, {other_ms}},
+                  {"random", Asked::all, 1000000, 7, {1000}}};
+    return tree;
+}
+
+RayReport sample() {
+    RayReport report{.origin = sample_report(), .rays = 1000000, .trees = {}};
+    report.origin.results.clear();
+    report.trees = {tree_of("a", 11, 10, 30), tree_of("b", 21, 5, 15)};
+    TracedTree& failed = report.trees.emplace_back();
+    failed.name = "c";
+    failed.preset = "paper";
+    failed.build.fail(Outcome::pool_exhausted, "the pool|ran out");
+    return report;
+}
+
+TEST(TracedTree, TimeIsThatOfBuildLayoutAndRaysOfEachKindAlike) {
+    const TracedTree tree = tree_of("a", 11, 10, 30);
+    EXPECT_DOUBLE_EQ(tree.cost_ms(), 11);
+    EXPECT_DOUBLE_EQ(tree.ms_per_ray(), 20e-6);
+    EXPECT_DOUBLE_EQ(tree.ms_to(5e6), 111);
+    EXPECT_DOUBLE_EQ(tree.times[0].rays_per_second(), 1e8);
+}
+
+TEST(TracedTree, PaysFromWhereTheLinesCross) {
+    const TracedTree tree = tree_of("a", 11, 10, 30);
+    const TracedTree dearer_and_faster = tree_of("b", 21, 5, 15);
+    const auto from = payoff(dearer_and_faster, tree);
+    ASSERT_TRUE(from);
+    EXPECT_DOUBLE_EQ(from->from, 1e6);
+    EXPECT_DOUBLE_EQ(dearer_and_faster.ms_to(from->from), tree.ms_to(from->from));
+    EXPECT_FALSE(from->to);
+    const auto to = payoff(tree, dearer_and_faster);
+    ASSERT_TRUE(to);
+    EXPECT_EQ(to->from, 0);
+    EXPECT_DOUBLE_EQ(to->to.value(), 1e6);
+    EXPECT_FALSE(payoff(tree, tree)) << "never before itself";
+    EXPECT_FALSE(payoff(tree_of("b", 12, 11, 30), tree)) << "dearer and slower";
+    const auto always = payoff(tree_of("b", 10, 9, 30), tree);
+    ASSERT_TRUE(always);
+    EXPECT_EQ(always->from, 0);
+    EXPECT_FALSE(always->to);
+}
+
+TEST(RayDocument, TablesHaveRatesAndTheTreesThatPay) {
+    const Document document = document_of(sample());
+    const Table& rates = document.tables.at(1);
+    ASSERT_EQ(rates.rows.size(), 3U);
+    EXPECT_EQ(rates.columns[2].title, "shadow (any)");
+    EXPECT_EQ(rates.rows[0][1].text, "100.00");
+    EXPECT_EQ(rates.rows[1][1].text, "200.00");
+    EXPECT_EQ(rates.rows[2][1].text, "out of pool");
+    const Table& times = document.tables.at(2);
+    ASSERT_EQ(times.rows.size(), 2U);
+    EXPECT_EQ(times.rows[0].back().text, kNoValue);
+    EXPECT_EQ(times.rows[1].back().text, "from 1.00 M");
+    EXPECT_EQ(times.rows[1][3].text, "31.0");
+}
+
+TEST(RayDocument, GpusThatShareRaysHaveATable) {
+    EXPECT_EQ(document_of(sample()).tables.size(), 3U);
+    RayReport report = sample();
+    report.devices = {0, 3};
+    for (TracedTree& tree : report.trees) {
+        for (RayTimes& times : tree.times) {
+            times.digest = 0xAB;
+            times.devices = {{0, 500000, {5}}, {3, 500000, {10}}};
+        }
+    }
+    const Document document = document_of(report);
+    const Table& rates = document.tables.at(2);
+    ASSERT_EQ(rates.rows.size(), 4U) << "two trees on two GPUs; none that failed";
+    EXPECT_EQ(rates.rows[1][1].text, "3");
+    EXPECT_EQ(rates.rows[0][2].text, "100.00");
+    EXPECT_EQ(rates.rows[1][2].text, "50.00");
+    EXPECT_EQ(document.data["devices"], Json({0, 3}));
+    const Json& rays = document.data["results"][0]["rays"][0];
+    EXPECT_EQ(rays["digest"], "00000000000000ab");
+    EXPECT_EQ(rays["devices"][1]["device"], 3);
+    EXPECT_EQ(rays["devices"][1]["rays"], 500000);
+}
+
+TEST(RayDocument, DataAndRecordsHaveAllTrees) {
+    const Document document = document_of(sample());
+    const Json& results = document.data["results"];
+    ASSERT_EQ(results.size(), 3U);
+    EXPECT_DOUBLE_EQ(results[1]["pays"]["from_rays"].get<double>(), 1e6);
+    EXPECT_TRUE(results[0]["pays"].is_null());
+    EXPECT_EQ(results[0]["rays"][1]["hits"], 6);
+    EXPECT_EQ(results[2]["outcome"], "pool_exhausted");
+    EXPECT_TRUE(results[2]["layout_ms"].is_null());
+    EXPECT_EQ(document.records.rows.size(), 7U);
+    for (const auto& row : document.records.rows) {
+        EXPECT_EQ(row.size(), document.records.columns.size());
+    }
+    EXPECT_NE(as_csv(document).find("the pool|ran out"), std::string::npos);
+    EXPECT_NE(as_markdown(document).find("ran out"), std::string::npos);
+    EXPECT_NE(as_html(document).find("Millions of rays"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace heapwood::app

@@ -1,0 +1,230 @@
+/// @file
+/// Rays of the kinds that renderers trace, through whole trees: none misses a hit.
+///
+/// HEAPWOOD_TEST_RAYS is how many rays there are of each kind (default: 16,384),
+/// HEAPWOOD_TEST_SCENES the scenes that are compared with Embree, as for `heapwood build`, with
+/// blanks between.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <cstdlib>
+#include <glm/geometric.hpp>
+#include <sstream>
+
+#include "app/measure/rays/embree.h"
+#include "app/measure/rays/ray_run.h"
+#include "app/measure/rays/rays.h"
+#include "kdtree/levels/level_builder.h"
+#include "kdtree/rays/ray_batch.h"
+#include "tests/kdtree/brute_force.h"
+#include "tests/seed.h"
+
+namespace heapwood::app {
+namespace {
+
+using kdtree::Hit;
+using kdtree::Ray;
+
+std::uint64_t wanted_rays() {
+    const char* wanted = std::getenv("HEAPWOOD_TEST_RAYS");
+    return wanted != nullptr ? std::strtoull(wanted, nullptr, 10) : 16384;
+}
+
+std::vector<std::string> wanted_scenes() {
+    const char* wanted = std::getenv("HEAPWOOD_TEST_SCENES");
+    std::istringstream words(wanted != nullptr ? wanted : "gen:city:20000 gen:hair:20000");
+    return {std::istream_iterator<std::string>(words), {}};
+}
+
+/// Rays of one kind, and what the library says of each.
+struct Traced {
+    std::string kind;
+    std::vector<Ray> rays;
+    std::vector<Hit> hits;
+};
+
+bool same_bits(const Hit& a, const Hit& b) {
+    if (!a.found() || !b.found()) return a.found() == b.found();
+    return a.triangle == b.triangle && a.t == b.t && a.u == b.u && a.v == b.v;
+}
+
+/// The first hits, found to be the same whatever is said of the rays, and whatever is asked.
+std::vector<Hit> traced(const kdtree::RayTree& tree, const std::vector<Ray>& rays) {
+    std::vector<Hit> hits(rays.size());
+    std::vector<Hit> coherent(rays.size());
+    kdtree::closest_hits(tree, rays.data(), rays.size(), hits.data());
+    kdtree::closest_hits(tree, rays.data(), rays.size(), coherent.data(), {.coherent = true});
+    EXPECT_TRUE(std::ranges::equal(hits, coherent, same_bits));
+    for (const bool alike : {false, true}) {
+        std::vector<std::uint32_t> any(rays.size());
+        kdtree::any_hits(tree, rays.data(), rays.size(), any.data(), {.coherent = alike});
+        EXPECT_TRUE(std::ranges::equal(hits, any, [](const Hit& hit, std::uint32_t found) {
+            return found == (hit.found() ? 1 : 0);
+        }));
+    }
+    return hits;
+}
+
+/// At least `count` rays of every kind through a tree of the scene.
+std::vector<Traced> every_kind(const scenes::Scene& scene, std::uint64_t count) {
+    const kdtree::BuildResult built = kdtree::build_by_levels_on_cpu(scene, {}, {});
+    EXPECT_EQ(built.status, kdtree::Status::done) << built.message;
+    const kdtree::RayTree tree(built.tree, scene);
+    const std::uint64_t seed = heapwood::tests::test_seed();
+    const Camera camera = camera_of(scene, [&](std::span<const Ray> rays, Hit* hits) {
+        kdtree::closest_hits(tree, rays.data(), rays.size(), hits);
+    });
+    const double side = std::ceil(std::sqrt(static_cast<double>(count)) / 32);
+    std::vector<Traced> all;
+    const auto add = [&](RaySet&& set) {
+        std::vector<Hit> hits = traced(tree, set.rays);
+        all.push_back({std::string(set.kind), std::move(set.rays), std::move(hits)});
+    };
+    add(random_rays(scene, count, seed));
+    add(primary_rays(camera, 32 * static_cast<unsigned>(side)));
+    const Traced primary = all.back();
+    for (RaySet& set : secondary_rays(scene, camera, primary.rays, primary.hits, seed)) {
+        add(std::move(set));
+    }
+    return all;
+}
+
+struct Corners {
+    glm::vec3 a;
+    glm::vec3 b;
+    glm::vec3 c;
+};
+
+Corners corners_of(const scenes::Scene& scene, std::uint32_t triangle) {
+    const glm::uvec3 t = scene.triangles[triangle];
+    return {scene.positions[t.x], scene.positions[t.y], scene.positions[t.z]};
+}
+
+/// What double precision says of one triangle.
+Hit hit_of(const scenes::Scene& scene, const Ray& ray, std::uint32_t triangle) {
+    const Corners k = corners_of(scene, triangle);
+    Hit hit{};
+    if (kdtree::tests::DoubleTriangleTest(ray)(k.a, k.b, k.c, hit)) hit.triangle = triangle;
+    return hit;
+}
+
+/// How far two roundings of a t may be from each other. Embree divides n * (a - o) by n * d, where
+/// n is the triangle's normal, from differences to the origin o. These are off by 2^-24 of the
+/// reach, the largest distance from the origin to a corner, so n by that times the longest edge,
+/// and t by the reach times that over n * d. Our own t is off by 2^-20 of the reach where the ray
+/// is at right angles to the triangle. Hence 32 times 2^-24.
+double rounding(const scenes::Scene& scene, const Ray& ray, std::uint32_t triangle) {
+    const Corners k = corners_of(scene, triangle);
+    const glm::dvec3 origin(ray.origin);
+    const glm::dvec3 a = glm::dvec3(k.a) - origin;
+    const glm::dvec3 b = glm::dvec3(k.b) - origin;
+    const glm::dvec3 c = glm::dvec3(k.c) - origin;
+    const double reach = std::max({glm::length(a), glm::length(b), glm::length(c)});
+    const double edge = std::max({glm::length(b - a), glm::length(c - a), glm::length(c - b)});
+    const glm::dvec3 normal = glm::cross(b - a, c - a);
+    const double slope = std::abs(glm::dot(normal, glm::dvec3(ray.direction)));
+    return 32 * 0x1p-24 * reach * (reach * edge + glm::length(normal)) / slope;
+}
+
+/// Calls check(ray, hit) for all rays on all cores; it returns whether all is well.
+template <class Check>
+void expect_of_all(const scenes::Scene& scene, const Traced& some, const Check& check) {
+    std::atomic<std::uint64_t> wrong{0};
+    std::atomic<std::uint64_t> one{0};
+    kdtree::for_chunks(some.rays.size(), 256, 0, [&](std::uint64_t begin, std::uint64_t end) {
+        for (std::uint64_t i = begin; i < end; ++i) {
+            if (check(some.rays[i], some.hits[i])) continue;
+            ++wrong;
+            one = i;
+        }
+    });
+    EXPECT_EQ(wrong, 0U) << some.kind << " rays in " << scene.path << ", one of them ray " << one;
+}
+
+TEST(RaysOfEveryKind, MeetWhatBruteForceFinds) {
+    for (const char* name : {"gen:city:120", "gen:sphere:100", "gen:slivers:80"}) {
+        const scenes::Scene scene = scenes::load(name);
+        for (const Traced& some : every_kind(scene, wanted_rays())) {
+            expect_of_all(scene, some, [&](const Ray& ray, const Hit& hit) {
+                return same_bits(hit, kdtree::tests::closest_hit_by_force(scene, ray));
+            });
+        }
+    }
+}
+
+TEST(RaysOfEveryKind, MeetWhatEmbreeFinds) {
+    if (!Embree::exists()) GTEST_SKIP() << "no Embree";
+    for (const std::string& name : wanted_scenes()) {
+        const scenes::Scene scene = scenes::load(name);
+        const Embree embree(scene, 0);
+        for (const Traced& some : every_kind(scene, wanted_rays())) {
+            std::atomic<std::uint64_t> both{0};
+            std::atomic<std::uint64_t> ours_alone{0};
+            std::atomic<std::uint64_t> theirs_alone{0};
+            expect_of_all(scene, some, [&](const Ray& ray, const Hit& ours) {
+                const Hit theirs = embree.first_hit(ray);
+                if (ours.found() && !same_bits(ours, hit_of(scene, ray, ours.triangle)))
+                    return false;
+                if (!theirs.found()) {
+                    ours_alone += ours.found() ? 1 : 0;
+                    return true;
+                }
+                const Hit exact = hit_of(scene, ray, theirs.triangle);
+                if (!exact.found()) {
+                    // Just beside the triangle, or just beyond the ray's end.
+                    theirs_alone += ours.found() ? 0 : 1;
+                    return true;
+                }
+                ++both;
+                return ours.found() && ours.t <= exact.t &&
+                       std::abs(double{exact.t} - double{theirs.t}) <=
+                           rounding(scene, ray, theirs.triangle);
+            });
+            std::cout << name << ", " << some.kind << ": " << some.rays.size() << " rays, " << both
+                      << " hits of both, " << ours_alone << " of ours alone, " << theirs_alone
+                      << " of Embree alone" << std::endl;
+            EXPECT_GT(both, 0U);
+            EXPECT_LE(ours_alone + theirs_alone, 1 + some.rays.size() / 1000);
+        }
+    }
+}
+
+/// The devices are all the CPU here.
+TEST(RayBench, SharedRaysHaveTheSameAnswers) {
+    const scenes::Scene scene = scenes::load("gen:city:500");
+    const kdtree::BuildResult built = kdtree::build_by_levels_on_cpu(scene, {}, {});
+    const auto trace = [&](std::vector<std::uint32_t> devices) {
+        TracedTree traced;
+        RayBench bench(scene, {.rays = 2000, .repeat = 2, .devices = std::move(devices)});
+        bench.trace(built.tree, traced);
+        return traced;
+    };
+    const TracedTree alone = trace({});
+    for (const auto& devices : {std::vector{4U}, std::vector{4U, 2U, 9U}}) {
+        const TracedTree shared = trace(devices);
+        EXPECT_EQ(shared.bytes, devices.size() * alone.bytes);
+        ASSERT_EQ(shared.times.size(), 6U);
+        for (std::size_t i = 0; i < shared.times.size(); ++i) {
+            const RayTimes& times = shared.times[i];
+            EXPECT_EQ(times.rays, alone.times[i].rays);
+            EXPECT_EQ(times.hits, alone.times[i].hits);
+            EXPECT_EQ(times.digest, alone.times[i].digest) << times.kind;
+            EXPECT_TRUE(times.digest);
+            EXPECT_EQ(times.samples.size(), 2U);
+            EXPECT_TRUE(alone.times[i].devices.empty());
+            ASSERT_EQ(times.devices.size(), devices.size());
+            std::uint64_t rays = 0;
+            for (std::size_t k = 0; k < devices.size(); ++k) {
+                EXPECT_EQ(times.devices[k].device, devices[k]);
+                EXPECT_EQ(times.devices[k].samples.size(), 2U);
+                rays += times.devices[k].rays;
+            }
+            EXPECT_EQ(rays, times.rays);
+        }
+    }
+}
+
+}  // namespace
+}  // namespace heapwood::app

@@ -74,6 +74,19 @@ nlohmann::ordered_json choices_json(const Choices& choices) {
     return json;
 }
 
+nlohmann::ordered_json forms_schema() {
+    nlohmann::ordered_json schema{{"type", "object"}};
+    schema["additionalProperties"] = {{"type", {"string", "integer"}}};
+    for (const Option& option : offered_options()) {
+        auto values = nlohmann::ordered_json::array();
+        for (const std::string& value : values_of(option)) {
+            values.push_back(choices_json({{option.key, value}}).front());
+        }
+        schema["properties"][option.key] = {{"enum", values}, {"description", option.help}};
+    }
+    return schema;
+}
+
 void warn_of_idle_options(const std::vector<const Backend*>& chosen,
                           const std::vector<std::string>& flags) {
     for (const std::string& flag : flags) {

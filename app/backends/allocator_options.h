@@ -24,6 +24,9 @@ void choose(allocators::Choices& choices, const std::string& key, const std::str
 /// An object with the choices by their keys. A value that is written in digits is a number.
 nlohmann::ordered_json choices_json(const allocators::Choices& choices);
 
+/// The schema of choices_json's answer.
+nlohmann::ordered_json forms_schema();
+
 /// Warns of options that were given, by their flags, and that none of the chosen backends has.
 void warn_of_idle_options(const std::vector<const Backend*>& chosen,
                           const std::vector<std::string>& flags);

@@ -26,4 +26,8 @@ std::optional<Registers> find_registers(const std::vector<KernelRow>& table,
     return found;
 }
 
+std::string architecture_name(unsigned architecture) {
+    return "sm_" + std::to_string(architecture);
+}
+
 }  // namespace heapwood::app

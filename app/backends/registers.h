@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -42,6 +43,10 @@ struct Registers {
     std::optional<KernelFigures> coalesced;
     std::optional<KernelFigures> build;
 };
+
+/// "sm_90" for 90, and the pattern of such names.
+std::string architecture_name(unsigned architecture);
+inline constexpr const char* kArchitecturePattern = "^sm_[0-9]+$";
 
 /// An allocator's figures in a table: for the newest architecture whose machine code a device of
 /// compute capability `device` (90 for 9.0) can run, or for the newest of all if there is none, as

@@ -2,6 +2,7 @@
 /// The machine a build runs on, for the report and for deciding how large a pool may get.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 
@@ -17,9 +18,14 @@ struct Machine {
     std::uint64_t memory = 0;   ///< bytes: of the GPU, or what the system can still give
     unsigned architecture = 0;  ///< compute capability, 90 for 9.0; 0 on a CPU
 
+    /// One of kDevices.
+    const char* kind() const { return gpu ? "gpu" : "cpu"; }
     /// In one line.
     std::string text() const;
 };
+
+/// The kinds of machines, as the command line and JSON have them.
+inline constexpr std::array kDevices{"cpu", "gpu"};
 
 /// The CPU this runs on.
 Machine cpu();

@@ -102,6 +102,10 @@ bool leading_zero(std::string_view number) {
     return number.size() > 1 && number[0] == '0' && digit(number[1]);
 }
 
+std::optional<std::string> text_or_none(const std::string& text) {
+    return text.empty() ? std::nullopt : std::optional(text);
+}
+
 std::string joined(const std::vector<std::string>& words, std::string_view separator) {
     std::string text;
     for (std::size_t i = 0; i < words.size(); ++i) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,6 +36,9 @@ std::uint64_t read_hex(const std::string& digits);
 /// Whether a number has a zero before its first digit, as 010 has, which some programs take for
 /// eight: none is understood here.
 bool leading_zero(std::string_view number);
+
+/// The text; nothing if it is empty.
+std::optional<std::string> text_or_none(const std::string& text);
 
 /// The words with a separator between them.
 std::string joined(const std::vector<std::string>& words, std::string_view separator);

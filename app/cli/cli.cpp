@@ -155,7 +155,12 @@ CommandLine parse(int argc, const char* const* argv) {
         add_inspect);
     add(
         "list", "List allocators, generators and devices", kListHelp,
-        +[](Options&, ListOptions&) {});
+        +[](Options& options, ListOptions& o) {
+            options.value("--schema", "VERB", "",
+                          "Print the JSON Schema of a verb's --json instead; forest: of build in "
+                          "parts",
+                          [&o](const std::string& text) { o.schema = text; });
+        });
     if (const auto code = program.parse(argc, argv)) return {.verb = Exit{*code}};
     line.verbosity = program.verbosity();
     return line;

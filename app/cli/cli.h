@@ -168,6 +168,7 @@ struct WorkerOptions {
 /// `heapwood list`.
 struct ListOptions {
     OutputOptions output;
+    std::string schema;  ///< of which document the schema is wanted instead; empty: of none
 };
 
 /// Nothing is left to do: help or version was shown (done), or an error was reported (usage).

@@ -35,12 +35,12 @@ void add_run(Options& options, RunParameters& o, const char* what) {
     options.value("-d,--device", "auto|gpu|cpu", "auto",
                   "auto: a GPU if there is one, else the CPU; cuda: gpu",
                   [&o](const std::string& text) {
-                      static const std::map<std::string, DeviceChoice> kDevices{
+                      static const std::map<std::string, DeviceChoice> kChoices{
                           {"auto", DeviceChoice::automatic},
                           {"cpu", DeviceChoice::cpu},
                           {"cuda", DeviceChoice::gpu},
                           {"gpu", DeviceChoice::gpu}};
-                      o.device = named(kDevices, text);
+                      o.device = named(kChoices, text);
                   });
     options.whole("--threads", o.threads, {0, 1024},
                   "CPU only: threads; 0: one for each hardware thread");

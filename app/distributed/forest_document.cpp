@@ -8,51 +8,120 @@
 namespace heapwood::app {
 namespace {
 
-/// The version of app/report/schemas/forest.schema.json; a reader may rely on it.
-constexpr int kForestSchema = 1;
-
 using Figures = FigureList<ForestReport, ForestReport>;
 
 const Figures& figures() {
-    const auto count = [](const char* name, const char* title, auto get) {
-        return figure<ForestReport>(name, name, title, Unit::count, get);
-    };
-    const auto bytes = [](const char* name, const char* title, auto get) {
-        return figure<ForestReport>(name, name, title, Unit::bytes, get);
-    };
-    const auto ms = [](const char* name, const char* title, auto get) {
-        return figure<ForestReport>(name, name, title, Unit::ms, get);
-    };
     using R = ForestReport;
-    const std::vector<Figure<R, R>> build{
-        plain<R>("digest", [](const R& r) { return hex(r.digest); }),
-        count("nodes", "nodes", [](const R& r) { return r.built.nodes; }),
-        count("references", "references", [](const R& r) { return r.built.references; }),
-        plain<R>("depth_limit", [](const R& r) { return or_null(r.built.depth_limit); }),
-        count("builds", "builds", [](const R& r) { return r.built.builds; }),
-        count("processes", "processes", [](const R& r) { return r.processes; }),
-        count("lost", "lost", [](const R& r) { return r.lost; }),
-        count("parts", "parts", [](const R& r) { return r.parts; }),
-        count("levels", "levels", [](const R& r) { return r.built.levels.size(); }),
-        count("cells", "cells", [](const R& r) { return r.built.cells; }),
-        count("cell_limit", "cell limit", [](const R& r) { return r.cell_limit; }),
-        count("largest_cell", "largest cell", [](const R& r) { return r.built.largest_cell; }),
-        count("cell_references", "cells' references",
-              [](const R& r) { return r.built.cell_references; }),
-        bytes("memory_bytes", "allowed",
-              [](const R& r) { return r.memory > 0 ? Json(r.memory) : Json(); }),
-        bytes("estimate_bytes", "estimate",
-              [](const R& r) { return r.estimate > 0 ? Json(r.estimate) : Json(); }),
-        bytes("peak_bytes", "peak", [](const R& r) { return r.peak; }),
-        bytes("worker_peak_bytes", "peak of a worker",
-              [](const R& r) { return r.worker_peak > 0 ? Json(r.worker_peak) : Json(); }),
-        ms("load_ms", "load ms", [](const R& r) { return r.load_ms; }),
-        ms("top_ms", "top ms", [](const R& r) { return r.built.top_ms; }),
-        ms("cells_ms", "cells ms", [](const R& r) { return r.built.cells_ms; }),
-        ms("file_ms", "file ms", [](const R& r) { return r.file_ms; })};
+    const auto of = [](Unit unit, const char* name, const char* title, auto get,
+                       const char* about) {
+        return figure<R>(name, name, title, unit, get).about(about);
+    };
+    const auto count = [of](const char* name, const char* title, auto get, const char* about) {
+        return of(Unit::count, name, title, get, about);
+    };
+    const auto bytes = [of](const char* name, const char* title, auto get, const char* about) {
+        return of(Unit::bytes, name, title, get, about);
+    };
+    const auto ms = [of](const char* name, const char* title, auto get, const char* about) {
+        return of(Unit::ms, name, title, get, about);
+    };
+    const auto if_any = [](std::uint64_t R::*member) {
+        return [=](const R& r) { return r.*member > 0 ? std::optional(r.*member) : std::nullopt; };
+    };
     static const Figures all{
-        {.path = "", .known = [](const R&) { return true; }, .figures = build}};
+        {"",
+         {},
+         {plain<R>("digest", [](const R& r) { return Digest{r.digest}; }),
+          count(
+              "nodes", "nodes", [](const R& r) { return r.built.nodes; }, "of the tree")
+              .never_zero(),
+          count(
+              "references", "references", [](const R& r) { return r.built.references; },
+              "of all leaves"),
+          plain<R>("depth_limit", [](const R& r) { return r.built.depth_limit; })
+              .about("nodes there became leaves, for the budget of references"),
+          count(
+              "builds", "builds", [](const R& r) { return r.built.builds; },
+              "to find the depth limit; of the last one are the figures")
+              .never_zero(),
+          count(
+              "processes", "processes", [](const R& r) { return r.processes; },
+              "that hold parts and build cells")
+              .never_zero(),
+          count(
+              "lost", "lost", [](const R& r) { return r.lost; },
+              "processes that ended early, whose work others did again"),
+          count(
+              "parts", "parts", [](const R& r) { return r.parts; }, "ranges of triangles")
+              .never_zero(),
+          count(
+              "levels", "levels", [](const R& r) { return r.built.levels.size(); },
+              "of the top, that all parts divide together"),
+          count(
+              "cells", "cells", [](const R& r) { return r.built.cells; },
+              "nodes that were built by themselves")
+              .never_zero(),
+          count(
+              "cell_limit", "cell limit", [](const R& r) { return r.cell_limit; },
+              "a node of at most this many references is a cell"),
+          count(
+              "largest_cell", "largest cell", [](const R& r) { return r.built.largest_cell; },
+              "references"),
+          count(
+              "cell_references", "cells' references",
+              [](const R& r) { return r.built.cell_references; },
+              "of all cells, before they were built"),
+          bytes("memory_bytes", "allowed", if_any(&R::memory),
+                "that the build might take, in one process"),
+          bytes("estimate_bytes", "estimate", if_any(&R::estimate),
+                "that it was to take at most, in one process"),
+          bytes(
+              "peak_bytes", "peak", [](const R& r) { return r.peak; },
+              "of the program that were in memory at a time, at most"),
+          bytes("worker_peak_bytes", "peak of a worker", if_any(&R::worker_peak),
+                "that one of the worker processes had in memory, at most; null: there are none"),
+          ms(
+              "load_ms", "load ms", [](const R& r) { return r.load_ms; },
+              "reading or making the scene"),
+          ms(
+              "top_ms", "top ms", [](const R& r) { return r.built.top_ms; }, "dividing the top"),
+          ms(
+              "cells_ms", "cells ms", [](const R& r) { return r.built.cells_ms; },
+              "building and joining the cells"),
+          ms(
+              "file_ms", "file ms", [](const R& r) { return r.file_ms; }, "completing the file")}}};
     return all;
+}
+
+const Shape<ForestReport>& forest_shape() {
+    static const Shape<ForestReport> shape = [] {
+        using Of = ForestReport;
+        using kdtree::ForestLevel;
+        const Json one{{"minimum", 1}};
+        const auto origin = [](const Of& r) -> const Report& { return r.origin; };
+        Shape<Of> build;
+        build.all_of(figures(), [](const Of& r) { return r; });
+        Shape<ForestLevel> level;
+        level
+            .field(
+                "open", [](const ForestLevel& l) { return l.open; }, "nodes", one)
+            .field(
+                "bytes_to_part", [](const ForestLevel& l) { return l.bytes_to_part; },
+                "decisions, to each part", one)
+            .field(
+                "bytes_of_part", [](const ForestLevel& l) { return l.bytes_of_part; },
+                "bins, from each part", one);
+        Shape<Of> all;
+        all.constant("schema", kSchema)
+            .constant("kind", "forest")
+            .object("provenance", provenance_shape(), origin, "where the figures come from")
+            .object("scene", scene_shape(), origin)
+            .object("build", build, [](const Of& r) -> const Of& { return r; })
+            .array(
+                "levels", level, [](const Of& r) -> const auto& { return r.built.levels; });
+        return all;
+    }();
+    return shape;
 }
 
 Table summary(const ForestReport& report) {
@@ -132,17 +201,14 @@ Document document_of(const ForestReport& report) {
     Record record{{"scene", report.origin.scene_path}};
     append(record, figures(), report);
     add_record(document.records, record);
-    document.data = {{"schema", kForestSchema},
-                     {"kind", "forest"},
-                     {"provenance", provenance_json(report.origin)},
-                     {"scene", scene_json(report.origin)},
-                     {"build", json_of(figures(), report)},
-                     {"levels", array_of(report.built.levels, [](const kdtree::ForestLevel& level) {
-                          return Json{{"open", level.open},
-                                      {"bytes_to_part", level.bytes_to_part},
-                                      {"bytes_of_part", level.bytes_of_part}};
-                      })}};
+    document.data = forest_shape().json(report);
     return document;
+}
+
+Json forest_schema() {
+    return document_schema(
+        "Heapwood's report of a build in parts (heapwood build --memory or --parts, --json)",
+        forest_shape());
 }
 
 }  // namespace heapwood::app

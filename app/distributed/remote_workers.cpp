@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "allocators/memory/buffer.h"
+#include "app/base/outcome.h"
 #include "app/distributed/payload.h"
-#include "app/measure/engine/outcome.h"
 #include "kdtree/distributed/forest.h"
 #include "scenes/limits.h"
 #include "scenes/obj/piece.h"

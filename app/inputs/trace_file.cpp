@@ -213,8 +213,8 @@ std::string trace_text(const Report& report, const Result& result, const allocat
                     {"root_bytes", report.root_bytes},
                     {"allocator", result.allocator.name},
                     {"pool_bytes", result.pool_bytes},
-                    {"scene", scene_json(report)},
-                    {"provenance", provenance_json(report)}};
+                    {"scene", scene_shape().json(report)},
+                    {"provenance", provenance_shape().json(report)}};
     std::string text = dumped(json);
     text += std::string("\n") + kColumns + "\n";
     for (const allocators::TraceEvent& event : trace.events) {

@@ -8,9 +8,6 @@
 namespace heapwood::app {
 namespace {
 
-/// The version of app/report/schemas/inspect.schema.json; a reader may rely on it.
-constexpr int kInspectSchema = 1;
-
 constexpr const char* kLevels = "By depth";
 constexpr const char* kLeafSizes = "Leaves by references";
 constexpr const char* kDuplications = "Triangles by leaves that they are in";
@@ -149,41 +146,131 @@ Table costly_leaves(const InspectReport& report) {
     return table;
 }
 
-Json level_json(const Level& level, std::size_t depth) {
-    return {{"depth", depth},
-            {"inner_nodes", level.inner_nodes},
-            {"leaves", level.leaves},
-            {"empty_leaves", level.empty_leaves},
-            {"references", level.references},
-            {"traversal_cost", level.traversal_cost},
-            {"intersection_cost", level.intersection_cost}};
+/// A level and its depth.
+struct LevelOf {
+    const Level& level;
+    std::size_t depth;
+};
+
+std::vector<LevelOf> levels_of(const InspectReport& report) {
+    std::vector<LevelOf> levels;
+    for (const Level& level : report.tree.levels) levels.push_back({level, levels.size()});
+    return levels;
 }
 
-Json buckets_json(const std::vector<Bucket>& buckets, bool of_leaves) {
-    Json all = Json::array();
-    for (const Bucket& bucket : buckets) {
-        Json& json = all.emplace_back(Json{{"from", bucket.from},
-                                           {"to", bucket.to},
-                                           {"count", bucket.count},
-                                           {"references", bucket.references}});
-        if (of_leaves) json["cost"] = bucket.cost;
-    }
-    return all;
+const Shape<LevelOf>& level_shape() {
+    static const Shape<LevelOf> shape = [] {
+        using Of = LevelOf;
+        Shape<Of> all;
+        all.field("depth", [](const Of& l) { return l.depth; })
+            .field("inner_nodes", [](const Of& l) { return l.level.inner_nodes; })
+            .field(
+                "leaves", [](const Of& l) { return l.level.leaves; }, "with references")
+            .field("empty_leaves", [](const Of& l) { return l.level.empty_leaves; })
+            .field("references", [](const Of& l) { return l.level.references; })
+            .field(
+                "traversal_cost", [](const Of& l) { return l.level.traversal_cost; },
+                "the level's part of Ct I")
+            .field(
+                "intersection_cost", [](const Of& l) { return l.level.intersection_cost; },
+                "the level's part of Ci P");
+        return all;
+    }();
+    return shape;
 }
 
-Json tree_json(const InspectReport& report) {
-    const kdtree::Quality& q = report.tree.quality;
-    return {{"digest", hex(report.tree_digest)},
-            {"nodes", q.nodes},
-            {"leaves", q.leaves},
-            {"empty_leaves", q.empty_leaves},
-            {"references", q.references},
-            {"depth", q.max_depth},
-            {"largest_leaf", q.largest_leaf},
-            {"I", q.I},
-            {"L", q.L},
-            {"P", q.P},
-            {"cost", report.tree.cost}};
+Shape<Bucket> bucket_shape(const char* what) {
+    Shape<Bucket> shape;
+    shape.field("from", [](const Bucket& b) { return b.from; })
+        .field(
+            "to", [](const Bucket& b) { return b.to; }, "inclusive")
+        .field(
+            "count", [](const Bucket& b) { return b.count; }, what)
+        .field(
+            "references", [](const Bucket& b) { return b.references; }, "of all of them");
+    return shape;
+}
+
+Shape<CostlyLeaf> leaf_shape() {
+    using Of = CostlyLeaf;
+    Shape<Of> shape;
+    shape
+        .field(
+            "node", [](const Of& l) { return l.node; }, "its number")
+        .field("depth", [](const Of& l) { return l.depth; })
+        .field("references", [](const Of& l) { return l.references; })
+        .field(
+            "cost", [](const Of& l) { return l.cost; }, "Ci times its part of P")
+        .put("lo", vector_schema(), [](const Of& l) { return vector_json(l.cell.lo); })
+        .put("hi", vector_schema(), [](const Of& l) { return vector_json(l.cell.hi); });
+    return shape;
+}
+
+Shape<SpreadTriangle> triangle_shape() {
+    Shape<SpreadTriangle> shape;
+    shape
+        .field(
+            "triangle", [](const SpreadTriangle& t) { return t.triangle; }, "its number")
+        .field(
+            "leaves", [](const SpreadTriangle& t) { return t.leaves; }, "that it is in");
+    return shape;
+}
+
+Shape<InspectReport> tree_shape() {
+    using Of = InspectReport;
+    const Json one{{"minimum", 1}};
+    const auto quality = [](auto member) {
+        return [=](const Of& r) { return r.tree.quality.*member; };
+    };
+    using kdtree::Quality;
+    Shape<Of> shape;
+    shape.field("digest", [](const Of& r) { return Digest{r.tree_digest}; })
+        .field("nodes", quality(&Quality::nodes), "", one)
+        .field("leaves", quality(&Quality::leaves), "empty ones included", one)
+        .field("empty_leaves", quality(&Quality::empty_leaves))
+        .field("references", quality(&Quality::references))
+        .field("depth", quality(&Quality::max_depth), "of the deepest leaf")
+        .field("largest_leaf", quality(&Quality::largest_leaf), "references")
+        .field("I", quality(&Quality::I), "inner nodes that a random ray meets")
+        .field("L", quality(&Quality::L), "leaves")
+        .field("P", quality(&Quality::P), "triangle tests")
+        .field(
+            "cost", [](const Of& r) { return r.tree.cost; }, "Ct I + Ci P");
+    return shape;
+}
+
+const Shape<InspectReport>& inspect_shape() {
+    static const Shape<InspectReport> shape = [] {
+        using Of = InspectReport;
+        const auto origin = [](const Of& r) -> const Report& { return r.origin; };
+        Shape<Bucket> leaf_sizes = bucket_shape("leaves");
+        leaf_sizes.field(
+            "cost", [](const Bucket& b) { return b.cost; }, "Ci times their part of P");
+        Shape<Of> all;
+        all.constant("schema", kSchema)
+            .constant("kind", "inspect")
+            .object("provenance", provenance_shape(), origin, "where the figures come from")
+            .object("scene", scene_shape(), origin)
+            .object("tree", tree_shape(), [](const Of& r) -> const Of& { return r; })
+            .array("levels", level_shape(), levels_of, "by depth", 1)
+            .array(
+                "leaf_sizes", leaf_sizes,
+                [](const Of& r) -> const auto& { return r.tree.leaf_sizes; },
+                "leaves by how many references they have", 1)
+            .array(
+                "duplications", bucket_shape("triangles"),
+                [](const Of& r) -> const auto& { return r.tree.duplications; },
+                "triangles by how many leaves they are in", 1)
+            .array(
+                "costly_leaves", leaf_shape(),
+                [](const Of& r) -> const auto& { return r.tree.costly_leaves; }, "the worst first")
+            .array(
+                "spread_triangles", triangle_shape(),
+                [](const Of& r) -> const auto& { return r.tree.spread_triangles; },
+                "the worst first");
+        return all;
+    }();
+    return shape;
 }
 
 }  // namespace
@@ -197,40 +284,22 @@ Document document_of(const InspectReport& report) {
     document.remarks = {
         {"Costs are parts of the tree's SAH: of Ct for each inner node, and of Ci "
          "for each test, that a random ray meets."}};
-    Json levels = Json::array();
-    for (std::size_t depth = 0; depth < report.tree.levels.size(); ++depth) {
-        levels.push_back(level_json(report.tree.levels[depth], depth));
+    for (const LevelOf& level : levels_of(report)) {
         Record record{{"scene", report.origin.scene_path},
                       {"version", version().version},
                       {"git", version().git},
                       {"digest", hex(report.tree_digest)}};
-        for (const auto& [key, value] : levels.back().items()) record.emplace_back(key, value);
+        const Json json = level_shape().json(level);
+        for (const auto& [key, value] : json.items()) record.emplace_back(key, value);
         add_record(document.records, record);
     }
-    Json leaves = Json::array();
-    for (const CostlyLeaf& leaf : report.tree.costly_leaves) {
-        leaves.push_back({{"node", leaf.node},
-                          {"depth", leaf.depth},
-                          {"references", leaf.references},
-                          {"cost", leaf.cost},
-                          {"lo", vector_json(leaf.cell.lo)},
-                          {"hi", vector_json(leaf.cell.hi)}});
-    }
-    Json triangles = Json::array();
-    for (const SpreadTriangle& spread : report.tree.spread_triangles) {
-        triangles.push_back({{"triangle", spread.triangle}, {"leaves", spread.leaves}});
-    }
-    document.data = {{"schema", kInspectSchema},
-                     {"kind", "inspect"},
-                     {"provenance", provenance_json(report.origin)},
-                     {"scene", scene_json(report.origin)},
-                     {"tree", tree_json(report)},
-                     {"levels", levels},
-                     {"leaf_sizes", buckets_json(report.tree.leaf_sizes, true)},
-                     {"duplications", buckets_json(report.tree.duplications, false)},
-                     {"costly_leaves", leaves},
-                     {"spread_triangles", triangles}};
+    document.data = inspect_shape().json(report);
     return document;
+}
+
+Json inspect_schema() {
+    return document_schema("Heapwood's report of a tree's inside (heapwood inspect --json)",
+                           inspect_shape());
 }
 
 }  // namespace heapwood::app

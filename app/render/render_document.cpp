@@ -8,9 +8,6 @@
 namespace heapwood::app {
 namespace {
 
-/// The version of app/report/schemas/render.schema.json; a reader may rely on it.
-constexpr int kSchema = 1;
-
 std::string point_text(const vec3& p) {
     return shortest(p.x) + "," + shortest(p.y) + "," + shortest(p.z);
 }
@@ -65,38 +62,108 @@ Table rates(const RenderReport& report) {
     return table;
 }
 
-Json rays_json(const TracedRays& traced) {
-    return {{"kind", traced.kind},
-            {"asked", traced.any_hit ? "any" : "closest"},
-            {"rays", traced.rays},
-            {"ms", traced.ms},
-            {"rays_per_second", traced.rays_per_second()}};
+Shape<TracedRays> rays_shape() {
+    using Of = TracedRays;
+    Shape<Of> shape;
+    shape
+        .choice("kind", Json{"primary", "bounce", "shadow", "ambient-occlusion"},
+                [](const Of& t) { return t.kind; })
+        .choice(
+            "asked", Json{"closest", "any"},
+            [](const Of& t) { return t.any_hit ? "any" : "closest"; },
+            "the first hit; whether there is any")
+        .field("rays", [](const Of& t) { return t.rays; }, "", {{"minimum", 1}})
+        .field(
+            "ms", [](const Of& t) { return t.ms; },
+            "milliseconds from when these rays are known until their hits are")
+        .field("rays_per_second", [](const Of& t) { return t.rays_per_second(); });
+    return shape;
 }
 
-Json picture_json(const RenderReport& report) {
-    const RenderSettings& s = report.settings;
-    Json scale;
-    if (report.scale) {
-        scale = {{"title", report.scale->title},
-                 {"least", report.scale->least},
-                 {"most", report.scale->most}};
-    }
-    Json effort;
-    if (report.effort) {
-        effort = {{"nodes", report.effort->nodes},
-                  {"leaves", report.effort->leaves},
-                  {"tests", report.effort->tests}};
-    }
-    return {{"file", report.file},
-            {"mode", mode_of(report)},
-            {"width", s.width},
-            {"height", s.height},
-            {"samples", s.samples_or_default()},
-            {"bounces", s.mode == Mode::path ? Json(s.bounces) : Json()},
-            {"reach", s.mode == Mode::ambient_occlusion ? Json(s.occlusion_reach) : Json()},
-            {"seed", s.seed},
-            {"scale", scale},
-            {"effort", effort}};
+Shape<ColourScale> scale_shape() {
+    const Json number{{"type", "number"}};
+    Shape<ColourScale> shape;
+    shape.field("title", [](const ColourScale& s) { return s.title; })
+        .put("least", number, [](const ColourScale& s) { return Json(s.least); })
+        .put(
+            "most", number, [](const ColourScale& s) { return Json(s.most); }, "and all above");
+    return shape;
+}
+
+Shape<MeanEffort> effort_shape() {
+    using Of = MeanEffort;
+    Shape<Of> shape;
+    shape
+        .field(
+            "nodes", [](const Of& e) { return e.nodes; }, "inner nodes")
+        .field(
+            "leaves", [](const Of& e) { return e.leaves; }, "leaves with references")
+        .field(
+            "tests", [](const Of& e) { return e.tests; }, "triangles");
+    return shape;
+}
+
+Shape<RenderReport> picture_shape() {
+    using Of = RenderReport;
+    const Json one{{"minimum", 1}};
+    const auto in_mode = [](Mode mode, auto member) {
+        return [=](const Of& r) {
+            return r.settings.mode == mode ? std::optional(r.settings.*member) : std::nullopt;
+        };
+    };
+    Json modes = Json::array();
+    for (const ModeName& mode : kModes) modes.push_back(mode.name);
+    Shape<Of> shape;
+    shape.field("file", [](const Of& r) { return r.file; })
+        .choice("mode", modes, mode_of)
+        .field(
+            "width", [](const Of& r) { return r.settings.width; }, "pixels", one)
+        .field(
+            "height", [](const Of& r) { return r.settings.height; }, "pixels", one)
+        .field(
+            "samples", [](const Of& r) { return r.settings.samples_or_default(); },
+            "rays from the eye for a pixel", one)
+        .field("bounces", in_mode(Mode::path, &RenderSettings::bounces),
+               "of paths, at most; null in other modes")
+        .field("reach", in_mode(Mode::ambient_occlusion, &RenderSettings::occlusion_reach),
+               "of rays for ambient occlusion, in parts of the scene's diagonal; null in other "
+               "modes")
+        .field(
+            "seed", [](const Of& r) { return r.settings.seed; }, "of the samples")
+        .object(
+            "scale", scale_shape(), [](const Of& r) { return r.scale; },
+            "what colours stand for; null in modes that show light")
+        .object(
+            "effort", effort_shape(), [](const Of& r) { return r.effort; },
+            "the mean of a ray from the eye; null in all modes but cost");
+    return shape;
+}
+
+const Shape<RenderReport>& render_shape() {
+    static const Shape<RenderReport> shape = [] {
+        using Of = RenderReport;
+        const auto origin = [](const Of& r) -> const Report& { return r.origin; };
+        Shape<Of> all;
+        all.constant("schema", kSchema)
+            .constant("kind", "render")
+            .object("provenance", provenance_shape(), origin, "where the figures come from")
+            .object("scene", scene_shape(), origin)
+            .field("digest", [](const Of& r) { return Digest{r.tree_digest}; })
+            .object(
+                "camera", camera_shape(), [](const Of& r) { return r.camera; },
+                "where the picture is seen from")
+            .object("picture", picture_shape(), [](const Of& r) -> const Of& { return r; })
+            .field(
+                "layout_ms", [](const Of& r) { return r.layout_ms; },
+                "milliseconds from the tree in the host's memory to one that rays can read")
+            .field(
+                "render_ms", [](const Of& r) { return r.render_ms; },
+                "of the picture: rays, shading, and a copy of the pixels to the host")
+            .array(
+                "rays", rays_shape(), [](const Of& r) -> const auto& { return r.rays; }, "", 1);
+        return all;
+    }();
+    return shape;
 }
 
 Record record(const RenderReport& report, const TracedRays& traced) {
@@ -130,22 +197,16 @@ Document document_of(const RenderReport& report) {
         document.remarks.push_back(
             {"These rays count their steps, and are slower for it than those of other modes."});
     }
-    Json rays = Json::array();
     for (const TracedRays& traced : report.rays) {
-        rays.push_back(rays_json(traced));
         add_record(document.records, record(report, traced));
     }
-    document.data = {{"schema", kSchema},
-                     {"kind", "render"},
-                     {"provenance", provenance_json(report.origin)},
-                     {"scene", scene_json(report.origin)},
-                     {"digest", hex(report.tree_digest)},
-                     {"camera", camera_json(report.camera)},
-                     {"picture", picture_json(report)},
-                     {"layout_ms", report.layout_ms},
-                     {"render_ms", report.render_ms},
-                     {"rays", rays}};
+    document.data = render_shape().json(report);
     return document;
+}
+
+Json render_schema() {
+    return document_schema("Heapwood's report of a picture (heapwood render --json)",
+                           render_shape());
 }
 
 }  // namespace heapwood::app

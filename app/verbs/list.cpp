@@ -1,11 +1,16 @@
 /// @file
 /// The verb `list`.
 #include <algorithm>
+#include <map>
+#include <string>
 
 #include "allocators/platform/device.h"
 #include "app/backends/allocator_options.h"
 #include "app/backends/backend.h"
 #include "app/base/machine.h"
+#include "app/base/output.h"
+#include "app/cli/options.h"
+#include "app/measure/builds/result_json.h"
 #include "app/report/documents.h"
 #include "app/verbs/commands.h"
 #include "app/verbs/listing.h"
@@ -45,9 +50,22 @@ Listing listing(const Backends& available) {
     return all;
 }
 
+/// @throws UsageError for an unknown name.
+Json schema_named(const std::string& name) {
+    static const std::map<std::string, Json (*)()> kMake{
+        {"build", build_schema},   {"forest", forest_schema},   {"compare", comparison_schema},
+        {"bench", bench_schema},   {"replay", replay_schema},   {"trace", trace_schema},
+        {"render", render_schema}, {"inspect", inspect_schema}, {"list", list_schema}};
+    return named(kMake, name)();
+}
+
 }  // namespace
 
 ExitCode list(const ListOptions& options, const Backends& available) {
+    if (!options.schema.empty()) {
+        write_to_stdout(json_text(schema_named(options.schema)));
+        return ExitCode::done;
+    }
     Publisher publisher(options);
     return publisher.publish(document_of(listing(available))) ? ExitCode::done : ExitCode::internal;
 }

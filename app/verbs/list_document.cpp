@@ -7,74 +7,149 @@
 namespace heapwood::app {
 namespace {
 
-/// The version of app/report/schemas/list.schema.json; a reader may rely on it.
-constexpr int kListSchema = 1;
-
-Json kernel_json(const std::optional<KernelFigures>& kernel) {
-    if (!kernel) return {};
-    return {{"registers", kernel->registers},
-            {"stack_bytes", kernel->stack_bytes},
-            {"spill_store_bytes", kernel->spill_store_bytes},
-            {"spill_load_bytes", kernel->spill_load_bytes}};
+Shape<KernelFigures> kernel_shape() {
+    using Of = KernelFigures;
+    Shape<Of> shape;
+    shape.field("registers", [](const Of& k) { return k.registers; }, "", {{"minimum", 1}})
+        .field("stack_bytes", [](const Of& k) { return k.stack_bytes; })
+        .field("spill_store_bytes", [](const Of& k) { return k.spill_store_bytes; })
+        .field("spill_load_bytes", [](const Of& k) { return k.spill_load_bytes; });
+    return shape;
 }
 
-Json registers_json(const ListedAllocator& allocator) {
-    if (!allocator.registers) return {};
-    const Registers& registers = *allocator.registers;
-    return {{"architecture", "sm_" + std::to_string(registers.architecture)},
-            {"uncoalesced", kernel_json(registers.uncoalesced)},
-            {"coalesced", kernel_json(registers.coalesced)},
-            {"build", kernel_json(registers.build)}};
+Shape<Registers> registers_shape() {
+    using Of = Registers;
+    const Shape<KernelFigures> kernel = kernel_shape();
+    const char* const call = "one allocation and one deallocation, by the compiler, per thread";
+    Shape<Of> shape;
+    shape
+        .field("architecture", [](const Of& r) { return architecture_name(r.architecture); }, "",
+               {{"pattern", kArchitecturePattern}})
+        .object(
+            "uncoalesced", kernel, [](const Of& r) { return r.uncoalesced; }, call)
+        .object(
+            "coalesced", kernel, [](const Of& r) { return r.coalesced; }, call)
+        .object(
+            "build", kernel, [](const Of& r) { return r.build; }, "the builder's kernel");
+    return shape;
 }
 
-Json published_json(const ListedAllocator& allocator) {
-    const auto known = [](unsigned registers) { return registers == 0 ? Json() : Json(registers); };
-    const allocators::PublishedRegisters& published = allocator.traits.published_registers;
-    return {{"uncoalesced", known(published.uncoalesced)},
-            {"coalesced", known(published.coalesced)}};
+Shape<allocators::PublishedRegisters> published_shape() {
+    using Of = allocators::PublishedRegisters;
+    const auto known = [](auto member) {
+        return
+            [=](const Of& p) { return p.*member == 0 ? std::nullopt : std::optional(p.*member); };
+    };
+    Shape<Of> shape;
+    shape.field("uncoalesced", known(&Of::uncoalesced), "", {{"minimum", 1}})
+        .field("coalesced", known(&Of::coalesced), "", {{"minimum", 1}});
+    return shape;
 }
 
-Json options_json(const ListedAllocator& allocator) {
-    return array_of(allocator.options, [](const allocators::Option& option) -> Json {
-        return {{"key", option.key},
-                {"option", option.flag},
-                {"values", values_of(option)},
-                {"help", option.help}};
-    });
+Shape<allocators::Option> option_shape() {
+    using Of = allocators::Option;
+    Shape<Of> shape;
+    shape
+        .field(
+            "key", [](const Of& o) { return o.key; },
+            "in the objects \"forms\" of the other reports")
+        .field(
+            "option", [](const Of& o) { return o.flag; }, "on the command line")
+        .field("values", [](const Of& o) { return values_of(o); }, "the default first",
+               {{"minItems", 2}})
+        .field("help", [](const Of& o) { return o.help; });
+    return shape;
 }
 
-Json allocator_json(const ListedAllocator& allocator) {
-    const allocators::Traits& t = allocator.traits;
-    return {{"name", t.name},
-            {"title", t.title},
-            {"source", t.source},
-            {"frees_individually", t.frees_individually},
-            {"full", t.full},
-            {"walkable", t.walkable},
-            {"sound", t.sound},
-            {"header_bytes", t.header_bytes},
-            {"smallest_pool_bytes", t.smallest_pool},
-            {"devices", allocator.machines},
-            {"options", options_json(allocator)},
-            {"registers", registers_json(allocator)},
-            {"published_registers", published_json(allocator)}};
+const Shape<ListedAllocator>& allocator_shape() {
+    static const Shape<ListedAllocator> shape = [] {
+        using Of = ListedAllocator;
+        const auto trait = [](auto member) {
+            return [=](const Of& a) { return a.traits.*member; };
+        };
+        using allocators::Traits;
+        Shape<Of> all;
+        all.field("name", trait(&Traits::name), "on the command line")
+            .field("title", trait(&Traits::title), "as its paper calls it")
+            .field("source", trait(&Traits::source))
+            .field("frees_individually", trait(&Traits::frees_individually),
+                   "whether a block's memory returns before the whole pool's")
+            .field("full", trait(&Traits::full),
+                   "whether it returns block by block, in any order; the others carry an asterisk")
+            .field("walkable", trait(&Traits::walkable), "whether the blocks in use can be counted")
+            .field("sound", trait(&Traits::sound),
+                   "false: a specimen, known to hand out memory in use")
+            .field("header_bytes", trait(&Traits::header_bytes), "of a block, in the pool")
+            .field("smallest_pool_bytes", trait(&Traits::smallest_pool), "what it needs at least")
+            .put(
+                "devices", array_schema(one_of(kDevices), 1),
+                [](const Of& a) { return Json(a.machines); }, "that it is compiled for")
+            .array(
+                "options", option_shape(), [](const Of& a) { return a.options; }, "its own")
+            .object(
+                "registers", registers_shape(), [](const Of& a) { return a.registers; },
+                "of its kernels, per thread, from the compiler; null: compiled for no GPU")
+            .object(
+                "published_registers", published_shape(),
+                [](const Of& a) { return a.traits.published_registers; },
+                "of a kernel with one allocation and one deallocation; null: unknown");
+        return all;
+    }();
+    return shape;
+}
+
+Shape<scenes::GeneratorInfo> generator_shape() {
+    using Of = scenes::GeneratorInfo;
+    Shape<Of> shape;
+    shape
+        .field(
+            "name", [](const Of& g) { return g.name; }, "of the scene gen:NAME:TRIANGLES[:SEED]")
+        .field("description", [](const Of& g) { return g.description; });
+    return shape;
+}
+
+Shape<Machine> machine_shape() {
+    using Of = Machine;
+    Shape<Of> shape;
+    shape.choice("device", kDevices, [](const Of& m) { return m.kind(); })
+        .field(
+            "name", [](const Of& m) { return m.name; }, "as its maker calls it")
+        .field("units", [](const Of& m) { return m.units; }, "multiprocessors, or hardware threads",
+               {{"minimum", 1}})
+        .field(
+            "driver", [](const Of& m) { return text_or_none(m.driver); },
+            "CUDA version that the driver speaks; null on a CPU")
+        .field(
+            "runtime", [](const Of& m) { return text_or_none(m.runtime); },
+            "CUDA version of the program; null on a CPU")
+        .field(
+            "memory_bytes", [](const Of& m) { return m.memory; },
+            "of the GPU, or what the system can still give");
+    return shape;
+}
+
+const Shape<Listing>& list_shape() {
+    static const Shape<Listing> shape = [] {
+        using Of = Listing;
+        Shape<Of> all;
+        all.constant("schema", kSchema)
+            .array(
+                "allocators", allocator_shape(),
+                [](const Of& l) -> const auto& { return l.allocators; }, "", 1)
+            .array(
+                "generators", generator_shape(), [](const Of& l) { return l.generators; }, "", 1)
+            .array(
+                "devices", machine_shape(), [](const Of& l) -> const auto& { return l.machines; },
+                "", 1);
+        return all;
+    }();
+    return shape;
 }
 
 /// The columns of CSV.
 constexpr const char* kListColumns[] = {
     "name",  "title",        "frees_individually",  "full",    "walkable",
     "sound", "header_bytes", "smallest_pool_bytes", "devices", "source"};
-
-Json devices_json(const Listing& listing) {
-    return array_of(listing.machines, [](const Machine& m) -> Json {
-        return {{"device", m.gpu ? "gpu" : "cpu"},
-                {"name", m.name},
-                {"units", m.units},
-                {"driver", or_null(m.driver)},
-                {"runtime", or_null(m.runtime)},
-                {"memory_bytes", m.memory}};
-    });
-}
 
 }  // namespace
 
@@ -106,30 +181,29 @@ Document document_of(const Listing& listing) {
     }
     Table generators{.title = "Generators (gen:NAME:TRIANGLES[:SEED])",
                      .columns = {{"name"}, {"description"}}};
-    Json generators_json = Json::array();
     for (const scenes::GeneratorInfo& g : listing.generators) {
         generators.rows.push_back({std::string(g.name), std::string(g.description)});
-        generators_json.push_back({{"name", g.name}, {"description", g.description}});
     }
     Table devices{.title = "Devices", .columns = {{"device"}, {"description"}}};
     for (const Machine& m : listing.machines) {
-        devices.rows.push_back({m.gpu ? "gpu" : "cpu", m.text()});
+        devices.rows.push_back({m.kind(), m.text()});
     }
     if (!listing.no_gpu.empty()) devices.rows.push_back({"gpu", "none: " + listing.no_gpu});
     Document document{.title = "heapwood list",
                       .tables = {allocators, sources, options, registers, generators, devices},
                       .remarks = {{kAsteriskRemark}}};
-    const Json all = array_of(listing.allocators, allocator_json);
-    for (const Json& allocator : all) {
+    document.data = list_shape().json(listing);
+    for (const Json& allocator : document.data["allocators"]) {
         Record record;
         for (const char* key : kListColumns) record.emplace_back(key, allocator.at(key));
         add_record(document.records, record);
     }
-    document.data = {{"schema", kListSchema},
-                     {"allocators", all},
-                     {"generators", generators_json},
-                     {"devices", devices_json(listing)}};
     return document;
+}
+
+Json list_schema() {
+    return document_schema("What a program of Heapwood has to choose from (heapwood list --json)",
+                           list_shape());
 }
 
 }  // namespace heapwood::app

@@ -56,9 +56,9 @@ ExitCode trace(const TraceOptions& options, const Backends& available) {
     std::vector<Report> settings;
     if (read) {
         report.origin.configuration = read->stored.config;
-        report.origin.preset = "file";
-        TracedTree& traced = report.trees.emplace_back(
-            TracedTree{.name = "file", .preset = "file", .build = read->result, .times = {}});
+        report.origin.preset = kPresetOfFile;
+        TracedTree& traced = report.trees.emplace_back(TracedTree{
+            .name = "file", .preset = kPresetOfFile, .build = read->result, .times = {}});
         bench.trace_once(read->stored.tree, traced, {});
         code = exit_code(traced.build.outcome);
     } else {

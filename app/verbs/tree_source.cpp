@@ -24,7 +24,7 @@ TreeSource loaded(const TreeParameters& parameters) {
     Report& origin = source.origin;
     ReadTree read = read_tree(parameters.scene, parameters.verify);
     origin.configuration = read.stored.config;
-    origin.preset = "file";
+    origin.preset = kPresetOfFile;
     source.scene = std::move(read.stored.scene);
     describe(origin, source.scene);
     origin.results.push_back(std::move(read.result));

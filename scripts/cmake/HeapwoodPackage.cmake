@@ -13,6 +13,19 @@ foreach(form man bash zsh fish)
 endforeach()
 add_custom_target(heapwood_manual ALL DEPENDS ${manual})
 
+# The schemas of the verbs' JSON, which the program makes from the lists of their fields.
+set(schemas "")
+foreach(document build forest compare bench replay trace render inspect list)
+    set(file ${CMAKE_CURRENT_BINARY_DIR}/schemas/${document}.schema.json)
+    add_custom_command(OUTPUT ${file}
+        COMMAND ${CMAKE_COMMAND} -E make_directory ${CMAKE_CURRENT_BINARY_DIR}/schemas
+        COMMAND heapwood list --schema ${document} > ${file}
+        DEPENDS heapwood VERBATIM)
+    list(APPEND schemas ${file})
+endforeach()
+add_custom_target(heapwood_schemas ALL DEPENDS ${schemas})
+install(FILES ${schemas} DESTINATION ${CMAKE_INSTALL_DATADIR}/heapwood/schemas COMPONENT program)
+
 # heapwood_install_as(FOLDER NAME FILE)
 function(heapwood_install_as folder name file)
     install(FILES ${file} DESTINATION ${folder} RENAME ${name} COMPONENT program)

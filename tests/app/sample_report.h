@@ -39,6 +39,7 @@ inline Report sample_report(bool gpu = false) {
     done.tree.emplace();
     done.tree->digest = 0xABC;
     done.tree->quality.nodes = 4321;
+    done.tree->quality.leaves = 2161;
     done.allocations.emplace();
     done.allocations->requests = 5;
     done.allocations->histogram[4] = 3;

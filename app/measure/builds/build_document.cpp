@@ -11,9 +11,6 @@
 namespace heapwood::app {
 namespace {
 
-/// The version of app/report/schemas/report.schema.json; a reader may rely on it.
-constexpr int kBuildSchema = 1;
-
 using Results = std::vector<const Result*>;
 
 std::string vector_text(const glm::vec3& v) {
@@ -219,6 +216,33 @@ std::vector<Remark> remarks(const Report& report) {
     return all;
 }
 
+const Shape<Report>& build_shape() {
+    static const Shape<Report> shape = [] {
+        Shape<BuildOf> result;
+        result.all_of(build_figures(), [](const BuildOf& b) { return b; })
+            .amend("outcome", one_of(outcome_names(of_build)))
+            .object(
+                "frames", frames_shape(), [](const BuildOf& b) { return b.result.frames; },
+                "builds of the frames of an animation by one builder, if --frames was given")
+            .newer();
+        Shape<Report> all;
+        const auto itself = [](const Report& r) -> const Report& { return r; };
+        all.constant("schema", kSchema)
+            .object("provenance", provenance_shape(), itself, "where the figures come from")
+            .object("scene", scene_shape(), itself)
+            .array(
+                "results", result,
+                [](const Report& r) {
+                    std::vector<BuildOf> builds;
+                    for (const Result& one : r.results) builds.push_back({r, one});
+                    return builds;
+                },
+                "one per allocator, in the order asked for", 1);
+        return all;
+    }();
+    return shape;
+}
+
 }  // namespace
 
 Document document_of(const Report& report) {
@@ -238,17 +262,15 @@ Document document_of(const Report& report) {
     }
     add_details(report, all, with_allocator, document.tables);
     add_heap_maps(report, report.scene_path, document);
-    Json results = Json::array();
     for (const Result& result : report.results) {
-        results.push_back(result_json(report, result));
-        results.back()["frames"] = frames_json(result);
         add_record(document.records, build_record(report, result));
     }
-    document.data = {{"schema", kBuildSchema},
-                     {"provenance", provenance_json(report)},
-                     {"scene", scene_json(report)},
-                     {"results", results}};
+    document.data = build_shape().json(report);
     return document;
+}
+
+Json build_schema() {
+    return document_schema("Heapwood's report of a build (heapwood build --json)", build_shape());
 }
 
 }  // namespace heapwood::app

@@ -1,12 +1,14 @@
 #include "app/measure/builds/build_figures.h"
 
+#include <array>
 #include <bit>
-#include <string_view>
+#include <concepts>
 #include <type_traits>
 #include <utility>
 
 #include "app/base/json.h"
 #include "app/base/text.h"
+#include "app/report/figures/shape.h"
 
 namespace heapwood::app {
 namespace {
@@ -15,10 +17,6 @@ using BuildFigure = Figure<BuildOf, Result>;
 using BuildGroup = FigureGroup<BuildOf, Result>;
 using kdtree::MemoryUse;
 using kdtree::Quality;
-
-bool always(const BuildOf&) {
-    return true;
-}
 
 bool ran(const BuildOf& b) {
     return !b.result.samples.empty();
@@ -29,26 +27,20 @@ bool ran_on_gpu(const BuildOf& b) {
     return ran(b) && b.report.machine.gpu && b.result.method == Method::single;
 }
 
-template <class T>
-struct IsOptional : std::false_type {};
-template <class T>
-struct IsOptional<std::optional<T>> : std::true_type {};
-
 /// A figure or null; no fraction is negative but one that is unknown.
 template <class T>
 Json json_from(const T& value, Unit unit) {
-    if constexpr (IsOptional<T>::value) {
-        return value ? Json(*value) : Json();
-    } else {
-        return unit == Unit::fraction && value < T() ? Json() : Json(value);
+    if constexpr (std::floating_point<T>) {
+        if (unit == Unit::fraction && value < 0) return {};
     }
+    return json_value(value);
 }
 
 /// Null leaves things as they are.
 template <class T>
 void read_into(T& value, const Json& json) {
     if (json.is_null()) return;
-    if constexpr (IsOptional<T>::value) {
+    if constexpr (schema_detail::IsOptional<T>::value) {
         read_into(value.emplace(), json);
     } else if constexpr (std::unsigned_integral<T> && !std::same_as<T, bool>) {
         value = whole_number<T>(json);
@@ -58,29 +50,40 @@ void read_into(T& value, const Json& json) {
 }
 
 /// What is stored in a result: the member of the part that `part` finds in one.
+/// @param known nothing: always
 template <class Part, class Member>
 BuildFigure stored(Part part, Member member, const char* key, const char* name, const char* title,
-                   Unit unit, bool (*known)(const BuildOf&) = &always) {
+                   Unit unit, bool (*known)(const BuildOf&) = nullptr) {
+    using T = std::decay_t<decltype(part(std::declval<Result&>()).*member)>;
+    Json schema = schema_of<T>();
+    if (unit == Unit::fraction) schema["maximum"] = 1;
+    if (known != nullptr || (unit == Unit::fraction && std::floating_point<T>)) {
+        schema = nullable(schema);
+    }
     return {key,
             name,
             title,
             unit,
+            schema,
             [=](const BuildOf& b) {
-                return known(b) ? json_from(part(b.result).*member, unit) : Json();
+                return known == nullptr || known(b) ? json_from(part(b.result).*member, unit)
+                                                    : Json();
             },
             [=](Result& r, const Json& json) { read_into(part(r).*member, json); }};
-}
-
-/// The figure of something of which there is one at least.
-BuildFigure never_zero(BuildFigure figure) {
-    figure.least = 1;
-    return figure;
 }
 
 /// A figure that follows from others or is known without JSON.
 template <class Get>
 BuildFigure derived(const char* key, const char* name, const char* title, Unit unit, Get get) {
-    return {key, name, title, unit, [=](const BuildOf& b) { return Json(get(b)); }};
+    return figure<BuildOf, Result>(key, name, title, unit, get);
+}
+
+/// The same of one of these values.
+template <class Values, class Get>
+BuildFigure choice(const char* name, const Values& values, Get get) {
+    BuildFigure one = derived(name, name, name, Unit::word, get);
+    one.schema = one_of(values);
+    return one;
 }
 
 constexpr auto kResult = [](auto& r) -> auto& {
@@ -103,46 +106,51 @@ constexpr auto kPeak = [](auto& r) -> auto& {
 };
 
 BuildGroup outcome_group() {
-    BuildFigure outcome = derived("outcome", "outcome", "outcome", Unit::word,
-                                  [](const BuildOf& b) { return name(b.result.outcome); });
+    BuildFigure outcome =
+        choice("outcome", outcome_names(of_build | of_workload | of_process | of_cell),
+               [](const BuildOf& b) { return name(b.result.outcome); });
     outcome.set = [](Result& r, const Json& json) {
         r.outcome = outcome_named(json.get<std::string>());
     };
-    BuildFigure message =
-        stored(kResult, &Result::message, "message", "message", "message", Unit::word);
-    message.get = [](const BuildOf& b) {
-        return b.result.message.empty() ? Json() : Json(b.result.message);
-    };
-    return {"", always, {outcome, message}};
+    BuildFigure message = derived("message", "message", "message", Unit::word,
+                                  [](const BuildOf& b) { return text_or_none(b.result.message); });
+    message.set = [](Result& r, const Json& json) { read_into(r.message, json); };
+    return {"", {}, {outcome, message.about("why, if not done")}};
 }
 
 BuildGroup what_group() {
-    return {"/build",
-            always,
-            {derived("method", "method", "method", Unit::word,
-                     [](const BuildOf& b) { return name(b.result.method); }),
-             derived("allocator", "allocator", "allocator", Unit::word,
-                     [](const BuildOf& b) { return b.result.allocator.name; }),
-             derived("full_allocator", "full_allocator", "full", Unit::word,
-                     [](const BuildOf& b) { return b.result.allocator.full; }),
-             derived("device", "device", "device", Unit::word,
-                     [](const BuildOf& b) { return b.report.machine.gpu ? "gpu" : "cpu"; }),
-             derived("arrays", "arrays", "arrays", Unit::word,
-                     [](const BuildOf& b) {
-                         return b.result.method != Method::single     ? Json()
-                                : b.report.configuration.small_arrays ? Json("every")
-                                                                      : Json("large");
-                     }),
-             stored(kResult, &Result::pool_bytes, "pool_bytes", "pool_bytes", "pool", Unit::bytes),
-             stored(kResult, &Result::pool_multiple, "pool_multiple", "pool_multiple", "multiple",
-                    Unit::multiple),
-             stored(kResult, &Result::minimal_pool_bytes, "minimal_pool_bytes",
-                    "minimal_pool_bytes", "minimal pool", Unit::bytes),
-             stored(kResult, &Result::overhead_bytes, "overhead_bytes", "overhead_bytes",
-                    "side tables", Unit::bytes, ran),
-             stored(kResult, &Result::leaked_bytes, "leaked_bytes", "leaked_bytes", "leaked",
-                    Unit::bytes,
-                    [](const BuildOf& b) { return ran(b) && b.result.allocator.walkable; })}};
+    const auto arrays = [](const BuildOf& b) -> std::optional<const char*> {
+        if (b.result.method != Method::single) return {};
+        return b.report.configuration.small_arrays ? "every" : "large";
+    };
+    return {
+        "/build",
+        {},
+        {choice("method", kMethods, [](const BuildOf& b) { return name(b.result.method); })
+             .about("one kernel that allocates; level by level, without an allocator"),
+         derived("allocator", "allocator", "allocator", Unit::word,
+                 [](const BuildOf& b) { return b.result.allocator.name; })
+             .about("levels, where the method has none"),
+         derived("full_allocator", "full_allocator", "full", Unit::word,
+                 [](const BuildOf& b) { return b.result.allocator.full; })
+             .about("false: memory returns with the whole pool, or in ring order, only"),
+         choice("device", kDevices, [](const BuildOf& b) { return b.report.machine.kind(); }),
+         choice("arrays", Json{"every", "large", nullptr}, arrays)
+             .about("which of the nodes' arrays come from the allocator, if there is one"),
+         stored(kResult, &Result::pool_bytes, "pool_bytes", "pool_bytes", "pool", Unit::bytes),
+         stored(kResult, &Result::pool_multiple, "pool_multiple", "pool_multiple", "multiple",
+                Unit::multiple)
+             .about("of the root node's primitive array"),
+         stored(kResult, &Result::minimal_pool_bytes, "minimal_pool_bytes", "minimal_pool_bytes",
+                "minimal pool", Unit::bytes)
+             .never_zero()
+             .about("the smallest pool with which it builds, if --minimal-pool was given"),
+         stored(kResult, &Result::overhead_bytes, "overhead_bytes", "overhead_bytes", "side tables",
+                Unit::bytes, ran)
+             .about("side tables of the allocator"),
+         stored(kResult, &Result::leaked_bytes, "leaked_bytes", "leaked_bytes", "leaked",
+                Unit::bytes, [](const BuildOf& b) { return ran(b) && b.result.allocator.walkable; })
+             .about("still allocated after the build")}};
 }
 
 BuildGroup times_group() {
@@ -154,49 +162,62 @@ BuildGroup times_group() {
             ran,
             {time("ms_median", "median", "T_build ms", &Spread::median),
              time("ms_min", "min", "min", &Spread::min), time("ms_max", "max", "max", &Spread::max),
-             stored(kResult, &Result::samples, "ms_samples", "samples", "samples", Unit::ms)}};
+             stored(kResult, &Result::samples, "ms_samples", "samples", "samples", Unit::ms)
+                 .with({{"minItems", 1}})},
+            {},
+            "milliseconds of the build kernel, or of all kernels (GPU) or of the build by the "
+            "steady clock (CPU)"};
 }
 
 BuildGroup rest_group() {
     return {"/build",
-            always,
+            {},
             {derived("slowdown", "slowdown", "slowdown", Unit::factor,
-                     [](const BuildOf& b) {
-                         return json_from(slowdown(b.report, b.result), Unit::factor);
-                     }),
+                     [](const BuildOf& b) { return slowdown(b.report, b.result); })
+                 .about("over atomicmalloc in the same run"),
              stored(kResult, &Result::upload_ms, "upload_ms", "upload_ms", "upload ms", Unit::ms,
                     [](const BuildOf& b) { return ran(b) && b.report.machine.gpu; }),
              stored(kResult, &Result::pool_ms, "pool_ms", "pool_ms", "pool ms", Unit::ms, ran),
              stored(kResult, &Result::warps, "warps", "warps", "warps", Unit::count,
-                    [](const BuildOf& b) { return ran(b) && b.result.warps > 0; })}};
+                    [](const BuildOf& b) { return ran(b) && b.result.warps > 0; })
+                 .about("resident warps, or threads")}};
 }
 
 BuildGroup memory_group() {
-    const auto part = [](const char* key, const char* name, const char* title, auto member) {
-        return stored(kMemory, member, key, name, title, Unit::bytes);
+    const auto part = [](const char* key, const char* name, const char* title, auto member,
+                         const char* about = "") {
+        const BuildFigure bytes = stored(kMemory, member, key, name, title, Unit::bytes);
+        return *about == '\0' ? bytes : bytes.about(about);
     };
     return {
         "/memory",
         ran,
-        {part("memory_pool_bytes", "pool_bytes", "pool", &MemoryUse::pool),
+        {part("memory_pool_bytes", "pool_bytes", "pool", &MemoryUse::pool, "the allocator's"),
          part("memory_side_tables_bytes", "side_tables_bytes", "side tables",
-              &MemoryUse::side_tables),
+              &MemoryUse::side_tables, "the allocator's"),
          part("memory_triangles_bytes", "triangles_bytes", "triangles", &MemoryUse::triangles),
-         part("memory_nodes_bytes", "nodes_bytes", "nodes", &MemoryUse::nodes),
-         part("memory_references_bytes", "references_bytes", "references", &MemoryUse::references),
+         part("memory_nodes_bytes", "nodes_bytes", "nodes", &MemoryUse::nodes,
+              "of the tree, as many as there is room for"),
+         part("memory_references_bytes", "references_bytes", "references", &MemoryUse::references,
+              "of the leaves, as many as there is room for"),
          part("memory_large_nodes_bytes", "large_nodes_bytes", "large nodes",
               &MemoryUse::large_nodes),
-         part("memory_stacks_bytes", "stacks_bytes", "stacks", &MemoryUse::stacks),
-         part("memory_queue_bytes", "queue_bytes", "queue", &MemoryUse::queue),
-         part("memory_levels_bytes", "levels_bytes", "levels", &MemoryUse::levels),
-         part("memory_spare_bytes", "spare_bytes", "spare", &MemoryUse::spare),
+         part("memory_stacks_bytes", "stacks_bytes", "stacks", &MemoryUse::stacks, "of the warps"),
+         part("memory_queue_bytes", "queue_bytes", "queue", &MemoryUse::queue,
+              "with the build's counters"),
+         part("memory_levels_bytes", "levels_bytes", "levels", &MemoryUse::levels,
+              "arrays of two levels, by the method levels"),
+         part("memory_spare_bytes", "spare_bytes", "spare", &MemoryUse::spare,
+              "held by the host pool beyond these"),
          derived("memory_total_bytes", "total_bytes", "memory", Unit::bytes,
-                 [](const BuildOf& b) { return b.result.memory.total(); })}};
+                 [](const BuildOf& b) { return b.result.memory.total(); })},
+        {},
+        "bytes of everything that the build took, at its peak"};
 }
 
 BuildFigure digest_figure() {
     BuildFigure figure = derived("digest", "digest", "digest", Unit::word,
-                                 [](const BuildOf& b) { return hex(b.result.tree->digest); });
+                                 [](const BuildOf& b) { return Digest{b.result.tree->digest}; });
     figure.set = [](Result& r, const Json& json) {
         r.tree->digest = read_hex(json.get<std::string>());
     };
@@ -210,8 +231,8 @@ BuildGroup tree_group() {
     return {
         "/tree",
         [](const BuildOf& b) { return b.result.tree.has_value(); },
-        {never_zero(figure(kQuality, &Quality::nodes, "nodes", "nodes", Unit::count)),
-         never_zero(figure(kQuality, &Quality::leaves, "leaves", "leaves", Unit::count)),
+        {figure(kQuality, &Quality::nodes, "nodes", "nodes", Unit::count).never_zero(),
+         figure(kQuality, &Quality::leaves, "leaves", "leaves", Unit::count).never_zero(),
          figure(kQuality, &Quality::empty_leaves, "empty_leaves", "empty leaves", Unit::count),
          figure(kQuality, &Quality::references, "references", "references", Unit::count),
          figure(kQuality, &Quality::references_per_triangle, "references_per_triangle", "N_ref",
@@ -219,29 +240,40 @@ BuildGroup tree_group() {
          figure(kQuality, &Quality::max_depth, "max_depth", "depth", Unit::count),
          figure(kTree, &TreeFacts::depth_limit, "depth_limit", "depth limit", Unit::count),
          figure(kQuality, &Quality::largest_leaf, "largest_leaf", "largest leaf", Unit::count),
-         figure(kQuality, &Quality::I, "I", "I", Unit::cost),
-         figure(kQuality, &Quality::L, "L", "L", Unit::cost),
-         figure(kQuality, &Quality::P, "P", "P", Unit::cost),
-         figure(kTree, &TreeFacts::sah, "sah", "SAH(Ct, Ci)", Unit::cost),
-         figure(kTree, &TreeFacts::sah_1_1_5, "sah_1_1_5", "SAH(1, 1.5)", Unit::cost),
+         figure(kQuality, &Quality::I, "I", "I", Unit::cost)
+             .about("inner nodes that a random ray visits"),
+         figure(kQuality, &Quality::L, "L", "L", Unit::cost).about("leaves"),
+         figure(kQuality, &Quality::P, "P", "P", Unit::cost).about("triangle tests"),
+         figure(kTree, &TreeFacts::sah, "sah", "SAH(Ct, Ci)", Unit::cost).about("Ct I + Ci P"),
+         figure(kTree, &TreeFacts::sah_1_1_5, "sah_1_1_5", "SAH(1, 1.5)", Unit::cost)
+             .about("I + 1.5 P"),
          digest_figure(), figure(kTree, &TreeFacts::verified, "verified", "verified", Unit::word)},
         [](Result& r) { r.tree.emplace(); }};
 }
 
+/// How many requests were of a size from 2^place bytes on, below twice that.
+struct Bin {
+    std::size_t place = 0;
+    std::uint64_t requests = 0;
+
+    std::uint64_t from() const { return std::uint64_t{1} << place; }
+};
+
 BuildFigure histogram_figure() {
+    Shape<Bin> shape;
+    shape.field("from_bytes", [](const Bin& bin) { return bin.from(); })
+        .field("to_bytes", [](const Bin& bin) { return bin.from() + (bin.from() - 1); })
+        .field("requests", [](const Bin& bin) { return bin.requests; }, "", {{"minimum", 1}});
     return {"",
             "histogram",
             "histogram",
             Unit::count,
-            [](const BuildOf& b) {
+            array_schema(shape.schema()),
+            [shape](const BuildOf& b) {
                 Json bins = Json::array();
                 const auto& histogram = b.result.allocations->histogram;
                 for (std::size_t i = 0; i < histogram.size(); ++i) {
-                    if (histogram[i] == 0) continue;
-                    const std::uint64_t from = std::uint64_t{1} << i;
-                    bins.push_back({{"from_bytes", from},
-                                    {"to_bytes", from + (from - 1)},
-                                    {"requests", histogram[i]}});
+                    if (histogram[i] > 0) bins.push_back(shape.json({i, histogram[i]}));
                 }
                 return bins;
             },
@@ -273,34 +305,44 @@ BuildGroup allocations_group() {
 }
 
 BuildGroup fragmentation_group() {
-    BuildFigure internal = derived(
-        "internal_fragmentation", "internal", "internal", Unit::fraction, [](const BuildOf& b) {
-            return b.result.allocations
-                       ? json_from(b.result.allocations->internal_fragmentation, Unit::fraction)
-                       : Json();
-        });
+    BuildFigure internal = derived("internal_fragmentation", "internal", "internal", Unit::fraction,
+                                   [](const BuildOf& b) -> std::optional<double> {
+                                       if (!b.result.allocations) return {};
+                                       const double fraction =
+                                           b.result.allocations->internal_fragmentation;
+                                       return fraction < 0 ? std::nullopt : std::optional(fraction);
+                                   });
     internal.set = [](Result& r, const Json& json) {
         if (r.allocations) read_into(r.allocations->internal_fragmentation, json);
     };
     return {"/fragmentation",
-            always,
-            {internal, stored(kResult, &Result::external_fragmentation, "external_fragmentation",
-                              "external", "external", Unit::fraction)}};
+            {},
+            {internal.about("mean over all requests; null: unknown"),
+             stored(kResult, &Result::external_fragmentation, "external_fragmentation", "external",
+                    "external", Unit::fraction)
+                 .about("of the pool after the build; null: unknown")}};
 }
 
 BuildGroup peak_group() {
     using allocators::PeakUse;
     return {"/fragmentation/peak",
             [](const BuildOf& b) { return b.result.peak.has_value(); },
-            {never_zero(stored(kPeak, &PeakUse::live_bytes, "live_bytes_at_peak", "live_bytes",
-                               "peak: live", Unit::bytes)),
-             never_zero(stored(kPeak, &PeakUse::allocated_bytes, "allocated_bytes_at_peak",
-                               "allocated_bytes", "peak: allocated", Unit::bytes)),
+            {stored(kPeak, &PeakUse::live_bytes, "live_bytes_at_peak", "live_bytes", "peak: live",
+                    Unit::bytes)
+                 .never_zero()
+                 .about("asked for and not yet freed at that moment"),
+             stored(kPeak, &PeakUse::allocated_bytes, "allocated_bytes_at_peak", "allocated_bytes",
+                    "peak: allocated", Unit::bytes)
+                 .never_zero()
+                 .about("of the pool, in allocated regions"),
              stored(kPeak, &PeakUse::internal_fragmentation, "internal_fragmentation_at_peak",
-                    "internal", "peak: internal", Unit::fraction),
+                    "internal", "peak: internal", Unit::fraction)
+                 .about("mean over the live blocks; null: unknown"),
              stored(kPeak, &PeakUse::external_fragmentation, "external_fragmentation_at_peak",
-                    "external", "peak: external", Unit::fraction)},
-            [](Result& r) { r.peak.emplace(); }};
+                    "external", "peak: external", Unit::fraction)
+                 .about("null: unknown")},
+            [](Result& r) { r.peak.emplace(); },
+            "the pool when most was live in it; null: unknown"};
 }
 
 BuildGroup heap_map_group() {
@@ -315,29 +357,55 @@ BuildGroup heap_map_group() {
     constexpr auto kAtEnd = [](auto& r) -> auto& {
         return r.heap_map->end;
     };
-    return {"/heap_map",
-            [](const BuildOf& b) { return b.result.heap_map.has_value(); },
-            {stored(kMap, &HeapMap::reach_bytes, "heap_reach_bytes", "reach_bytes", "reach",
-                    Unit::bytes),
-             stored(kMap, &HeapMap::cell_bytes, "", "cell_bytes", "cell", Unit::bytes),
-             stored(kAtPeak, &HeapCells::blocks, "", "peak_blocks", "blocks", Unit::word),
-             stored(kAtPeak, &HeapCells::fill, "", "peak_fill", "fill", Unit::word),
-             stored(kAtEnd, &HeapCells::blocks, "", "end_blocks", "blocks", Unit::word),
-             stored(kAtEnd, &HeapCells::fill, "", "end_fill", "fill", Unit::word)},
-            [](Result& r) { r.heap_map.emplace(); }};
+    const Json letters{{"pattern", "^[a-zA-Z.-]{1,2048}$"}};
+    const Json digits{{"pattern", "^[0-9]{1,2048}$"}};
+    const char* const after = "the same after the build";
+    return {
+        "/heap_map",
+        [](const BuildOf& b) { return b.result.heap_map.has_value(); },
+        {stored(kMap, &HeapMap::reach_bytes, "heap_reach_bytes", "reach_bytes", "reach",
+                Unit::bytes)
+             .never_zero()
+             .about("from the pool's start to the end of the last block, at the peak or after the "
+                    "build"),
+         stored(kMap, &HeapMap::cell_bytes, "", "cell_bytes", "cell", Unit::bytes)
+             .never_zero()
+             .about("of each cell; the last one ends at reach_bytes"),
+         stored(kAtPeak, &HeapCells::blocks, "", "peak_blocks", "blocks", Unit::word)
+             .with(letters)
+             .about("a character a cell, at the peak: letter i of a-zA-Z where blocks of 2^i to "
+                    "2^(i+1) - 1 bytes have most of it; a point: no block but free regions; a "
+                    "hyphen: no region"),
+         stored(kAtPeak, &HeapCells::fill, "", "peak_fill", "fill", Unit::word)
+             .with(digits)
+             .about("a digit a cell, at the peak: ninths of it that blocks have, rounded up"),
+         stored(kAtEnd, &HeapCells::blocks, "", "end_blocks", "blocks", Unit::word)
+             .with(letters)
+             .about(after),
+         stored(kAtEnd, &HeapCells::fill, "", "end_fill", "fill", Unit::word)
+             .with(digits)
+             .about(after)},
+        [](Result& r) { r.heap_map.emplace(); },
+        "where blocks lie in the pool; null without --heap-map, or where the peak is unknown"};
 }
 
 BuildGroup registers_group() {
+    const auto architecture = [](const BuildOf& b) -> std::optional<std::string> {
+        if (!b.result.kernels) return {};
+        return architecture_name(b.result.kernels->architecture);
+    };
     return {"/registers",
             ran_on_gpu,
-            {stored(kResult, &Result::registers, "registers", "build", "registers", Unit::count),
+            {stored(kResult, &Result::registers, "registers", "build", "registers", Unit::count)
+                 .about("registers of the build kernel, by the CUDA runtime"),
              stored(kResult, &Result::spill_bytes, "spill_bytes", "spill_bytes", "local memory",
-                    Unit::bytes),
-             derived("", "architecture", "compiled for", Unit::word, [](const BuildOf& b) {
-                 return b.result.kernels
-                            ? Json("sm_" + std::to_string(b.result.kernels->architecture))
-                            : Json();
-             })}};
+                    Unit::bytes)
+                 .about("local memory of the build kernel, by the CUDA runtime"),
+             derived("", "architecture", "compiled for", Unit::word, architecture)
+                 .with({{"pattern", kArchitecturePattern}})
+                 .about("for which the kernels below were compiled")},
+            {},
+            "per thread; null on a CPU"};
 }
 
 /// A kernel with one allocation and one deallocation; its columns in CSV begin with its name.
@@ -350,24 +418,31 @@ BuildGroup kernel_group(const char* path, std::array<const char*, 4> keys,
     };
     return {path,
             [=](const BuildOf& b) { return b.result.kernels && *b.result.kernels.*kernel; },
-            {figure(keys[0], "registers", &KernelFigures::registers),
+            {figure(keys[0], "registers", &KernelFigures::registers).never_zero(),
              figure(keys[1], "stack_bytes", &KernelFigures::stack_bytes),
              figure(keys[2], "spill_store_bytes", &KernelFigures::spill_store_bytes),
-             figure(keys[3], "spill_load_bytes", &KernelFigures::spill_load_bytes)}};
+             figure(keys[3], "spill_load_bytes", &KernelFigures::spill_load_bytes)},
+            {},
+            "one allocation and one deallocation, by the compiler, per thread"};
 }
 
 BuildGroup published_group() {
     using Published = allocators::PublishedRegisters;
     const auto figure = [](const char* key, const char* name, auto member) {
-        return derived(key, name, "published", Unit::count, [=](const BuildOf& b) {
-            const auto registers = b.result.allocator.published_registers.*member;
-            return registers == 0 ? Json() : Json(registers);
-        });
+        return derived(key, name, "published", Unit::count,
+                       [=](const BuildOf& b) {
+                           const unsigned registers =
+                               b.result.allocator.published_registers.*member;
+                           return registers == 0 ? std::nullopt : std::optional(registers);
+                       })
+            .never_zero();
     };
     return {"/published_registers",
-            always,
+            {},
             {figure("published_uncoalesced_registers", "uncoalesced", &Published::uncoalesced),
-             figure("published_coalesced_registers", "coalesced", &Published::coalesced)}};
+             figure("published_coalesced_registers", "coalesced", &Published::coalesced)},
+            {},
+            "of a kernel with one allocation and one deallocation; null: unknown"};
 }
 
 }  // namespace

@@ -52,14 +52,6 @@ Cell minimal_pool_cell(const Result& result, std::uint64_t root_bytes) {
             bytes};
 }
 
-std::string deviation_text(const std::vector<double>& samples) {
-    const std::optional<Interval> interval = median_interval(samples);
-    const double median = interval ? spread(samples).median : 0;
-    if (median <= 0) return "";
-    const double percent = 50 * (interval->high - interval->low) / median;
-    return " ±" + fixed(percent, percent < 10 ? 1 : 0) + "%";
-}
-
 Plot slowdown_plot(const Report& report, std::string table, std::string title,
                    std::optional<std::size_t> fastest) {
     const auto done = [](const Result& r) { return r.outcome == Outcome::done; };

@@ -18,15 +18,6 @@ Record build_record(const Report& report, const Result& result);
 /// The smallest pool in bytes and as a multiple of the root node's array.
 Cell minimal_pool_cell(const Result& result, std::uint64_t root_bytes);
 
-/// How sure the median of the samples is, as " ±1.5%": half of median_interval() over the median;
-/// empty where that says nothing.
-std::string deviation_text(const std::vector<double>& samples);
-
-/// What that text means.
-inline constexpr const char* kDeviationRemark =
-    "±: half the interval in which the median lies with 95 % confidence; of three to five samples, "
-    "half of their range.";
-
 /// A bar for each result: slowdowns, or times where there is none.
 /// @param table the title of the table above it
 /// @param fastest the number of the result that stands out, if any
@@ -57,8 +48,8 @@ Table profile_table(const Report& report, const Result& result);
 /// Times of the frames of an animation, for the allocators that have them.
 Table frames_table(const Report& report);
 
-/// The same of one allocator; null where there are none.
-Json frames_json(const Result& result);
+/// The same of one allocator.
+const Shape<MeasuredFrames>& frames_shape();
 
 /// Where blocks lie in the pools of the report that have a map: a table and pictures, if any has.
 /// @param of scene and pool, for the titles

@@ -10,9 +10,6 @@
 namespace heapwood::app {
 namespace {
 
-/// The version of app/report/schemas/compare.schema.json; a reader may rely on it.
-constexpr int kComparisonSchema = 1;
-
 /// Why cells have no figures, and what marks mean.
 std::vector<Remark> remarks(const Comparison& comparison) {
     std::vector<Remark> all;
@@ -51,39 +48,101 @@ std::vector<Remark> remarks(const Comparison& comparison) {
     return all;
 }
 
-Json provenance(const Comparison& comparison) {
-    Json json = provenance_json(comparison.common);
-    json.erase("scene_digest");  // each scene has its own
-    json["threads"] = comparison.common.run.threads;
-    json["time_limit_s"] = comparison.time_limit;
-    return json;
+/// A result of a group, by its number.
+struct ComparedCell {
+    const Group& group;
+    std::size_t number;
+
+    const Result& result() const { return group.report.results[number]; }
+    bool is_fastest() const { return fastest_full(group) == number; }
+};
+
+std::vector<ComparedCell> cells_in(const Comparison& comparison) {
+    std::vector<ComparedCell> cells;
+    for (const Group& group : comparison.groups) {
+        for (std::size_t i = 0; i < group.report.results.size(); ++i) cells.push_back({group, i});
+    }
+    return cells;
 }
 
-Json allocators_json(const Comparison& comparison) {
-    return array_of(comparison.groups.front().report.results, [](const Result& r) -> Json {
-        return {{"name", r.allocator.name},
-                {"title", r.allocator.title},
-                {"source", r.allocator.source},
-                {"full", r.allocator.full},
-                {"method", name(r.method)}};
-    });
+Record record_of(const ComparedCell& cell) {
+    Record record = build_record(cell.group.report, cell.result());
+    record.insert(record.begin() + 1, {"pool", cell.group.pool});
+    record.emplace_back("fastest_full", cell.is_fastest());
+    record.emplace_back("baseline_pool", json_value(text_or_none(cell.group.baseline_pool)));
+    return record;
 }
 
-/// Adds a cell to what JSON and what CSV have of the groups.
-void add_cell(const Group& group, std::size_t number, Json& cells, Table& records) {
-    const Result& result = group.report.results[number];
-    const bool fastest = fastest_full(group) == number;
-    const Json baseline = or_null(group.baseline_pool);
-    Json cell{{"scene", group.report.scene_path}, {"pool", group.pool}};
-    cell.update(result_json(group.report, result));
-    cell["fastest_full"] = fastest;
-    cell["baseline_pool"] = baseline;
-    cells.push_back(cell);
-    Record record = build_record(group.report, result);
-    record.insert(record.begin() + 1, {"pool", group.pool});
-    record.emplace_back("fastest_full", fastest);
-    record.emplace_back("baseline_pool", baseline);
-    add_record(records, record);
+Shape<Comparison> comparison_provenance() {
+    Shape<Comparison> shape;
+    shape.all_of(provenance_shape(false), [](const Comparison& c) { return c.common; })
+        .field(
+            "threads", [](const Comparison& c) { return c.common.run.threads; },
+            "asked for on a CPU; 0: one for each hardware thread")
+        .field(
+            "time_limit_s", [](const Comparison& c) { return c.time_limit; },
+            "seconds that a turn may take");
+    return shape;
+}
+
+Shape<Result> allocator_shape() {
+    Shape<Result> shape;
+    shape.field("name", [](const Result& r) { return r.allocator.name; })
+        .field("title", [](const Result& r) { return r.allocator.title; })
+        .field("source", [](const Result& r) { return r.allocator.source; })
+        .field("full", [](const Result& r) { return r.allocator.full; })
+        .choice("method", kMethods, [](const Result& r) { return name(r.method); });
+    return shape;
+}
+
+Shape<ComparedCell> cell_shape() {
+    Shape<ComparedCell> shape;
+    shape
+        .field(
+            "scene", [](const ComparedCell& c) { return c.group.report.scene_path; },
+            "its path in scenes")
+        .field(
+            "pool", [](const ComparedCell& c) { return c.group.pool; }, "one of pools")
+        .all_of(build_figures(),
+                [](const ComparedCell& c) {
+                    return BuildOf{c.group.report, c.result()};
+                })
+        .amend("outcome", one_of(outcome_names(of_build | of_process | of_cell)))
+        .field(
+            "fastest_full", [](const ComparedCell& c) { return c.is_fastest(); },
+            "of the full allocators on that scene with that pool")
+        .field(
+            "baseline_pool",
+            [](const ComparedCell& c) { return text_or_none(c.group.baseline_pool); },
+            "the pool of the atomicmalloc that build.slowdown is over: this cell's, or another of "
+            "the same run where it failed with this");
+    return shape;
+}
+
+const Shape<Comparison>& comparison_shape() {
+    static const Shape<Comparison> shape = [] {
+        using Of = Comparison;
+        Shape<Of> all;
+        all.constant("schema", kSchema)
+            .constant("kind", "compare")
+            .field(
+                "complete", [](const Of& c) { return complete(c); },
+                "false: interrupted, some cells are unfinished")
+            .object(
+                "provenance", comparison_provenance(), [](const Of& c) -> const Of& { return c; },
+                "where the figures come from")
+            .field("pools", [](const Of& c) { return c.pools; },
+                   "as asked for; default: nobody did", {{"minItems", 1}})
+            .array(
+                "allocators", allocator_shape(),
+                [](const Of& c) -> const auto& { return c.groups.front().report.results; }, "", 1)
+            .array(
+                "scenes", scene_facts(), [](const Of& c) -> const auto& { return c.scenes; }, "", 1)
+            .array("cells", cell_shape(), cells_in,
+                   "one per scene, pool and allocator, in that order", 1);
+        return all;
+    }();
+    return shape;
 }
 
 }  // namespace
@@ -99,21 +158,16 @@ Document document_of(const Comparison& comparison) {
                       document);
     }
     if (comparison.published) add_published(comparison, document);
-    Json cells = Json::array();
-    for (const Group& group : comparison.groups) {
-        for (std::size_t i = 0; i < group.report.results.size(); ++i) {
-            add_cell(group, i, cells, document.records);
-        }
+    for (const ComparedCell& cell : cells_in(comparison)) {
+        add_record(document.records, record_of(cell));
     }
-    document.data = {{"schema", kComparisonSchema},
-                     {"kind", "compare"},
-                     {"complete", complete(comparison)},
-                     {"provenance", provenance(comparison)},
-                     {"pools", comparison.pools},
-                     {"allocators", allocators_json(comparison)},
-                     {"scenes", array_of(comparison.scenes, scene_facts)},
-                     {"cells", cells}};
+    document.data = comparison_shape().json(comparison);
     return document;
+}
+
+Json comparison_schema() {
+    return document_schema("Heapwood's comparison of allocators (heapwood compare --json)",
+                           comparison_shape());
 }
 
 }  // namespace heapwood::app

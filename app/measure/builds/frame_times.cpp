@@ -1,6 +1,5 @@
 #include "app/base/text.h"
 #include "app/measure/builds/build_parts.h"
-#include "app/measure/builds/result_json.h"
 
 namespace heapwood::app {
 namespace {
@@ -32,15 +31,29 @@ Table frames_table(const Report& report) {
     return table;
 }
 
-Json frames_json(const Result& result) {
-    if (!result.frames) return nullptr;
-    const MeasuredFrames& frames = *result.frames;
-    Json digests = Json::array();
-    for (const std::uint64_t digest : frames.digests) digests.push_back(hex(digest));
-    return {{"digests", digests},
-            {"first_ms", frames.first_ms},
-            {"ms", spread_json(frames.milliseconds)},
-            {"rebuilds_per_second", kSecond / spread(frames.milliseconds).median}};
+const Shape<MeasuredFrames>& frames_shape() {
+    static const Shape<MeasuredFrames> shape = [] {
+        using Of = MeasuredFrames;
+        Shape<Of> all;
+        all.put(
+               "digests", array_schema(schema_of<Digest>(), 1),
+               [](const Of& frames) { return array_of(frames.digests, hex); },
+               "of each frame's tree")
+            .field(
+                "first_ms", [](const Of& frames) { return frames.first_ms; },
+                "milliseconds of making the builder, its arrays and its pool, and of the first "
+                "frame's tree")
+            .object(
+                "ms", samples_shape(), [](const Of& frames) { return frames.milliseconds; },
+                "milliseconds of each later build, from a frame that lies where it is built to its "
+                "tree there, by a steady clock")
+            .field(
+                "rebuilds_per_second",
+                [](const Of& frames) { return kSecond / spread(frames.milliseconds).median; },
+                "of the median");
+        return all;
+    }();
+    return shape;
 }
 
 }  // namespace heapwood::app

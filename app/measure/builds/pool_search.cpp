@@ -1,8 +1,8 @@
 #include "app/measure/builds/pool_search.h"
 
 #include "app/base/console.h"
+#include "app/base/outcome.h"
 #include "app/base/text.h"
-#include "app/measure/engine/outcome.h"
 
 namespace heapwood::app {
 

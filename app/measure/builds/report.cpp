@@ -22,7 +22,7 @@ bool finished(const Result& result) {
 }  // namespace
 
 const char* name(Method method) {
-    return method == Method::single ? "single" : "levels";
+    return kMethods[method == Method::single ? 0 : 1];
 }
 
 Result result_of(const Backend& backend) {
@@ -30,23 +30,6 @@ Result result_of(const Backend& backend) {
     result.method = backend.method;
     result.allocator = backend.traits;
     return result;
-}
-
-Spread spread(std::vector<double> samples) {
-    std::sort(samples.begin(), samples.end());
-    const std::size_t middle = samples.size() / 2;
-    const double median =
-        samples.size() % 2 == 1 ? samples[middle] : (samples[middle - 1] + samples[middle]) / 2;
-    return {.median = median, .min = samples.front(), .max = samples.back()};
-}
-
-std::optional<Interval> median_interval(std::vector<double> samples) {
-    if (samples.size() < 3) return std::nullopt;
-    std::sort(samples.begin(), samples.end());
-    // How many samples lie below the median is binomial: about n / 2, give or take 0.98 sqrt(n).
-    const auto n = static_cast<double>(samples.size());
-    const auto rank = static_cast<std::size_t>(std::max(1.0, (n + 1) / 2 - 0.98 * std::sqrt(n)));
-    return Interval{samples[rank - 1], samples[samples.size() - rank]};
 }
 
 void describe(Report& report, const scenes::Scene& scene) {

@@ -14,33 +14,13 @@
 #include "app/backends/backend.h"
 #include "app/backends/registers.h"
 #include "app/base/machine.h"
-#include "app/measure/engine/outcome.h"
+#include "app/base/outcome.h"
+#include "app/report/figures/spread.h"
 #include "kdtree/config.h"
 #include "kdtree/tree/quality.h"
 #include "scenes/scene.h"
 
 namespace heapwood::app {
-
-/// Smallest, middle and largest of the samples.
-struct Spread {
-    double median = 0;
-    double min = 0;
-    double max = 0;
-};
-
-/// Of at least one sample; the median of an even number is the mean of the middle two.
-Spread spread(std::vector<double> samples);
-
-/// From one figure to another.
-struct Interval {
-    double low = 0;
-    double high = 0;
-};
-
-/// Where the median of what was sampled lies, with a confidence of about 95 %: between two of the
-/// samples, by the sign test; of fewer than six it is from the smallest to the largest, which is
-/// less sure. Nothing is said from fewer than three.
-std::optional<Interval> median_interval(std::vector<double> samples);
 
 /// A finished tree.
 struct TreeFacts {
@@ -96,7 +76,7 @@ struct Report {
     std::string date;  ///< UTC, ISO 8601
     Machine machine;
     kdtree::BuildConfig configuration;
-    std::string preset;  ///< that the configuration began with
+    std::string preset;  ///< that the configuration began with, or kPresetOfFile
     RunOptions run;
     std::string scene_path;
     std::uint64_t triangles = 0;
@@ -110,8 +90,12 @@ struct Report {
     std::optional<double> baseline_ms;
 };
 
-/// A method's name on the command line.
+/// The preset of a configuration that a tree file has.
+inline constexpr const char* kPresetOfFile = "file";
+
+/// A method's name on the command line, one of kMethods.
 const char* name(Method method);
+inline constexpr std::array kMethods{"single", "levels"};
 
 /// Fills in what is known of the scene, and warns of what is probably not as wanted in it.
 void describe(Report& report, const scenes::Scene& scene);

@@ -1,5 +1,6 @@
 #include <charconv>
-#include <nlohmann/json.hpp>
+#include <limits>
+#include <map>
 
 #include "app/backends/allocator_options.h"
 #include "app/base/text.h"
@@ -19,9 +20,44 @@ double neat(float value) {
     return result;
 }
 
-/// A figure, or null where it is unknown.
-Json known(bool is_known, const Json& value) {
-    return is_known ? value : Json();
+template <class T>
+Json names_of(const std::map<std::string, T>& named) {
+    Json names = Json::array();
+    for (const auto& [name, one] : named) names.push_back(name);
+    return names;
+}
+
+/// The schema of configuration_json's answer.
+Json configuration_schema() {
+    Json schema = object_schema();
+    const auto add = [&schema](const char* name, Json field, const char* about) {
+        field["description"] = about;
+        schema["properties"][name] = std::move(field);
+        schema["required"].push_back(name);
+    };
+    Json presets = names_of(kdtree::presets());
+    presets.push_back(kPresetOfFile);
+    add("preset", one_of(presets),
+        "what the configuration began with; file: it is that of a tree file");
+    kdtree::BuildConfig config;
+    kdtree::for_each_field(config, [&]<class T>(const kdtree::Field& field, const T&) {
+        if constexpr (std::is_same_v<T, kdtree::EmptyRule>) {
+            add(field.name, one_of(names_of(kdtree::empty_rules())), field.sentence);
+        } else if constexpr (std::is_same_v<T, bool>) {
+            add(field.name, schema_of<bool>(), field.sentence);
+        } else {
+            Json number = schema_of<T>();
+            constexpr double kMost = std::numeric_limits<float>::max();
+            number.erase("minimum");
+            if (field.least > -kMost) {
+                number[field.open ? "exclusiveMinimum" : "minimum"] =
+                    field.or_zero ? 0 : field.least;
+            }
+            if (field.most < kMost) number["maximum"] = field.most;
+            add(field.name, number, field.sentence);
+        }
+    });
+    return schema;
 }
 
 /// Whether it has as many cells as it says, of the characters that there are.
@@ -42,19 +78,33 @@ bool is_map(const allocators::HeapMap& map) {
 
 }  // namespace
 
-Json origin_json(const std::vector<std::string>& arguments, const Machine& m) {
-    const Version& v = version();
-    return {{"arguments", arguments},
-            {"version", v.version},
-            {"git", v.git},
-            {"build_type", v.build_type},
-            {"compiler", v.compiler},
-            {"cuda", known(*v.cuda != '\0', v.cuda)},
-            {"device", m.name},
-            {"device_kind", m.gpu ? "gpu" : "cpu"},
-            {"device_units", m.units},
-            {"driver", known(m.gpu, m.driver)},
-            {"runtime", known(m.gpu, m.runtime)}};
+Shape<OriginOf> origin_shape() {
+    using Of = OriginOf;
+    const auto of_gpu = [](std::string Machine::*text) {
+        return [=](const Of& o) {
+            return o.machine.gpu ? text_or_none(o.machine.*text) : std::nullopt;
+        };
+    };
+    Shape<Of> shape;
+    shape.field("arguments", [](const Of& o) { return o.arguments; }, "", {{"minItems", 1}})
+        .field("version", [](const Of&) { return version().version; })
+        .field(
+            "git", [](const Of&) { return version().git; },
+            "short commit, -dirty if files differed")
+        .field("build_type", [](const Of&) { return version().build_type; })
+        .field("compiler", [](const Of&) { return version().compiler; })
+        .field(
+            "cuda", [](const Of&) { return text_or_none(version().cuda); },
+            "version of the CUDA compiler")
+        .field(
+            "device", [](const Of& o) { return o.machine.name; }, "name of the processor or GPU")
+        .choice("device_kind", kDevices, [](const Of& o) { return o.machine.kind(); })
+        .field(
+            "device_units", [](const Of& o) { return o.machine.units; },
+            "hardware threads or multiprocessors")
+        .field("driver", of_gpu(&Machine::driver), "CUDA version of the driver")
+        .field("runtime", of_gpu(&Machine::runtime), "CUDA version of the program");
+    return shape;
 }
 
 Json configuration_json(const Report& report) {
@@ -72,37 +122,76 @@ Json configuration_json(const Report& report) {
     return json;
 }
 
-Json provenance_json(const Report& report) {
-    Json json = origin_json(report.arguments, report.machine);
-    json.erase("device_kind");  // each result has its own
-    json.update({{"scene_digest", hex(report.scene_digest)},
-                 {"configuration", configuration_json(report)},
-                 {"repeat", report.run.repeat},
-                 {"warm_up", report.run.warm_up},
-                 {"forms", choices_json(report.run.choices)},
-                 {"host_pool", keeps_memory(report) ? "on" : "off"},
-                 {"date", report.date}});
-    return json;
+const Shape<Report>& provenance_shape(bool of_one_scene) {
+    const auto make = [](bool one) {
+        using Of = Report;
+        Shape<Of> shape;
+        shape.all_of(origin_shape(),
+                     [](const Of& r) {
+                         return OriginOf{r.arguments, r.machine};
+                     })
+            .without("device_kind");  // each result has its own
+        if (one) shape.field("scene_digest", [](const Of& r) { return Digest{r.scene_digest}; });
+        shape
+            .put("configuration", configuration_schema(), configuration_json,
+                 "kdtree/config.h says what each field means")
+            .field("repeat", [](const Of& r) { return r.run.repeat; })
+            .field("warm_up", [](const Of& r) { return r.run.warm_up; });
+        add_forms(shape, [](const Of& r) -> const allocators::Choices& { return r.run.choices; });
+        shape
+            .choice(
+                "host_pool", Json{"on", "off"},
+                [](const Of& r) { return keeps_memory(r) ? "on" : "off"; },
+                "whether memory outside the pool is kept for the next array or build")
+            .field("date", [](const Of& r) { return r.date; }, "", {{"pattern", kDatePattern}});
+        return shape;
+    };
+    static const Shape<Report> one = make(true);
+    static const Shape<Report> many = make(false);
+    return of_one_scene ? one : many;
 }
 
 Json vector_json(const glm::vec3& v) {
     return Json::array({neat(v.x), neat(v.y), neat(v.z)});
 }
 
-Json camera_json(const Camera& camera) {
-    return {{"eye", vector_json(camera.eye)},
-            {"target", vector_json(camera.target)},
-            {"up", vector_json(camera.up)},
-            {"field_of_view", camera.field_of_view}};
+Json vector_schema() {
+    Json schema = array_schema({{"type", "number"}}, 3);
+    schema["maxItems"] = 3;
+    return schema;
 }
 
-Json scene_json(const Report& report) {
-    return {
-        {"path", report.scene_path},
-        {"triangles", report.triangles},
-        {"vertices", report.vertices},
-        {"degenerate", report.degenerate},
-        {"bounds", {{"lo", vector_json(report.bounds.lo)}, {"hi", vector_json(report.bounds.hi)}}}};
+const Shape<Camera>& camera_shape() {
+    static const Shape<Camera> shape = [] {
+        using Of = Camera;
+        Shape<Of> all;
+        all.put("eye", vector_schema(), [](const Of& c) { return vector_json(c.eye); })
+            .put("target", vector_schema(), [](const Of& c) { return vector_json(c.target); })
+            .put("up", vector_schema(), [](const Of& c) { return vector_json(c.up); })
+            .field(
+                "field_of_view", [](const Of& c) { return c.field_of_view; },
+                "of the picture's width, in degrees");
+        return all;
+    }();
+    return shape;
+}
+
+const Shape<Report>& scene_shape() {
+    static const Shape<Report> shape = [] {
+        using Of = Report;
+        Shape<scenes::Bounds> bounds;
+        bounds.put("lo", vector_schema(), [](const scenes::Bounds& b) { return vector_json(b.lo); })
+            .put("hi", vector_schema(), [](const scenes::Bounds& b) { return vector_json(b.hi); });
+        Shape<Of> all;
+        all.field("path", [](const Of& r) { return r.scene_path; })
+            .field("triangles", [](const Of& r) { return r.triangles; }, "", {{"minimum", 1}})
+            .field("vertices", [](const Of& r) { return r.vertices; })
+            .field(
+                "degenerate", [](const Of& r) { return r.degenerate; }, "triangles of zero area")
+            .object("bounds", bounds, [](const Of& r) { return r.bounds; });
+        return all;
+    }();
+    return shape;
 }
 
 Json result_json(const Report& report, const Result& result) {
@@ -124,12 +213,6 @@ Result read_result(const Json& json, const Backend& backend) {
     }
     if (r.heap_map && !is_map(*r.heap_map)) throw std::invalid_argument("no heap map");
     return r;
-}
-
-Json spread_json(const std::vector<double>& samples) {
-    if (samples.empty()) return {};
-    const Spread s = spread(samples);
-    return {{"median", s.median}, {"min", s.min}, {"max", s.max}, {"samples", samples}};
 }
 
 std::string json_text(const Json& json) {

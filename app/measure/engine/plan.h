@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "app/base/json.h"
-#include "app/measure/engine/outcome.h"
+#include "app/base/outcome.h"
 #include "app/measure/engine/runner.h"
 
 namespace heapwood::app {

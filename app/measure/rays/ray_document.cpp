@@ -11,9 +11,6 @@
 namespace heapwood::app {
 namespace {
 
-/// The version of app/report/schemas/trace.schema.json; a reader may rely on it.
-constexpr int kRaySchema = 1;
-
 /// The numbers of rays that a time is told for.
 constexpr double kRays[] = {1e6, 1e7, 1e8, 1e9};
 
@@ -117,45 +114,154 @@ Table times_to(const RayReport& report) {
     return table;
 }
 
-Json times_json(const RayTimes& t) {
-    Json devices = Json::array();
-    for (const DeviceTimes& device : t.devices) {
-        devices.push_back({{"device", device.device},
-                           {"rays", device.rays},
-                           {"ms", spread_json(device.samples)},
-                           {"rays_per_second", device.rays_per_second()}});
-    }
-    return {{"kind", t.kind},
-            {"asked", name(t.asked)},
-            {"rays", t.rays},
-            {"hits", t.hits},
-            {"digest", t.digest ? Json(hex(*t.digest)) : Json()},
-            {"ms", spread_json(t.samples)},
-            {"rays_per_second", t.rays == 0 ? Json() : Json(t.rays_per_second())},
-            {"note", or_null(t.note())},
-            {"devices", devices}};
+Shape<DeviceTimes> device_shape() {
+    using Of = DeviceTimes;
+    Shape<Of> shape;
+    shape.field("device", [](const Of& d) { return d.device; })
+        .field("rays", [](const Of& d) { return d.rays; }, "", {{"minimum", 1}})
+        .object("ms", samples_shape(), [](const Of& d) { return samples_or_none(d.samples); })
+        .field("rays_per_second", [](const Of& d) { return d.rays_per_second(); });
+    return shape;
 }
 
-Json payoff_json(const std::optional<Payoff>& payoff) {
-    if (!payoff) return {};
-    return {{"from_rays", payoff->from}, {"to_rays", or_null(payoff->to)}};
+Shape<RayTimes> times_shape() {
+    using Of = RayTimes;
+    Shape<Of> shape;
+    shape.choice("kind", kRayKinds, [](const Of& t) { return t.kind; })
+        .choice(
+            "asked", Json{"closest", "any", "all"}, [](const Of& t) { return name(t.asked); },
+            "the first hit; whether there is any; all of them, front to back")
+        .field(
+            "rays", [](const Of& t) { return t.rays; },
+            "0: they begin where primary rays hit a triangle, and none does")
+        .field(
+            "hits", [](const Of& t) { return t.hits; },
+            "rays that meet anything; of all hits their number")
+        .field(
+            "digest",
+            [](const Of& t) { return t.digest ? std::optional(Digest{*t.digest}) : std::nullopt; },
+            "of all answers, in the rays' order: t, barycentrics and triangle of each hit, or "
+            "whether there is one; Embree's are unknown")
+        .object(
+            "ms", samples_shape(), [](const Of& t) { return samples_or_none(t.samples); },
+            "milliseconds of all these rays, by a steady clock; of rays that are shared until the "
+            "last GPU is done")
+        .field("rays_per_second",
+               [](const Of& t) {
+                   return t.rays == 0 ? std::nullopt : std::optional(t.rays_per_second());
+               })
+        .field(
+            "note", [](const Of& t) { return text_or_none(t.note()); },
+            "what a reader of the rate must know: that there are no such rays, or that few of them "
+            "hit a triangle")
+        .array(
+            "devices", device_shape(), [](const Of& t) -> const auto& { return t.devices; },
+            "each GPU that shares the rays");
+    return shape;
 }
+
+/// A tree in its report.
+struct TreeOf {
+    const RayReport& report;
+    const TracedTree& tree;
+
+    bool traced() const { return !tree.times.empty(); }
+    std::optional<Payoff> pays() const {
+        const TracedTree* first = first_traced(report);
+        return traced() && &tree != first ? payoff(tree, *first) : std::nullopt;
+    }
+};
 
 /// All but the rays.
-Json tree_json(const RayReport& report, const TracedTree& tree) {
-    const Result& build = tree.build;
-    const bool traced = !tree.times.empty();
-    const TracedTree* first = first_traced(report);
-    return {{"tree", tree.name},
-            {"preset", or_null(tree.preset)},
-            {"outcome", name(build.outcome)},
-            {"message", or_null(build.message)},
-            {"digest", build.tree ? Json(hex(build.tree->digest)) : Json()},
-            {"build_ms", spread_json(build.samples)},
-            {"layout_ms", traced ? Json(tree.layout_ms) : Json()},
-            {"bytes", tree.bytes == 0 ? Json() : Json(tree.bytes)},
-            {"ms_per_ray", traced ? Json(tree.ms_per_ray()) : Json()},
-            {"pays", traced && &tree != first ? payoff_json(payoff(tree, *first)) : Json()}};
+const Shape<TreeOf>& tree_shape() {
+    static const Shape<TreeOf> shape = [] {
+        using Of = TreeOf;
+        Shape<Payoff> payoff;
+        payoff.field("from_rays", [](const Payoff& p) { return p.from; })
+            .field(
+                "to_rays", [](const Payoff& p) { return p.to; }, "null: any number");
+        const auto if_traced = [](auto get) {
+            return [=](const Of& t) { return t.traced() ? std::optional(get(t)) : std::nullopt; };
+        };
+        Shape<Of> all;
+        all.field(
+               "tree", [](const Of& t) { return t.tree.name; },
+               "the allocator that it was built with; levels, where the method has none; embree: "
+               "Embree's own")
+            .field(
+                "preset", [](const Of& t) { return text_or_none(t.tree.preset); },
+                "that its parameters began with; null: Embree's")
+            .choice("outcome", outcome_names(of_build),
+                    [](const Of& t) { return name(t.tree.build.outcome); })
+            .field(
+                "message", [](const Of& t) { return text_or_none(t.tree.build.message); },
+                "why, if not done")
+            .field(
+                "digest",
+                [](const Of& t) {
+                    const std::optional<TreeFacts>& facts = t.tree.build.tree;
+                    return facts ? std::optional(Digest{facts->digest}) : std::nullopt;
+                },
+                "trees of one digest are the same tree, and traced once")
+            .object(
+                "build_ms", samples_shape(),
+                [](const Of& t) { return samples_or_none(t.tree.build.samples); },
+                "as in heapwood build; Embree's by a steady clock, once")
+            .field("layout_ms", if_traced([](const Of& t) { return t.tree.layout_ms; }),
+                   "milliseconds from the tree in the host's memory to one that rays can read")
+            .field(
+                "bytes",
+                [](const Of& t) {
+                    return t.tree.bytes == 0 ? std::nullopt : std::optional(t.tree.bytes);
+                },
+                "of that")
+            .field("ms_per_ray", if_traced([](const Of& t) { return t.tree.ms_per_ray(); }),
+                   "the average over closest and any hits, each kind alike; the time to N rays is "
+                   "build, layout and N times this")
+            .object(
+                "pays", payoff, [](const Of& t) { return t.pays(); },
+                "for how many rays the results are there before those of the first tree; null: for "
+                "none");
+        return all;
+    }();
+    return shape;
+}
+
+const Shape<RayReport>& ray_shape() {
+    static const Shape<RayReport> shape = [] {
+        using Of = RayReport;
+        Shape<TreeOf> tree = tree_shape();
+        tree.array(
+            "rays", times_shape(), [](const TreeOf& t) -> const auto& { return t.tree.times; });
+        const auto origin = [](const Of& r) -> const Report& { return r.origin; };
+        Shape<Of> all;
+        all.constant("schema", kSchema)
+            .constant("kind", "trace")
+            .object("provenance", provenance_shape(), origin, "where the figures come from")
+            .object("scene", scene_shape(), origin)
+            .field("rays", [](const Of& r) { return r.rays; }, "of each kind: of a square picture",
+                   {{"minimum", 1024}})
+            .field("seed", [](const Of& r) { return r.seed; })
+            .field(
+                "fast", [](const Of& r) { return r.fast; },
+                "with the faster test of triangles, which is wrong for a few rays in a million")
+            .field(
+                "devices", [](const Of& r) { return r.devices; },
+                "GPUs that share the rays, by CUDA's numbers; empty: the rays are not shared")
+            .object(
+                "camera", camera_shape(), [](const Of& r) { return r.camera; },
+                "where primary rays come from; null: no tree was traced")
+            .array(
+                "results", tree,
+                [](const Of& r) {
+                    std::vector<TreeOf> trees;
+                    for (const TracedTree& one : r.trees) trees.push_back({r, one});
+                    return trees;
+                },
+                "one per preset and allocator, then perhaps Embree's tree", 1);
+        return all;
+    }();
+    return shape;
 }
 
 /// The columns of CSV after those of scene and program, and their places in the JSON of a tree with
@@ -190,18 +296,15 @@ void add_record_of(const Json& tree, const RayReport& report, Table& records) {
     add_record(records, record);
 }
 
-/// Adds a tree to JSON, and to CSV a row for each kind of rays, or one if there are none.
-void add_tree(const RayReport& report, const TracedTree& tree, Json& trees, Table& records) {
-    Json json = tree_json(report, tree);
-    Json rays = Json::array();
-    for (const RayTimes& times : tree.times) {
-        rays.push_back(times_json(times));
-        json["rays"] = rays.back();
-        add_record_of(json, report, records);
+/// Adds a row for each kind of rays of a tree, or one if there are none.
+void add_records(const TreeOf& tree, Table& records) {
+    static const Shape<RayTimes> shape = times_shape();
+    Json json = tree_shape().json(tree);
+    for (const RayTimes& times : tree.tree.times) {
+        json["rays"] = shape.json(times);
+        add_record_of(json, tree.report, records);
     }
-    if (rays.empty()) add_record_of(json, report, records);
-    json["rays"] = rays;
-    trees.push_back(json);
+    if (!tree.traced()) add_record_of(json, tree.report, records);
 }
 
 /// What must be known of the rays, which are the same for all trees.
@@ -226,9 +329,8 @@ Document document_of(const RayReport& report) {
                         {"N rays are as many of each kind, but for all hits. pays: for how many "
                          "rays the tree is ahead of the first one."}};
     add_notes(report, document.remarks);
-    Json trees = Json::array();
     for (const TracedTree& tree : report.trees) {
-        add_tree(report, tree, trees, document.records);
+        add_records({report, tree}, document.records);
         if (!tree.build.message.empty()) {
             document.remarks.push_back({title(tree) + ": " + tree.build.message, true});
         }
@@ -239,17 +341,12 @@ Document document_of(const RayReport& report) {
                              report.origin.configuration);
         if (undivided) document.remarks.push_back(*undivided);
     }
-    document.data = {{"schema", kRaySchema},
-                     {"kind", "trace"},
-                     {"provenance", provenance_json(report.origin)},
-                     {"scene", scene_json(report.origin)},
-                     {"rays", report.rays},
-                     {"seed", report.seed},
-                     {"fast", report.fast},
-                     {"devices", report.devices},
-                     {"camera", report.camera ? camera_json(*report.camera) : Json()},
-                     {"results", trees}};
+    document.data = ray_shape().json(report);
     return document;
+}
+
+Json trace_schema() {
+    return document_schema("Heapwood's report of rays (heapwood trace --json)", ray_shape());
 }
 
 }  // namespace heapwood::app

@@ -5,6 +5,7 @@
 /// the same rays.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -17,9 +18,12 @@
 
 namespace heapwood::app {
 
+/// The kinds of rays.
+inline constexpr std::array kRayKinds{"random", "primary", "bounce", "shadow", "ambient-occlusion"};
+
 /// Rays of one kind.
 struct RaySet {
-    std::string_view kind;  ///< random, primary, bounce, shadow, ambient-occlusion
+    std::string_view kind;  ///< one of kRayKinds
     bool any_hit;           ///< what is asked: whether there is a hit, or which is the first
     bool coherent;          ///< whether neighbouring rays take similar ways
     std::vector<kdtree::Ray> rays;

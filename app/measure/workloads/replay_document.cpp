@@ -10,9 +10,6 @@
 namespace heapwood::app {
 namespace {
 
-/// The version of app/report/schemas/replay.schema.json; a reader may rely on it.
-constexpr int kReplaySchema = 1;
-
 /// A text of the trace's header, or no value: strangers may write traces, too.
 std::string said(const Json& header, const char* object, const char* field) {
     const Json inner = *object == '\0' ? header : header.value(object, Json::object());
@@ -108,16 +105,53 @@ void add_choice(const ReplayReport& report, Document& document) {
     add_recommendation("this replay", "allocated of the pool at the peak", candidates, document);
 }
 
-Json provenance(const ReplayReport& report) {
-    const BenchRun& run = report.turns.run;
-    Json json = origin_json(report.turns.arguments, report.turns.machine);
-    json.update({{"pool_bytes", report.pool_bytes},
-                 {"forms", choices_json(run.settings.choices)},
-                 {"pace", report.pace > 0 ? Json(report.pace) : Json()},
-                 {"repeat", run.repeat},
-                 {"time_limit_s", run.time_limit},
-                 {"date", report.turns.date}});
-    return json;
+Shape<ReplayReport> replay_provenance() {
+    using Of = ReplayReport;
+    const Json one{{"minimum", 1}};
+    Shape<Of> shape;
+    shape
+        .all_of(origin_shape(),
+                [](const Of& r) {
+                    return OriginOf{r.turns.arguments, r.turns.machine};
+                })
+        .field(
+            "pool_bytes", [](const Of& r) { return r.pool_bytes; }, "asked for", one);
+    add_forms(shape, [](const Of& r) -> const allocators::Choices& {
+        return r.turns.run.settings.choices;
+    });
+    shape
+        .field(
+            "pace", [](const Of& r) { return r.pace > 0 ? std::optional(r.pace) : std::nullopt; },
+            "how many times as fast as recorded calls are due; null: no pauses")
+        .field(
+            "repeat", [](const Of& r) { return r.turns.run.repeat; },
+            "turns, a fresh pool and a timed replay in each", one)
+        .field("time_limit_s", [](const Of& r) { return r.turns.run.time_limit; })
+        .field("date", [](const Of& r) { return r.turns.date; }, "", {{"pattern", kDatePattern}});
+    return shape;
+}
+
+std::vector<ReplayOf> replay_cells(const ReplayReport& report) {
+    std::vector<ReplayOf> cells;
+    for (const BenchCell& cell : report.turns.cells) cells.push_back({report, cell});
+    return cells;
+}
+
+const Shape<ReplayReport>& replay_shape() {
+    static const Shape<ReplayReport> shape = [] {
+        using Of = ReplayReport;
+        Shape<ReplayOf> result;
+        result.all_of(replay_figures(), [](const ReplayOf& r) { return r; });
+        const auto itself = [](const Of& r) -> const Of& { return r; };
+        Shape<Of> all;
+        all.constant("schema", kSchema)
+            .constant("kind", "replay")
+            .object("provenance", replay_provenance(), itself, "where the figures come from")
+            .object("trace", trace_facts(), itself)
+            .array("results", result, replay_cells, "", 1);
+        return all;
+    }();
+    return shape;
 }
 
 }  // namespace
@@ -128,11 +162,8 @@ Document document_of(const ReplayReport& report) {
                       .plots = {slowdowns(report)},
                       .remarks = remarks(report)};
     std::vector<FigureRow<ReplayOf>> rows;
-    Json results = Json::array();
-    for (const BenchCell& cell : report.turns.cells) {
-        const ReplayOf one{report, cell};
+    for (const ReplayOf& one : replay_cells(report)) {
         rows.push_back({starred(one.runner().name, one.runner().full), one});
-        results.push_back(json_of(replay_figures(), one));
         Record record{{"trace", report.path}};
         append(record, replay_figures(), one);
         record.emplace_back("peak_requested_bytes", report.facts.peak_bytes);
@@ -150,12 +181,12 @@ Document document_of(const ReplayReport& report) {
     } else {
         add_choice(report, document);  // not by times that are pauses for the most part
     }
-    document.data = {{"schema", kReplaySchema},
-                     {"kind", "replay"},
-                     {"provenance", provenance(report)},
-                     {"trace", trace_facts(report)},
-                     {"results", results}};
+    document.data = replay_shape().json(report);
     return document;
+}
+
+Json replay_schema() {
+    return document_schema("Heapwood's report of replays (heapwood replay --json)", replay_shape());
 }
 
 }  // namespace heapwood::app

@@ -23,7 +23,7 @@ std::optional<double> median_ms(const BenchCell& cell) {
 }
 
 /// Median over the median of atomicmalloc, if both are there.
-Json over_atomicmalloc(const ReplayOf& r) {
+std::optional<double> over_atomicmalloc(const ReplayOf& r) {
     const std::optional<double> mine = median_ms(r.cell);
     for (const BenchCell& other : r.report.turns.cells) {
         if (ReplayOf{r.report, other}.runner().name != "atomicmalloc") continue;
@@ -34,15 +34,11 @@ Json over_atomicmalloc(const ReplayOf& r) {
 }
 
 /// Requests and frees in a second.
-Json calls_per_second(const ReplayOf& r) {
+std::optional<double> calls_per_second(const ReplayOf& r) {
     const std::optional<double> ms = median_ms(r.cell);
     if (!ms || *ms <= 0) return {};
     const allocators::Counts& counts = r.cell.result.counts;
     return static_cast<double>(counts.requests + counts.frees) / *ms * 1000;
-}
-
-bool always(const ReplayOf&) {
-    return true;
 }
 
 bool done(const ReplayOf& r) {
@@ -57,18 +53,24 @@ bool has_counts(const ReplayOf& r) {
 
 /// The median of something that is not timed.
 Figure<ReplayOf, ReplayOf> value(const char* key, const char* title, Unit unit) {
-    return figure<ReplayOf>(key, key, title, unit, [=](const ReplayOf& r) {
+    return figure<ReplayOf>(key, key, title, unit, [=](const ReplayOf& r) -> std::optional<double> {
         const std::vector<double> all = samples(r.cell, key, &Samples::value);
-        return all.empty() ? Json() : Json(spread(all).median);
+        if (all.empty()) return {};
+        return spread(all).median;
     });
 }
 
 /// Until the counted replay, which comes last, only what goes wrong is counted.
-Figure<ReplayOf, ReplayOf> counted(const char* key, std::uint64_t allocators::Counts::*which,
-                                   bool (*known)(const ReplayOf&)) {
-    return figure<ReplayOf>(key, key, key, Unit::count, [=](const ReplayOf& r) {
-        return known(r) ? Json(r.cell.result.counts.*which) : Json();
-    });
+Figure<ReplayOf, ReplayOf> counted(const char* key, std::uint64_t allocators::Counts::*which) {
+    return figure<ReplayOf>(key, key, key, Unit::count,
+                            [=](const ReplayOf& r) -> std::optional<std::uint64_t> {
+                                if (!done(r)) return {};
+                                return r.cell.result.counts.*which;
+                            });
+}
+Figure<ReplayOf, ReplayOf> wrong(const char* key, std::uint64_t allocators::Counts::*which) {
+    return figure<ReplayOf>(key, key, key, Unit::count,
+                            [=](const ReplayOf& r) { return r.cell.result.counts.*which; });
 }
 
 /// Of the timed replays.
@@ -83,7 +85,8 @@ FigureGroup<ReplayOf, ReplayOf> times_group() {
             [=](const ReplayOf& r) { return !warm(r).empty(); },
             {time("ms", "median", "ms", &Spread::median),
              time("ms_min", "min", "min", &Spread::min), time("ms_max", "max", "max", &Spread::max),
-             figure<ReplayOf>("ms_samples", "samples", "samples", Unit::ms, warm)}};
+             figure<ReplayOf>("ms_samples", "samples", "samples", Unit::ms, warm)
+                 .with({{"minItems", 1}})}};
 }
 
 }  // namespace
@@ -91,40 +94,55 @@ FigureGroup<ReplayOf, ReplayOf> times_group() {
 const FigureList<ReplayOf>& replay_figures() {
     using allocators::Counts;
     using Of = ReplayOf;
+    Figure<Of, Of> cold{
+        "", "cold_ms", "cold_ms", Unit::word, nullable(samples_shape().schema()), [](const Of& r) {
+            const std::vector<double> all = samples(r.cell, "ms", &Samples::cold);
+            return all.empty() ? Json() : samples_shape().json(all);
+        }};
     static const FigureList<Of> all{
         {"",
-         always,
+         {},
          {plain<Of>("allocator", [](const Of& r) { return r.runner().name; }),
           plain<Of>(
               "title", [](const Of& r) { return r.runner().title; }, false),
           plain<Of>(
               "full", [](const Of& r) { return r.runner().full; }, false),
-          plain<Of>("outcome", [](const Of& r) { return name(r.cell.result.outcome); }),
-          plain<Of>("message", [](const Of& r) { return or_null(r.cell.result.message); }),
-          value("callers", "callers", Unit::count),
+          plain<Of>("outcome", [](const Of& r) { return name(r.cell.result.outcome); })
+              .with(one_of(outcome_names(of_workload | of_process, {Outcome::skipped}))),
+          plain<Of>("message", [](const Of& r) { return text_or_none(r.cell.result.message); })
+              .about("why, if not done"),
+          value("callers", "callers", Unit::count)
+              .never_zero()
+              .about("fewer than the trace's if these cannot run at the same time"),
           figure<Of>("pool_bytes", "pool_bytes", "pool", Unit::bytes,
-                     [](const Of& r) { return r.cell.task.pool_bytes; })}},
+                     [](const Of& r) { return r.cell.task.pool_bytes; })
+              .never_zero()}},
         times_group(),
         {"",
-         always,
-         {plain<Of>(
-              "cold_ms",
-              [](const Of& r) { return spread_json(samples(r.cell, "ms", &Samples::cold)); },
-              false),
-          figure<Of>("slowdown", "slowdown", "slowdown", Unit::factor, over_atomicmalloc),
+         {},
+         {cold.about("of the first replay in each fresh pool"),
+          figure<Of>("slowdown", "slowdown", "slowdown", Unit::factor, over_atomicmalloc)
+              .about("median over that of atomicmalloc in the same run"),
           figure<Of>("calls_per_second", "calls_per_second", "Mcalls/s", Unit::rate,
                      calls_per_second)}},
         {"/counts",
          has_counts,
-         {counted("requests", &Counts::requests, done), counted("frees", &Counts::frees, done),
-          counted("failed", &Counts::failed, always),
-          counted("corrupt", &Counts::corrupt, always)}},
+         {counted("requests", &Counts::requests), counted("frees", &Counts::frees),
+          wrong("failed", &Counts::failed), wrong("corrupt", &Counts::corrupt)},
+         {},
+         "of the last replay; requests and frees are counted if it is done"},
         {"",
-         always,
-         {value("peak_allocated_bytes", "peak: allocated", Unit::bytes),
-          value("peak_external", "peak: external", Unit::fraction),
-          value("end_external", "external", Unit::fraction),
-          value("behind_p50", "median", Unit::ms), value("behind_p99", "99 of 100", Unit::ms),
+         {},
+         {value("peak_allocated_bytes", "peak: allocated", Unit::bytes)
+              .about("of the pool, when the trace is at its peak"),
+          value("peak_external", "peak: external", Unit::fraction)
+              .about("external fragmentation then"),
+          value("end_external", "external", Unit::fraction)
+              .about("external fragmentation after the trace's last call"),
+          value("behind_p50", "median", Unit::ms)
+              .about("with a pace: milliseconds from a call's time to its begin, the median; that "
+                     "and the next two are medians over the turns"),
+          value("behind_p99", "99 of 100", Unit::ms).about("which 99 of 100 calls do not exceed"),
           value("behind_worst", "worst", Unit::ms)}}};
     return all;
 }

@@ -12,7 +12,7 @@
 #include "allocators/measure/trace.h"
 #include "allocators/measure/workload.cuh"
 #include "app/backends/workload_machine.h"
-#include "app/measure/engine/outcome.h"
+#include "app/base/outcome.h"
 #include "app/measure/workloads/graph.h"
 
 namespace heapwood::app {

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "app/measure/engine/outcome.h"
+#include "app/base/outcome.h"
 #include "app/report/figures/document.h"
 #include "app/report/figures/figures.h"
 

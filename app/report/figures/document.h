@@ -105,6 +105,9 @@ struct Remark {
     Depth depth = Depth::always;
 };
 
+/// The version of the schema of every verb's JSON.
+inline constexpr int kSchema = 1;
+
 /// Everything that a verb says.
 struct Document {
     std::string title;  ///< "heapwood compare"

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <concepts>
-#include <glm/vec3.hpp>
+#include <cstdint>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -20,11 +20,24 @@ struct Digest {
     std::uint64_t value = 0;
 };
 
-/// A schema that takes null, too.
-Json nullable(Json schema);
+/// The schema of an object, still without fields.
+Json object_schema();
+
+/// The schema of the object at a path of names, "/build/ms", in that of an object. It is made if it
+/// is not there.
+Json& object_at(Json& schema, const std::string& path);
 
 /// An array of such items. @param least the number of items that it has at least
 Json array_schema(Json items, unsigned least = 0);
+
+/// What takes null, too.
+Json nullable(Json schema);
+
+/// One of these values.
+template <class Values>
+Json one_of(const Values& values) {
+    return {{"enum", values}};
+}
 
 namespace schema_detail {
 template <class T>
@@ -38,7 +51,7 @@ struct IsVector<std::vector<T>> : std::true_type {};
 }  // namespace schema_detail
 
 /// The schema of a type's values. Numbers of documents are counts, sizes, times and ratios: none is
-/// below zero, but coordinates.
+/// below zero.
 template <class T>
 Json schema_of() {
     if constexpr (schema_detail::IsOptional<T>::value) {
@@ -53,17 +66,13 @@ Json schema_of() {
         return {{"type", "number"}, {"minimum", 0}};
     } else if constexpr (std::same_as<T, Digest>) {
         return {{"type", "string"}, {"pattern", "^[0-9a-f]{16}$"}};
-    } else if constexpr (std::same_as<T, glm::vec3>) {
-        return {{"type", "array"}, {"items", {{"type", "number"}}}, {"minItems", 3}, {"maxItems", 3}};
     } else {
         static_assert(std::convertible_to<T, std::string_view>, "a type without a schema");
         return {{"type", "string"}};
     }
 }
 
-/// A value as documents have it: a number by its shortest decimal, null for nothing.
-Json json_value(const Digest& digest);
-Json json_value(const glm::vec3& v);
+/// A value as documents have it; null for nothing.
 template <class T>
 Json json_value(const T& value) {
     if constexpr (schema_detail::IsOptional<T>::value) {
@@ -76,5 +85,9 @@ Json json_value(const T& value) {
         return Json(value);
     }
 }
+Json json_value(const Digest& digest);
+
+/// Why a value that was read is not of this schema, by its type, range and choices; empty: it is.
+std::string misfit(const Json& value, const Json& schema);
 
 }  // namespace heapwood::app

@@ -20,18 +20,6 @@ inline Table facts_table(std::string title, std::vector<std::vector<Cell>> rows,
             .depth = depth};
 }
 
-/// A figure that is not read back. @param get gives it, or null
-template <class Of, class Get>
-Figure<Of, Of> figure(const char* key, const char* name, const char* title, Unit unit, Get get) {
-    return {key, name, title, unit, [=](const Of& of) { return Json(get(of)); }};
-}
-
-/// A figure that tables do not show; its column in CSV, if it has one, is called as in JSON.
-template <class Of, class Get>
-Figure<Of, Of> plain(const char* name, Get get, bool column = true) {
-    return figure<Of>(column ? name : "", name, name, Unit::word, get);
-}
-
 /// A figure's cell. An outcome that is not "done" says why by the list's "message".
 template <class Of, class To>
 Cell figure_cell(const FigureList<Of, To>& list, const std::string& key, const Of& of,

@@ -10,7 +10,7 @@ import tempfile
 
 EXECUTABLE = os.environ.get("HEAPWOOD_TEST_EXECUTABLE", "heapwood")
 FAKES = os.environ.get("HEAPWOOD_TEST_FAKES", "heapwood_fakes")
-MODELS = pathlib.Path(__file__).resolve().parents[2] / "scenes" / "models"
+MODELS = pathlib.Path(__file__).resolve().parents[3] / "scenes" / "models"
 
 DONE, INTERNAL, USAGE, BAD_INPUT, OUT_OF_MEMORY, VERIFICATION, NO_DEVICE = 0, 1, 2, 3, 4, 5, 77
 INTERRUPTED = 130

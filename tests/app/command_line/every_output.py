@@ -4,8 +4,8 @@ import json
 import re
 import zlib
 
-import schema_check
 from command_line import DONE, MODELS, run
+from schemas import violations
 
 GEM = MODELS / "gem.obj"
 SCENE = "gen:city:600"
@@ -43,9 +43,7 @@ def arguments(verb, inputs):
 
 
 def is_whole_json(verb, data):
-    kind = {"build": "report"}.get(verb, verb)
-    schema = json.loads((schema_check.SCHEMAS / f"{kind}.schema.json").read_text())
-    return schema_check.violations(json.loads(data), schema) == []
+    return violations(json.loads(data), verb) == []
 
 
 def is_whole_trace(data):

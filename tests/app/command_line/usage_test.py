@@ -7,10 +7,10 @@ import json
 import pathlib
 import unittest
 
-import schema_check
 from command_line import (
     DONE, INTERNAL, MODELS, NO_DEVICE, OUT_OF_MEMORY, USAGE, allocators, build, folder, run,
 )
+from schemas import violations
 
 SCENE = "gen:sphere:200"
 
@@ -259,11 +259,10 @@ class Formats(unittest.TestCase):
 
 
 class List(unittest.TestCase):
-    SCHEMA = json.loads((schema_check.SCHEMAS / "list.schema.json").read_text())
 
     def test_json_is_by_the_schema(self):
         listing = json.loads(run("list", "--json", "-").stdout)
-        self.assertEqual(schema_check.violations(listing, self.SCHEMA), [])
+        self.assertEqual(violations(listing, "list"), [])
         for spoil in (
             lambda l: l.update(schema=2),
             lambda l: l.pop("devices"),
@@ -276,7 +275,7 @@ class List(unittest.TestCase):
         ):
             wrong = copy.deepcopy(listing)
             spoil(wrong)
-            self.assertNotEqual(schema_check.violations(wrong, self.SCHEMA), [])
+            self.assertNotEqual(violations(wrong, "list"), [])
 
     def test_json_and_tables_agree(self):
         listing = json.loads(run("list", "--json", "-").stdout)

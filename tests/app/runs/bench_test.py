@@ -11,13 +11,13 @@ import subprocess
 import time
 import unittest
 
-import schema_check
 from command_line import (
     BAD_INPUT, DONE, EXECUTABLE, INTERNAL, INTERRUPTED, OUT_OF_MEMORY, USAGE, allocators,
     environment, folder, run,
 )
+from schemas import violations
 
-SCHEMA = json.loads((schema_check.SCHEMAS / "bench.schema.json").read_text())
+KIND = "bench"
 TESTS = ["ad", "acd", "p", "xmalloc", "alloc", "mixed", "scaling", "fragmentation", "oom", "work", "access",
          "init", "graph-init", "graph-update", "churn", "registers"]
 FAKES = os.environ.get("HEAPWOOD_TEST_BENCH_FAKES", "heapwood_bench_fakes")
@@ -58,7 +58,7 @@ class Everything(unittest.TestCase):
         cls.series = {series["id"]: series for series in cls.report["series"]}
 
     def test_conforms(self):
-        self.assertEqual(schema_check.violations(self.report, SCHEMA), [])
+        self.assertEqual(violations(self.report, KIND), [])
 
     def test_the_check_can_fail(self):
         for change in (
@@ -74,7 +74,7 @@ class Everything(unittest.TestCase):
         ):
             wrong = copy.deepcopy(self.report)
             change(wrong)
-            self.assertNotEqual(schema_check.violations(wrong, SCHEMA), [])
+            self.assertNotEqual(violations(wrong, KIND), [])
 
     def test_all_tests_and_allocators_are_there(self):
         seen = list(dict.fromkeys(series["test"] for series in self.report["series"]))
@@ -220,7 +220,7 @@ class Output(unittest.TestCase):
         # Its sizes are not those of --quick: nothing of it fits but by name.
         found = report("alloc", "--published", "-a", "cmalloc")
         self.assertEqual(found["published"], [])
-        self.assertEqual(schema_check.violations(found, SCHEMA), [])
+        self.assertEqual(violations(found, KIND), [])
         result = run("bench", "mixed", "--device", "cpu", "-a", "atomicmalloc", "--published",
                      "--largest", "16B", "--repeat", 1, "--iterations", 1)
         self.assertEqual(result.returncode, DONE, result.stderr)
@@ -311,7 +311,7 @@ class Faults(unittest.TestCase):
             capture_output=True, text=True, env=environment(), timeout=120, check=False)
         self.assertEqual(result.returncode, code, result.stderr)
         found = json.loads(result.stdout)
-        self.assertEqual(schema_check.violations(found, SCHEMA), [])
+        self.assertEqual(violations(found, KIND), [])
         for cell in found["cells"]:
             if cell["allocator"] == "good" and limit >= 60:
                 self.assertEqual(cell["outcome"], "done", cell["message"])
@@ -380,7 +380,7 @@ class Interrupts(unittest.TestCase):
         _, errors = process.communicate(timeout=120)
         self.assertEqual(process.returncode, code, errors)
         found = json.loads((place / "x.json").read_text())
-        self.assertEqual(schema_check.violations(found, SCHEMA), [])
+        self.assertEqual(violations(found, KIND), [])
         outcomes = {"cmalloc": set(), "buddy": set()}
         for cell in found["cells"]:
             outcomes[cell["allocator"]].add(cell["outcome"])

@@ -1,11 +1,10 @@
 """`heapwood bench churn`: the size of the live set, and sizes of a trace; see bench_test.py, too."""
 
-import json
 import unittest
 
-import schema_check
-from bench_test import PATIENT, SCHEMA, bench, report
+from bench_test import PATIENT, KIND, bench, report
 from command_line import DONE, folder, run
+from schemas import violations
 
 
 class LiveSets(unittest.TestCase):
@@ -29,7 +28,7 @@ class LiveSets(unittest.TestCase):
                      if line.startswith("a,")]
             arguments = ("churn", "-a", "cudamalloc", "--sizes", trace, "--seed", 7, *PATIENT)
             found = report(*arguments)
-        self.assertEqual(schema_check.violations(found, SCHEMA), [])
+        self.assertEqual(violations(found, KIND), [])
         sizes = found["provenance"]["sizes"]
         self.assertEqual((sizes["requests"], sizes["min_bytes"], sizes["max_bytes"]),
                          (len(asked), min(asked), max(asked)))

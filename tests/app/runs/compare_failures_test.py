@@ -3,9 +3,9 @@
 import re
 import unittest
 
-import schema_check
-from compare_test import SCHEMA
+from compare_test import KIND
 from command_line import DONE, FAKES, INTERNAL, OUT_OF_MEMORY, VERIFICATION, compare, compared
+from schemas import violations
 
 SMALL, LARGE = "gen:soup:20", "gen:soup:300"
 
@@ -13,7 +13,7 @@ SMALL, LARGE = "gen:soup:20", "gen:soup:300"
 def cells(*arguments, **options):
     """The cells by scene and allocator, schema-checked."""
     found = compared(*arguments, "--repeat", 2, executable=FAKES, **options)
-    assert schema_check.violations(found, SCHEMA) == []
+    assert violations(found, KIND) == []
     return {(cell["scene"], cell["build"]["allocator"]): cell for cell in found["cells"]}
 
 

@@ -10,11 +10,11 @@ import subprocess
 import time
 import unittest
 
-import schema_check
-from compare_test import SCHEMA
+from compare_test import KIND
 from command_line import (
     DONE, EXECUTABLE, FAKES, INTERNAL, INTERRUPTED, MODELS, USAGE, compare, environment, folder,
 )
+from schemas import violations
 
 SCENE = "gen:soup:300"
 # Two pools, three turns of a tenth of a second and more for one of two allocators.
@@ -87,7 +87,7 @@ class Interrupts(unittest.TestCase):
         self.assertEqual(result.returncode, DONE, result.stderr)
         found = json.loads(out.read_text())
         self.assertTrue(found["complete"])
-        self.assertEqual(schema_check.violations(found, SCHEMA), [])
+        self.assertEqual(violations(found, KIND), [])
         self.assertFalse(journal.exists(), "the JSON has it all")
         for number, cell in enumerate(found["cells"]):
             noted = [turn["turn"]["sample"]["build"]["ms"]["samples"] for turn in turns
@@ -109,7 +109,7 @@ class Interrupts(unittest.TestCase):
                 self.assertIn("unfinished", stdout)
                 found = json.loads((place / "out.json").read_text())
                 self.assertFalse(found["complete"])
-                self.assertEqual(schema_check.violations(found, SCHEMA), [])
+                self.assertEqual(violations(found, KIND), [])
                 before = (place / "out.json.partial").read_bytes()
                 self.check_resumed(place, before)
 

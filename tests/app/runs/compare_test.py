@@ -8,12 +8,12 @@ import re
 import statistics
 import unittest
 
-import schema_check
 from command_line import (
     BAD_INPUT, DONE, MODELS, OUT_OF_MEMORY, USAGE, allocators, compare, compared, folder, report,
 )
+from schemas import violations
 
-SCHEMA = json.loads((schema_check.SCHEMAS / "compare.schema.json").read_text())
+KIND = "compare"
 # The second pool is too small for atomicmalloc on both scenes, and smaller than cudamalloc's least.
 SCENES = (MODELS / "cottage.obj", "gen:city:3000")
 POOLS = ("200x", "8x")
@@ -82,17 +82,17 @@ class Compare(unittest.TestCase):
         self.assertEqual(self.left, ["out.json"], "what was noted meanwhile is gone")
 
     def test_conforms(self):
-        self.assertEqual(schema_check.violations(self.found, SCHEMA), [])
+        self.assertEqual(violations(self.found, KIND), [])
 
     def test_the_check_can_fail(self):
         for path, value in (("schema", 2), ("kind", "bench"), ("complete", 1), ("pools", []),
                             ("cells", []), ("provenance", {}), ("allocators", [{}])):
-            self.assertNotEqual(schema_check.violations({**self.found, path: value}, SCHEMA), [])
+            self.assertNotEqual(violations({**self.found, path: value}, KIND), [])
         for path, value in (("outcome", "fine"), ("fastest_full", None), ("pool", 200),
                             ("build", {}), ("more", 1)):
             wrong = copy.deepcopy(self.found)
             wrong["cells"][0][path] = value
-            self.assertNotEqual(schema_check.violations(wrong, SCHEMA), [], path)
+            self.assertNotEqual(violations(wrong, KIND), [], path)
 
     def test_every_cell_is_there_once_and_in_order(self):
         self.assertTrue(self.found["complete"])
@@ -291,7 +291,7 @@ class OtherForms(unittest.TestCase):
     def test_no_statistics(self):
         found = compared(MODELS / "gem.obj", "--repeat", 2, "-a", "cmalloc", "--no-statistics",
                          "--verify")
-        self.assertEqual(schema_check.violations(found, SCHEMA), [])
+        self.assertEqual(violations(found, KIND), [])
         self.assertIsNone(found["cells"][0]["allocations"])
         self.assertTrue(found["cells"][0]["tree"]["verified"])
 

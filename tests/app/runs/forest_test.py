@@ -7,15 +7,15 @@ import subprocess
 import time
 import unittest
 
-import schema_check
 from command_line import (BAD_INPUT, DONE, EXECUTABLE, INTERRUPTED, MODELS, OUT_OF_MEMORY,
                           NO_DEVICE, USAGE, build, environment, folder, report, run)
+from schemas import document
 
 SCENE = "gen:sphere:200000"
 
 
 def in_parts(*arguments):
-    return schema_check.document(build(*arguments, "--json", "-"), "forest")
+    return document(build(*arguments, "--json", "-"), "forest")
 
 
 def workers(process):

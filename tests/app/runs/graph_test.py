@@ -1,14 +1,13 @@
 """`heapwood bench graph-init` and `graph-update`: mistakes, mishaps, graphs of files; see bench_test.py, too."""
 
 import gzip
-import json
 import random
 import unittest
 
 import bench_test
-import schema_check
-from bench_test import PATIENT, SCHEMA, bench, report
+from bench_test import PATIENT, KIND, bench, report
 from command_line import BAD_INPUT, DONE, USAGE, folder, run
+from schemas import violations
 
 BOTH = ("graph-init", "graph-update")
 
@@ -87,7 +86,7 @@ class GraphsOfFiles(unittest.TestCase):
         plain.write_text(matrix(500, edges))
         packed.write_bytes(gzip.compress(matrix(500, edges).encode()))
         found = report(*BOTH, "-a", "cmalloc,halloc", "--graph", plain, *PATIENT)
-        self.assertEqual(schema_check.violations(found, SCHEMA), [])
+        self.assertEqual(violations(found, KIND), [])
         sizes = array_bytes(500, edges)
         graph = found["provenance"]["graph"]
         self.assertEqual(graph["path"], str(plain))
@@ -149,7 +148,7 @@ class GraphsOfFiles(unittest.TestCase):
         arguments = ("graph-init", "churn", "-a", "cmalloc", "--graph", file, "--sizes", trace,
                      *PATIENT)
         found = report(*arguments)
-        self.assertEqual(schema_check.violations(found, SCHEMA), [])
+        self.assertEqual(violations(found, KIND), [])
         self.assertEqual({cell["outcome"] for cell in found["cells"]}, {"done"})
         self.assertEqual(found["provenance"]["graph"]["vertices"], 500)
 

@@ -6,10 +6,10 @@ import shutil
 import struct
 import unittest
 
-import schema_check
 from command_line import (
     BAD_INPUT, DONE, MODELS, USAGE, VERIFICATION, build, folder, report, run,
 )
+from schemas import document
 
 SCENE = "gen:city:2000"
 
@@ -19,7 +19,7 @@ def inspect(*arguments, **options):
 
 
 def inspected(*arguments):
-    return schema_check.document(inspect(*arguments, "--json", "-"), "inspect")
+    return document(inspect(*arguments, "--json", "-"), "inspect")
 
 
 def digest(words):

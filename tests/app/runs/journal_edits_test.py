@@ -3,8 +3,8 @@
 import json
 import unittest
 
-import schema_check
 from command_line import DONE, USAGE, build, dice, folder, run, thorough
+from schemas import violations
 
 CPU = ("--device", "cpu", "--threads", 1)
 VALUES = (None, "x", "", -1, 0, 1.5, 10**18, True, [], {})
@@ -44,7 +44,6 @@ def edited(text, path, value):
 class Edits(unittest.TestCase):
     def check(self, verb, *arguments):
         numbers = dice()
-        schema = json.loads((schema_check.SCHEMAS / f"{verb}.schema.json").read_text())
         with folder() as place:
             journal, out = place / "journal", place / "out.json"
             command = (verb, *arguments, *CPU, "--repeat", 1, "--resume", journal)
@@ -65,7 +64,7 @@ class Edits(unittest.TestCase):
                     if out.exists():
                         found = json.loads(out.read_text())
                         out.unlink()  # not to be found again by what comes after a failure
-                        self.assertEqual(schema_check.violations(found, schema), [])
+                        self.assertEqual(violations(found, verb), [])
                     else:
                         self.assertEqual(result.returncode, USAGE, result.stderr)
                         self.assertRegex(result.stderr, "is damaged|is no journal")

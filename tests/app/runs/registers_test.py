@@ -8,7 +8,7 @@ import unittest
 
 from command_line import folder, run
 
-SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "scripts" / "cmake" / "registers.sh"
+SCRIPT = pathlib.Path(__file__).resolve().parents[3] / "scripts" / "cmake" / "registers.sh"
 
 # As nvcc 13.0 -Xptxas=-v writes it, with a function called out of line, and two architectures.
 BUILD = "_ZN8heapwood6kdtree12build_kernelINS_10allocators12AtomicMallocEEEvNS0_7ProblemENT_3RefEj"

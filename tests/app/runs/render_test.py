@@ -5,8 +5,8 @@ import io
 import struct
 import unittest
 
-import schema_check
 from command_line import BAD_INPUT, DONE, MODELS, OUT_OF_MEMORY, USAGE, build, folder, run
+from schemas import document
 
 SCENE = MODELS / "cottage.obj"
 MODES = ["shaded", "normal", "depth", "ambient-occlusion", "path", "cost", "leaf-size",
@@ -20,7 +20,7 @@ def render(*arguments, **options):
 
 
 def rendered(*arguments):
-    return schema_check.document(render(*arguments, "--json", "-"), "render")
+    return document(render(*arguments, "--json", "-"), "render")
 
 
 def size_of(png):

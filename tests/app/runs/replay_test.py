@@ -9,13 +9,13 @@ import os
 import subprocess
 import unittest
 
-import schema_check
 from command_line import (
     BAD_INPUT, DONE, INTERNAL, OUT_OF_MEMORY, USAGE, VERIFICATION, allocators, build, environment,
     folder, run,
 )
+from schemas import violations
 
-SCHEMA = json.loads((schema_check.SCHEMAS / "replay.schema.json").read_text())
+KIND = "replay"
 FAKES = os.environ.get("HEAPWOOD_TEST_BENCH_FAKES", "heapwood_bench_fakes")
 SCENE = "gen:city:500"
 HEADER = {"kind": "trace", "schema": 1, "callers": 2, "requests": 2, "frees": 2, "root_bytes": 4096}
@@ -130,7 +130,7 @@ class Traces(unittest.TestCase):
         self.assertEqual(self.report["trace"]["header"], json.loads(self.lines[0]))
 
     def test_conforms(self):
-        self.assertEqual(schema_check.violations(self.report, SCHEMA), [])
+        self.assertEqual(violations(self.report, KIND), [])
         for change in (
             lambda r: r.update(schema=2),
             lambda r: r.pop("trace"),
@@ -142,7 +142,7 @@ class Traces(unittest.TestCase):
         ):
             wrong = copy.deepcopy(self.report)
             change(wrong)
-            self.assertNotEqual(schema_check.violations(wrong, SCHEMA), [])
+            self.assertNotEqual(violations(wrong, KIND), [])
 
     def test_csv_has_the_same_figures(self):
         rows = list(csv.DictReader(io.StringIO(self.csv.stdout)))
@@ -196,7 +196,7 @@ class ByHand(unittest.TestCase):
             result = replay(path, "-a", "cmalloc", "--pool", "256KiB", "--json", "-")
             self.assertEqual(result.returncode, OUT_OF_MEMORY, result.stderr)
             found = json.loads(result.stdout)
-            self.assertEqual(schema_check.violations(found, SCHEMA), [])
+            self.assertEqual(violations(found, KIND), [])
             found = found["results"][0]
             self.assertEqual(found["outcome"], "out_of_pool")
             self.assertIn("larger --pool", found["message"])
@@ -314,7 +314,7 @@ class Faults(unittest.TestCase):
                 capture_output=True, text=True, env=environment(), timeout=120, check=False)
         self.assertEqual(result.returncode, code, result.stderr)
         found = json.loads(result.stdout)
-        self.assertEqual(schema_check.violations(found, SCHEMA), [])
+        self.assertEqual(violations(found, KIND), [])
         return result.stderr, {r["allocator"]: r for r in found["results"]}
 
     def test_memory_handed_out_twice_is_an_error_and_no_figure(self):

@@ -6,20 +6,16 @@ import subprocess
 import time
 import unittest
 
-import schema_check
 from command_line import (
     DONE, EXECUTABLE, FAKES, INTERRUPTED, USAGE, build, compared, environment, folder, run,
 )
+from schemas import violations
 
 REPEAT = 150
 BENCH = ("bench", "acd", "--device", "cpu", "--threads", "1", "--quick", "--repeat", str(REPEAT),
          "--time-limit", "600", "-a", "cmalloc,buddy")
 REPLAY = ("replay", "--device", "cpu", "--threads", "1", "--repeat", str(REPEAT),
           "--time-limit", "600", "-a", "cmalloc,buddy")
-
-
-def schema(kind):
-    return json.loads((schema_check.SCHEMAS / f"{kind}.schema.json").read_text())
 
 
 def lines(path):
@@ -59,7 +55,7 @@ class Resume(unittest.TestCase):
         self.assertEqual(errors, "heapwood: error: interrupted; go on with the same command and "
                                  f"--resume {journal}\n")
         half = json.loads(out.read_text())
-        self.assertEqual(schema_check.violations(half, schema(kind)), [])
+        self.assertEqual(violations(half, kind), [])
         noted = [json.loads(line) for line in journal.read_text().splitlines()[1:]]
         self.assertLess(len(noted), 2 * REPEAT)
 
@@ -71,7 +67,7 @@ class Resume(unittest.TestCase):
         self.assertEqual(again.returncode, DONE, again.stderr)
         self.assertFalse(journal.exists(), "the JSON has it all")
         whole = json.loads(out.read_text())
-        self.assertEqual(schema_check.violations(whole, schema(kind)), [])
+        self.assertEqual(violations(whole, kind), [])
         phase = "warm" if kind == "replay" else "cold"
         for number, (_, all_samples) in enumerate(samples(kind, whole).items()):
             before = [sample for entry in noted if entry["cell"] == number
@@ -128,7 +124,7 @@ class Budget(unittest.TestCase):
         scenes = ("gen:soup:300", "gen:soup:200")
         found = compared(*scenes, "-a", "atomicmalloc,lingers", "--pool", "200x,100x", "--repeat",
                          2, "--warm-up", 0, "--budget", 0.05, executable=FAKES)
-        self.assertEqual(schema_check.violations(found, schema("compare")), [])
+        self.assertEqual(violations(found, "compare"), [])
         cells = {(cell["scene"], cell["pool"], cell["build"]["allocator"]): cell
                  for cell in found["cells"]}
         for scene in scenes:

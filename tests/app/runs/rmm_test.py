@@ -6,10 +6,10 @@ import os
 import random
 import unittest
 
-import schema_check
 from command_line import BAD_INPUT, DONE, OUT_OF_MEMORY, USAGE, folder, run
+from schemas import violations
 
-SCHEMA = json.loads((schema_check.SCHEMAS / "replay.schema.json").read_text())
+KIND = "replay"
 COLUMNS = "Thread,Time,Action,Pointer,Size,Stream"
 
 
@@ -32,7 +32,7 @@ def report_of(path, *arguments):
     result = replay(path, "-a", "cmalloc", "--repeat", 1, "--json", "-", *arguments)
     assert result.returncode == DONE, result.stderr
     report = json.loads(result.stdout)
-    assert schema_check.violations(report, SCHEMA) == []
+    assert violations(report, KIND) == []
     return report
 
 
@@ -57,7 +57,7 @@ class Logs(unittest.TestCase):
             result = replay(log, "--pool", "1MiB", "--repeat", 1, "--json", "-")
             self.assertEqual((result.returncode, result.stderr), (OUT_OF_MEMORY, ""))
             found = json.loads(result.stdout)
-            self.assertEqual(schema_check.violations(found, SCHEMA), [])
+            self.assertEqual(violations(found, KIND), [])
             self.assertEqual(found["trace"]["largest_bytes"], 6442450944)
             self.assertEqual(found["trace"]["peak_bytes"], 6442455040)
             for cell in found["results"]:
@@ -223,7 +223,7 @@ class Times(unittest.TestCase):
             result = replay(log, "-a", "cmalloc,hybrid", "--repeat", 1, "--pace", "2x", "--json", "-")
             self.assertEqual(result.returncode, DONE, result.stderr)
         report = json.loads(result.stdout)
-        self.assertEqual(schema_check.violations(report, SCHEMA), [])
+        self.assertEqual(violations(report, KIND), [])
         self.assertEqual((report["provenance"]["pace"], report["trace"]["recorded_ns"]),
                          (2, 10_000_000))
         for result in report["results"]:

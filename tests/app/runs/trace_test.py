@@ -4,10 +4,10 @@ import csv
 import io
 import unittest
 
-import schema_check
 from command_line import (
     BAD_INPUT, DONE, MODELS, NO_DEVICE, OUT_OF_MEMORY, USAGE, folder, report, run,
 )
+from schemas import document
 
 SCENE = "gen:city:500"
 KINDS = ["random", "primary", "bounce", "shadow", "ambient-occlusion", "random"]
@@ -19,7 +19,7 @@ def trace(*arguments, **options):
 
 
 def traced(*arguments, code=DONE):
-    return schema_check.document(trace(*arguments, "--json", "-"), "trace", code)
+    return document(trace(*arguments, "--json", "-"), "trace", code)
 
 
 def hits(tree):

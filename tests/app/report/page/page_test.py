@@ -13,7 +13,7 @@ import unittest
 
 import browser
 import command_line
-from report.page_document import document, line, wide_document
+from page_document import document, line, wide_document
 
 MAKER = os.environ.get("HEAPWOOD_TEST_PAGE_MAKER", "heapwood_page_maker")
 TAB, ENTER, SPACE = "\ue004", "\ue007", " "

@@ -2,6 +2,7 @@
 /// The outcome of a turn, and in the end of a cell, of any verb.
 #pragma once
 
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,14 +30,18 @@ enum class Outcome {
     unfinished,           ///< turns are still to come
 };
 
-/// What can end in one of these ways.
-enum Ending : unsigned { of_build = 1, of_workload = 2, of_process = 4 };
+/// What can end in one of these ways; what is not tried, or is judged beside others, is of a cell.
+enum Ending : unsigned { of_build = 1, of_workload = 2, of_process = 4, of_cell = 8 };
 
 /// Whether it can end so: an answer that says otherwise is nonsense.
 bool can_end(Ending of, Outcome how);
 
 /// The name in JSON and CSV: "done", "pool_exhausted", ...
 const char* name(Outcome outcome);
+
+/// The names of those that what ends in these ways (of Ending, several at a time) can have, and of
+/// more.
+std::vector<std::string> outcome_names(unsigned of, std::initializer_list<Outcome> more = {});
 
 /// What stands in a table where there is no figure: "out of pool", "hang"; "–" for what is done.
 const char* word(Outcome outcome);

@@ -1,4 +1,4 @@
-#include "app/measure/engine/outcome.h"
+#include "app/base/outcome.h"
 
 #include <algorithm>
 #include <iterator>
@@ -31,12 +31,12 @@ constexpr Entry kEntries[] = {
     {"overwritten", "overwritten", out_of_memory, of_build},
     {"corrupt", "overwritten", verification_failed, of_workload},
     {"verification_failed", "verification failed", verification_failed, of_build},
-    {"wrong_tree", "wrong tree", verification_failed, 0},
+    {"wrong_tree", "wrong tree", verification_failed, of_cell},
     {"hang", "hang", internal, of_process},
     {"crashed", "crashed", internal, of_process},
     {"failed", "failed", internal, of_build | of_workload | of_process},
-    {"skipped", "skipped", done, 0},
-    {"unfinished", "unfinished", internal, 0},
+    {"skipped", "skipped", done, of_cell},
+    {"unfinished", "unfinished", internal, of_cell},
 };
 static_assert(std::size(kEntries) == static_cast<std::size_t>(Outcome::unfinished) + 1);
 
@@ -55,6 +55,15 @@ const ExitCode* severity(Outcome outcome) {
 
 bool can_end(Ending of, Outcome how) {
     return (entry(how).endings & of) != 0;
+}
+
+std::vector<std::string> outcome_names(unsigned of, std::initializer_list<Outcome> more) {
+    std::vector<std::string> names;
+    for (const Entry& entry : kEntries) {
+        if ((entry.endings & of) != 0) names.emplace_back(entry.name);
+    }
+    for (const Outcome outcome : more) names.emplace_back(entry(outcome).name);
+    return names;
 }
 
 const char* name(Outcome outcome) {

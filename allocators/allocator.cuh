@@ -13,7 +13,7 @@
 #include <type_traits>
 
 #include "allocators/memory/buffer.h"
-#include "allocators/parts/options.h"
+#include "allocators/options.h"
 #include "allocators/platform/macros.cuh"
 
 namespace heapwood::allocators {

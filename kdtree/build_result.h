@@ -12,8 +12,8 @@
 #include "allocators/allocator.cuh"
 #include "allocators/memory/array_pool.h"
 #include "allocators/platform/macros.cuh"
+#include "kdtree/build_profile.h"
 #include "kdtree/config.h"
-#include "kdtree/single/phase_profile.cuh"
 #include "kdtree/tree/tree.h"
 
 namespace heapwood::kdtree {
@@ -62,14 +62,6 @@ struct MemoryUse {
         return pool + side_tables + triangles + nodes + references + large_nodes + stacks + queue +
                levels + spare;
     }
-};
-
-/// Where the time of a build went, from a profiling build of the program (HEAPWOOD_PROFILE).
-struct BuildProfile {
-    std::array<double, kPhases> warp_ms{};   ///< by Phase: milliseconds, summed over the warps
-    std::array<std::uint64_t, 3> divided{};  ///< references of divided nodes: small, medium, large
-    double interval_ms = 0;
-    std::vector<double> busy_warps;  ///< how many, by interval, from the build's start to its end
 };
 
 /// What a build made, and what it took. If status is not done, `message` says what ran out and what

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <ctime>
 #include <numeric>
 #include <stdexcept>
 
@@ -82,6 +83,15 @@ std::string duration_text(double seconds) {
     if (whole < 60) return std::to_string(whole) + " s";
     if (whole < 3600) return two(whole, 60, " min ", " s");
     return two(whole / 60, 60, " h ", " min");
+}
+
+std::string now() {
+    const std::time_t seconds = std::time(nullptr);
+    std::tm utc{};
+    gmtime_r(&seconds, &utc);
+    std::array<char, 32> text{};
+    const std::size_t length = std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &utc);
+    return {text.data(), length};
 }
 
 std::string hex(std::uint64_t value) {

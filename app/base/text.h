@@ -28,6 +28,9 @@ std::string bytes_text(std::uint64_t bytes);
 /// Rounded to what matters: 45 s, 3 min 20 s, 2 h 5 min.
 std::string duration_text(double seconds);
 
+/// The present time, UTC, ISO 8601: 2026-11-28T09:30:00Z.
+std::string now();
+
 /// 16 hexadecimal digits.
 std::string hex(std::uint64_t value);
 /// The number that hex() has written. @throws std::invalid_argument if it is none.

@@ -6,6 +6,7 @@
 
 #include "app/base/peak.h"
 #include "app/distributed/payload.h"
+#include "app/measure/engine/worker.h"
 #include "scenes/obj/piece.h"
 
 namespace heapwood::app {
@@ -177,6 +178,11 @@ void PartServer::build(const Json& request, const ForestFiles& files) {
     }
     write_cell(files.tree(number),
                kdtree::build_cell(all, *cell, rules, normalisation, config_, machine_, pool_));
+}
+
+void serve_parts(const kdtree::BuildConfig& config, const kdtree::LocalMachine& machine) {
+    PartServer server(config, machine);
+    serve([&](const Json& request) { return server.answer(request); });
 }
 
 }  // namespace heapwood::app

@@ -97,4 +97,7 @@ private:
     std::optional<Progress> progress_;
 };
 
+/// Makes parts of a build in parts, and builds its cells, until the parent is gone.
+void serve_parts(const kdtree::BuildConfig& config, const kdtree::LocalMachine& machine);
+
 }  // namespace heapwood::app

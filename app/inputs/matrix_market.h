@@ -25,8 +25,8 @@
 
 #include <string>
 
-#include "app/measure/workloads/graph.h"
-#include "app/measure/workloads/sweeps/sweeps.h"
+#include "app/inputs/graph.h"
+#include "app/inputs/input.h"
 
 namespace heapwood::app {
 

@@ -6,8 +6,6 @@
 #include <map>
 #include <sstream>
 
-#include "app/measure/workloads/bench_report.h"
-
 namespace heapwood::app {
 namespace {
 
@@ -125,13 +123,13 @@ PublishedBuilds builds_of(const Section& section) {
 
 }  // namespace
 
-std::vector<PublishedRow> published_rows(const std::vector<Series>& series) {
+std::vector<PublishedRow> published_rows(const std::vector<std::string>& series) {
     std::vector<PublishedRow> rows;
     for (const Section& section : sections()) {
         const auto found = shown().find(section.title);
         if (found == shown().end()) continue;
         const auto& [id, metric] = found->second;
-        if (std::ranges::count(series, id, &Series::id) == 0) continue;
+        if (std::ranges::count(series, id) == 0) continue;
         std::vector<double> x;
         for (std::size_t i = 1; i < section.head.size(); ++i)
             x.push_back(position(section.head[i]));

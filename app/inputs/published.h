@@ -39,4 +39,19 @@ struct PublishedBuilds {
 /// All three tables, in the order of their years.
 const std::vector<PublishedBuilds>& published_builds();
 
+/// Medians that a paper gives for a series.
+struct PublishedRow {
+    std::string series;
+    std::string name;    ///< as the paper calls the allocator
+    std::string metric;  ///< of the series
+    std::string device;
+    std::string source;
+    std::vector<double> x;
+    std::vector<std::optional<double>> values;  ///< milliseconds; nothing where the paper has none
+};
+
+/// The survey's medians on a TITAN V (scripts/published) for those of the series, by their ids,
+/// that it has.
+std::vector<PublishedRow> published_rows(const std::vector<std::string>& series);
+
 }  // namespace heapwood::app

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "allocators/measure/trace.h"
-#include "app/measure/workloads/sweeps/sweeps.h"
+#include "app/inputs/input.h"
 
 namespace heapwood::app {
 

@@ -9,7 +9,6 @@
 #include "app/base/json.h"
 #include "app/base/text.h"
 #include "app/inputs/rmm_log.h"
-#include "app/measure/builds/result_json.h"
 #include "scenes/digest.h"
 
 namespace heapwood::app {
@@ -198,23 +197,19 @@ TraceFile read_trace(const std::string& path) {
     return file;
 }
 
-std::string trace_text(const Report& report, const Result& result, const allocators::Trace& trace) {
+std::string trace_text(const allocators::Trace& trace, const Json& origin) {
     const allocators::TraceFacts facts = allocators::facts(trace);
-    const Json json{{"kind", "trace"},
-                    {"schema", kSchema},
-                    {"columns",
-                     "a: the caller asks for value bytes; f: it frees the block of request number "
-                     "value, requests being counted from 0 in the order of the file"},
-                    {"callers", trace.callers},
-                    {"requests", facts.requests},
-                    {"frees", facts.frees},
-                    {"bytes", facts.bytes},
-                    {"peak_bytes", facts.peak_bytes},
-                    {"root_bytes", report.root_bytes},
-                    {"allocator", result.allocator.name},
-                    {"pool_bytes", result.pool_bytes},
-                    {"scene", scene_shape().json(report)},
-                    {"provenance", provenance_shape().json(report)}};
+    Json json{{"kind", "trace"},
+              {"schema", kSchema},
+              {"columns",
+               "a: the caller asks for value bytes; f: it frees the block of request number "
+               "value, requests being counted from 0 in the order of the file"},
+              {"callers", trace.callers},
+              {"requests", facts.requests},
+              {"frees", facts.frees},
+              {"bytes", facts.bytes},
+              {"peak_bytes", facts.peak_bytes}};
+    json.update(origin);
     std::string text = dumped(json);
     text += std::string("\n") + kColumns + "\n";
     for (const allocators::TraceEvent& event : trace.events) {

@@ -16,8 +16,8 @@
 #include <string>
 
 #include "allocators/measure/trace.h"
+#include "app/base/json.h"
 #include "app/inputs/input_lines.h"
-#include "app/measure/builds/report.h"
 
 namespace heapwood::app {
 
@@ -34,7 +34,8 @@ struct TraceFile {
 /// @throws InputError; scenes::SceneError for what cannot be read or decompressed.
 TraceFile read_trace(const std::string& path);
 
-/// What is written to the file of a trace, which was recorded while `result` was found out.
-std::string trace_text(const Report& report, const Result& result, const allocators::Trace& trace);
+/// What is written to the file of a trace.
+/// @param origin of its header: what the trace was recorded with
+std::string trace_text(const allocators::Trace& trace, const Json& origin);
 
 }  // namespace heapwood::app

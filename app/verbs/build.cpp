@@ -9,6 +9,7 @@
 #include "app/measure/builds/frames.h"
 #include "app/measure/builds/pool_search.h"
 #include "app/measure/builds/report.h"
+#include "app/measure/builds/result_json.h"
 #include "app/measure/builds/turn.h"
 #include "app/report/documents.h"
 #include "app/verbs/choices.h"
@@ -77,7 +78,8 @@ ExitCode build(const BuildOptions& options, const Backends& available) {
     }
     report.run.array_pool = nullptr;
     for (const Result& result : report.results) {
-        if (result.trace) publisher.save(trace, trace_text(report, result, *result.trace));
+        if (result.trace)
+            publisher.save(trace, trace_text(*result.trace, trace_origin(report, result)));
     }
     const bool agree = trees_agree(report);
     if (!agree) log::error("THE TREES DIFFER: they must be equal bit for bit for every allocator");

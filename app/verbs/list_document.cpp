@@ -1,4 +1,4 @@
-#include "allocators/parts/options.h"
+#include "allocators/options.h"
 #include "app/base/text.h"
 #include "app/measure/builds/build_parts.h"
 #include "app/report/documents.h"

@@ -104,7 +104,11 @@ BenchReport new_bench(const BenchOptions& options, const Backends& available,
                          " for full allocators, and none of these is one");
     }
     report.asked_for_published = options.published;
-    if (options.published) report.published = published_rows(report.series);
+    if (options.published) {
+        std::vector<std::string> ids;
+        for (const Series& series : report.series) ids.push_back(series.id);
+        report.published = published_rows(ids);
+    }
     return report;
 }
 

@@ -1,6 +1,9 @@
 /// @file
 /// The verb of worker processes, which the program starts itself.
 #include "app/measure/engine/worker.h"
+#include "app/distributed/part_server.h"
+#include "app/measure/builds/build_worker.h"
+#include "app/measure/workloads/workload_worker.h"
 
 #include <algorithm>
 

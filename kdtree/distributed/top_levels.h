@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "kdtree/levels/level_input.h"
-#include "kdtree/model/node_rules.cuh"
+#include "kdtree/split/node_rules.cuh"
 #include "kdtree/split/split_binned.cuh"
 #include "kdtree/tree/tree.h"
 

@@ -6,8 +6,8 @@
 #include <limits>
 #include <span>
 
-#include "kdtree/model/node_rules.cuh"
 #include "kdtree/model/reference.cuh"
+#include "kdtree/split/node_rules.cuh"
 
 namespace heapwood::kdtree {
 

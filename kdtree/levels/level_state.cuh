@@ -6,9 +6,9 @@
 #include <cstdint>
 
 #include "allocators/platform/macros.cuh"
-#include "kdtree/model/node_rules.cuh"
 #include "kdtree/model/reference.cuh"
 #include "kdtree/model/sah.cuh"
+#include "kdtree/split/node_rules.cuh"
 #include "kdtree/split/split_binned.cuh"
 #include "kdtree/tree/tree.h"
 

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "kdtree/config.h"
-#include "kdtree/model/node_rules.cuh"
 #include "kdtree/model/reference.cuh"
+#include "kdtree/split/node_rules.cuh"
 #include "kdtree/tree/tree.h"
 #include "scenes/facts.h"
 #include "scenes/scene.h"

@@ -7,7 +7,6 @@
 
 #include "allocators/platform/atomic.cuh"
 #include "kdtree/config.h"
-#include "kdtree/model/node_rules.cuh"
 #include "kdtree/model/reference.cuh"
 #include "kdtree/model/sah.cuh"
 #include "kdtree/single/grid_barrier.cuh"
@@ -15,6 +14,7 @@
 #include "kdtree/single/task_queue.cuh"
 #include "kdtree/single/work_list.cuh"
 #include "kdtree/split/divide.cuh"
+#include "kdtree/split/node_rules.cuh"
 #include "kdtree/split/segment.cuh"
 #include "kdtree/split/split_binned.cuh"
 #include "kdtree/split/split_exact.cuh"

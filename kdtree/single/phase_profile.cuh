@@ -7,6 +7,7 @@
 
 #include "allocators/platform/clock.cuh"
 #include "allocators/platform/macros.cuh"
+#include "kdtree/build_profile.h"
 
 namespace heapwood::kdtree {
 
@@ -15,26 +16,6 @@ inline constexpr bool kProfiling = true;
 #else
 inline constexpr bool kProfiling = false;
 #endif
-
-/// What a warp is busy with.
-enum class Phase : unsigned {
-    wait,           ///< for work
-    search,         ///< of all planes of a small node
-    decide,         ///< on the split of a larger node, from its bins
-    allocate,       ///< the children's arrays
-    free,           ///< the node's
-    divide_small,   ///< the references of a small node among its children
-    divide_medium,  ///< and bin them
-    divide_large,   ///< a chunk at a time
-    chunks,         ///< handing them out and adding up what they bring
-    tiny,           ///< all that is done for tiny nodes
-    other,          ///< tasks' ways to and from other warps, leaves
-};
-inline constexpr unsigned kPhases = 11;
-/// Their names, for reports.
-inline constexpr const char* kPhaseNames[kPhases] = {
-    "wait",          "search",       "decide", "allocate", "free", "divide small",
-    "divide medium", "divide large", "chunks", "tiny",     "other"};
 
 /// One warp's nanoseconds by phase, and of being busy by interval of the build.
 struct PhaseProfile {

@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "kdtree/model/node_rules.cuh"
 #include "kdtree/model/reference.cuh"
 #include "kdtree/split/divide.cuh"
+#include "kdtree/split/node_rules.cuh"
 #include "kdtree/split/split_binned.cuh"
 #include "kdtree/split/split_binned_serial.h"
 

@@ -10,7 +10,7 @@
 #include "app/base/console.h"
 #include "app/base/log.h"
 #include "app/base/text.h"
-#include "app/inputs/input.h"
+#include "app/measure/builds/build_worker.h"
 #include "app/measure/builds/pool_search.h"
 #include "app/measure/builds/result_json.h"
 #include "app/measure/engine/worker.h"

@@ -1,7 +1,6 @@
 #include <set>
 
 #include "app/base/text.h"
-#include "app/inputs/input.h"
 #include "app/measure/builds/build_parts.h"
 #include "app/measure/builds/comparison_parts.h"
 #include "app/measure/builds/result_json.h"

@@ -43,15 +43,6 @@ void describe(Report& report, const scenes::Scene& scene) {
     for (const std::string& warning : scenes::warnings(scene)) log::warning(warning);
 }
 
-std::string now() {
-    const std::time_t seconds = std::time(nullptr);
-    std::tm utc{};
-    gmtime_r(&seconds, &utc);
-    std::array<char, 32> text{};
-    const std::size_t length = std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &utc);
-    return {text.data(), length};
-}
-
 std::optional<double> reference_ms(const Report& report) {
     for (const Result& result : report.results) {
         if (std::string_view(result.allocator.name) != "atomicmalloc") continue;

@@ -100,9 +100,6 @@ inline constexpr std::array kMethods{"single", "levels"};
 /// Fills in what is known of the scene, and warns of what is probably not as wanted in it.
 void describe(Report& report, const scenes::Scene& scene);
 
-/// The present time, UTC, ISO 8601.
-std::string now();
-
 /// Median time of a result over the report's baseline, if both are there.
 std::optional<double> slowdown(const Report& report, const Result& result);
 

@@ -161,21 +161,6 @@ Json vector_schema() {
     return schema;
 }
 
-const Shape<Camera>& camera_shape() {
-    static const Shape<Camera> shape = [] {
-        using Of = Camera;
-        Shape<Of> all;
-        all.put("eye", vector_schema(), [](const Of& c) { return vector_json(c.eye); })
-            .put("target", vector_schema(), [](const Of& c) { return vector_json(c.target); })
-            .put("up", vector_schema(), [](const Of& c) { return vector_json(c.up); })
-            .field(
-                "field_of_view", [](const Of& c) { return c.field_of_view; },
-                "of the picture's width, in degrees");
-        return all;
-    }();
-    return shape;
-}
-
 const Shape<Report>& scene_shape() {
     static const Shape<Report> shape = [] {
         using Of = Report;
@@ -192,6 +177,25 @@ const Shape<Report>& scene_shape() {
         return all;
     }();
     return shape;
+}
+
+const Shape<Report>& scene_facts() {
+    static const Shape<Report> shape = [] {
+        Shape<Report> all = scene_shape();
+        all.field("digest", [](const Report& r) { return Digest{r.scene_digest}; })
+            .field("root_bytes", [](const Report& r) { return r.root_bytes; },
+                   "of the root node's primitive array, the unit of pools", {{"minimum", 1}});
+        return all;
+    }();
+    return shape;
+}
+
+Json trace_origin(const Report& report, const Result& result) {
+    return {{"root_bytes", report.root_bytes},
+            {"allocator", result.allocator.name},
+            {"pool_bytes", result.pool_bytes},
+            {"scene", scene_shape().json(report)},
+            {"provenance", provenance_shape().json(report)}};
 }
 
 Json result_json(const Report& report, const Result& result) {

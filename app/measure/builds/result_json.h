@@ -9,7 +9,6 @@
 #include "app/backends/backend.h"
 #include "app/base/machine.h"
 #include "app/measure/builds/report.h"
-#include "app/render/camera.h"
 #include "app/report/figures/shape.h"
 
 namespace heapwood::app {
@@ -43,11 +42,14 @@ Json configuration_json(const Report& report);
 Json vector_json(const glm::vec3& v);
 Json vector_schema();
 
-/// Where primary rays come from.
-const Shape<Camera>& camera_shape();
-
 /// The scene: path, counts, bounds.
 const Shape<Report>& scene_shape();
+
+/// The same, and what plans need: the digest, and the unit of pools.
+const Shape<Report>& scene_facts();
+
+/// What the header of a trace says of the build whose calls it has.
+Json trace_origin(const Report& report, const Result& result);
 
 /// All figures of one build.
 Json result_json(const Report& report, const Result& result);

@@ -7,7 +7,6 @@
 #include "app/base/log.h"
 #include "app/base/text.h"
 #include "app/base/version.h"
-#include "app/measure/builds/report.h"
 
 namespace heapwood::app {
 const std::string& results_file(const std::string& json, const std::string& html) {

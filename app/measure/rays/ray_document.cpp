@@ -5,6 +5,7 @@
 #include "app/measure/builds/build_parts.h"
 #include "app/measure/builds/result_json.h"
 #include "app/measure/rays/ray_report.h"
+#include "app/render/camera_shape.h"
 #include "app/report/documents.h"
 #include "app/report/figures/tables.h"
 

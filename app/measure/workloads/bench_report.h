@@ -9,6 +9,7 @@
 
 #include "app/base/exit_code.h"
 #include "app/base/machine.h"
+#include "app/inputs/published.h"
 #include "app/measure/builds/report.h"
 #include "app/measure/engine/runner.h"
 #include "app/measure/workloads/sweeps/sweeps.h"
@@ -35,17 +36,6 @@ struct BenchRun {
     unsigned repeat = 3;
     unsigned threads = 0;
     double time_limit = 2;  ///< seconds that an allocator may take for a test
-};
-
-/// Medians that a paper gives for a series.
-struct PublishedRow {
-    std::string series;
-    std::string name;    ///< as the paper calls the allocator
-    std::string metric;  ///< of the series
-    std::string device;
-    std::string source;
-    std::vector<double> x;
-    std::vector<std::optional<double>> values;  ///< milliseconds; nothing where the paper has none
 };
 
 /// Everything one call of `bench` found out.
@@ -91,8 +81,5 @@ void add_registers(BenchReport& report);
 /// The exit code: overwritten blocks before errors; then, if there is not a single figure, out of
 /// memory. Refusals and time limits are findings, not errors; warns if there is nothing else.
 ExitCode verdict(const BenchReport& report);
-
-/// The survey's medians on a TITAN V (scripts/published) for those of the series that it has.
-std::vector<PublishedRow> published_rows(const std::vector<Series>& series);
 
 }  // namespace heapwood::app

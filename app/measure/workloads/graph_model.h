@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "app/measure/workloads/graph.h"
+#include "app/inputs/graph.h"
 #include "scenes/random.h"
 
 namespace heapwood::app {

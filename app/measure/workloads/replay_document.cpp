@@ -1,6 +1,5 @@
 #include "app/backends/allocator_options.h"
 #include "app/base/text.h"
-#include "app/inputs/input.h"
 #include "app/measure/builds/recommendation.h"
 #include "app/measure/builds/result_json.h"
 #include "app/measure/workloads/replay_figures.h"

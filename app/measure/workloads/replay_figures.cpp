@@ -147,4 +147,37 @@ const FigureList<ReplayOf>& replay_figures() {
     return all;
 }
 
+const Shape<ReplayReport>& trace_facts() {
+    static const Shape<ReplayReport> shape = [] {
+        using Of = ReplayReport;
+        const Json one{{"minimum", 1}};
+        const Json word{{"minimum", 4}};  // the least request
+        Shape<Of> all;
+        all.field("path", [](const Of& r) { return r.path; })
+            .field(
+                "callers", [](const Of& r) { return r.callers; }, "", one)
+            .field(
+                "requests", [](const Of& r) { return r.facts.requests; }, "", one)
+            .field("frees", [](const Of& r) { return r.facts.frees; })
+            .field(
+                "bytes", [](const Of& r) { return r.facts.bytes; }, "of all requests", word)
+            .field(
+                "largest_bytes", [](const Of& r) { return r.facts.largest; }, "", word)
+            .field(
+                "peak_bytes", [](const Of& r) { return r.facts.peak_bytes; },
+                "most that is requested and not yet freed", word)
+            .field(
+                "root_bytes", [](const Of& r) { return r.root_bytes; }, "the unit of pool sizes",
+                word)
+            .field(
+                "recorded_ns", [](const Of& r) { return r.facts.nanoseconds; },
+                "from the first call to the last, in nanoseconds; null: not recorded")
+            .put(
+                "header", {{"type", "object"}}, [](const Of& r) { return Json::parse(r.header); },
+                "the first line of the trace's file");
+        return all;
+    }();
+    return shape;
+}
+
 }  // namespace heapwood::app

@@ -4,6 +4,7 @@
 
 #include "app/measure/workloads/bench_report.h"
 #include "app/report/figures/figures.h"
+#include "app/report/figures/shape.h"
 
 namespace heapwood::app {
 
@@ -14,6 +15,9 @@ struct ReplayOf {
 
     const Runner& runner() const { return report.turns.runners[cell.runner]; }
 };
+
+/// The trace of a replay.
+const Shape<ReplayReport>& trace_facts();
 
 /// The figures of a replay, in the order of JSON and CSV.
 const FigureList<ReplayOf>& replay_figures();

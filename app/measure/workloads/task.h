@@ -13,7 +13,7 @@
 #include "allocators/measure/workload.cuh"
 #include "app/backends/workload_machine.h"
 #include "app/base/outcome.h"
-#include "app/measure/workloads/graph.h"
+#include "app/inputs/graph.h"
 
 namespace heapwood::app {
 

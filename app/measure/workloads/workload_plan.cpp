@@ -7,6 +7,7 @@
 #include "app/base/log.h"
 #include "app/inputs/input.h"
 #include "app/measure/engine/worker.h"
+#include "app/measure/workloads/workload_worker.h"
 
 namespace heapwood::app {
 namespace {

@@ -7,30 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "app/inputs/input.h"
 #include "app/measure/workloads/task.h"
 
 namespace heapwood::app {
-
-/// A trace whose sizes the requests of a live set have.
-struct SizesFile {
-    std::string path;
-    std::string digest;  ///< of TraceFile
-    std::uint64_t requests = 0;
-    std::uint32_t min_bytes = 0;  ///< of a request
-    std::uint32_t max_bytes = 0;
-    double seconds = 0;  ///< that reading it took
-};
-
-/// A Matrix Market file whose graph the graph tests have.
-struct GraphFile {
-    std::string path;
-    std::string digest;  ///< of Graph
-    std::uint32_t vertices = 0;
-    std::uint64_t edges = 0;  ///< each of which is there in both directions
-    std::uint32_t greatest_degree = 0;
-    std::uint64_t array_bytes = 0;  ///< of the arrays of all vertices
-    double seconds = 0;             ///< that reading it took
-};
 
 /// What decides how large the tests are.
 struct SweepSettings {

@@ -11,6 +11,7 @@
 #include "app/measure/engine/worker.h"
 #include "app/measure/workloads/bench_report.h"
 #include "app/measure/workloads/workload_plan.h"
+#include "app/measure/workloads/workload_worker.h"
 
 namespace heapwood::app {
 namespace {

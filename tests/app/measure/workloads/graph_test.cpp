@@ -1,7 +1,7 @@
 /// @file
 /// Graphs by rule against what defines their families, the model of updates against sets of edges,
 /// and tasks with a graph on real allocators and on broken ones.
-#include "app/measure/workloads/graph.h"
+#include "app/inputs/graph.h"
 
 #include <gtest/gtest.h>
 

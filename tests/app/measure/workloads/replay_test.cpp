@@ -11,6 +11,7 @@
 #include "allocators/circular.cuh"
 #include "app/backends/workload_cpu.h"
 #include "app/inputs/trace_file.h"
+#include "app/measure/builds/result_json.h"
 #include "app/measure/workloads/pace.h"
 #include "app/measure/workloads/task.h"
 #include "tests/app/revolving.h"
@@ -58,7 +59,7 @@ TEST(TraceFile, IsReadAsItWasWritten) {
     const Report report = sample_report();
     // Longer than what is read at a time, so that lines begin in one piece and end in the next.
     const Trace trace = ring(7, 30000, 1234568);
-    const std::string text = trace_text(report, report.results[0], trace);
+    const std::string text = trace_text(trace, trace_origin(report, report.results[0]));
     ASSERT_GT(text.size(), std::size_t{3} << 20);
     const std::string path = folder.path("x");
     write(path, text);
@@ -74,7 +75,7 @@ TEST(TraceFile, MayHaveOtherEndsOfLines) {
     const TemporaryFolder folder;
     const Report report = sample_report();
     const Trace trace = ring(1, 2, 16);
-    std::string text = trace_text(report, report.results[0], trace);
+    std::string text = trace_text(trace, trace_origin(report, report.results[0]));
     text.pop_back();  // no end of the last line
     std::string other;
     for (const char c : text) {

@@ -14,6 +14,7 @@
 #include "allocators/memory/buffer.h"
 #include "app/backends/workload_cpu.h"
 #include "app/measure/engine/worker.h"
+#include "app/measure/workloads/workload_worker.h"
 #include "tests/app/measure/workloads/task_run.h"
 #include "tests/app/revolving.h"
 

@@ -1,4 +1,4 @@
-#include "app/measure/workloads/graph.h"
+#include "app/inputs/graph.h"
 
 #include <algorithm>
 #include <cmath>

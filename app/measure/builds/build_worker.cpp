@@ -1,0 +1,30 @@
+#include "app/measure/builds/build_worker.h"
+
+#include "app/base/text.h"
+#include "app/measure/builds/result_json.h"
+#include "app/measure/builds/turn.h"
+#include "app/measure/engine/worker.h"
+#include "scenes/digest.h"
+#include "scenes/scene.h"
+
+namespace heapwood::app {
+
+void serve_builds(const Backend& backend, const Report& settings) {
+    scenes::Scene scene;
+    const auto load = [&](const std::string& path) {
+        scene = scenes::Scene();  // never two at once
+        scene = scenes::load(path);
+        return hex(digest(scene));
+    };
+    const auto take = [&](const Json& work) {
+        RunOptions run = settings.run;
+        work.get_to(run);
+        return result_json(settings, take_turn(backend, {.scene = scene,
+                                                         .config = settings.configuration,
+                                                         .run = run,
+                                                         .verify = work.at("verify")}));
+    };
+    serve_turns(load, take);
+}
+
+}  // namespace heapwood::app

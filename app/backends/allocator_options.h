@@ -34,4 +34,7 @@ void warn_of_idle_options(const std::vector<const Backend*>& chosen,
 /// The allocators of this tree that HEAPWOOD_ALLOCATORS has left out of this program. Generated.
 const std::vector<std::string>& left_out_allocators();
 
+/// Whether pip compiled this program, as a part of the Python package. Generated.
+bool built_by_pip();
+
 }  // namespace heapwood::app

@@ -32,7 +32,7 @@ std::vector<const Backend*> named_backends(const std::vector<const Backend*>& av
     std::vector<const Backend*> chosen;
     for (const std::string& name : parameters.allocators) {
         if (name != "all" && !contains(known, name)) {
-            throw UsageError(no_allocator(name, known, left_out_allocators()));
+            throw UsageError(no_allocator(name, known, left_out_allocators(), built_by_pip()));
         }
         for (const Backend* backend : there) {
             const bool wanted = all ? backend->traits.sound : backend->traits.name == name;
@@ -131,9 +131,14 @@ std::vector<Runner> choose_runners(const std::vector<const Backend*>& available,
 }
 
 std::string no_allocator(const std::string& name, const std::vector<std::string>& known,
-                         const std::vector<std::string>& left_out) {
+                         const std::vector<std::string>& left_out, bool by_pip) {
     const std::string none = "no allocator '" + name + "'; there are " + joined(known, ", ");
     if (!contains(left_out, name)) return none + did_you_mean(name, known);
+    if (by_pip) {
+        return none +
+               "; this package is compiled without it: in a clone of heapwood's repository, " +
+               "HEAPWOOD_ALLOCATORS=all pip install . compiles all allocators";
+    }
     return none + "; this program is compiled without it: configure with -DHEAPWOOD_ALLOCATORS=\"" +
            joined(known, ";") + ";" + name + "\", or empty for all";
 }

@@ -46,9 +46,9 @@ std::vector<Runner> choose_runners(const std::vector<const Backend*>& available,
                                    const RunParameters& parameters, bool gpu);
 
 /// That there is no allocator `name`, and what to do: to choose one of the `known`, or to compile
-/// it into the program if it is one of those `left_out`.
+/// it into the program if it is one of those `left_out`: `by_pip` in a Python package.
 std::string no_allocator(const std::string& name, const std::vector<std::string>& known,
-                         const std::vector<std::string>& left_out);
+                         const std::vector<std::string>& left_out, bool by_pip);
 
 /// @throws UsageError unless these can record a trace: one full allocator, for a trace has frees,
 /// and one build.

@@ -1,6 +1,7 @@
 # The table of allocators, which of them are compiled, and source files that exist once for each.
 #
-# HEAPWOOD_ALLOCATORS   names of allocators, in the order of `heapwood list`; empty: all of ours
+# HEAPWOOD_ALLOCATORS   names of allocators, in the order of `heapwood list`; empty or `all`: all of
+#                       ours
 # HEAPWOOD_EXTRA        folders with allocators of one's own (allocators/README.md), all compiled
 
 # heapwood_add_allocator(NAME CLASS HEADER [INCLUDE dir...] [OPTIONS option...]
@@ -62,13 +63,13 @@ function(heapwood_choose_allocators)
     if(type STREQUAL "INTERNAL")
         unset(HEAPWOOD_ALLOCATORS CACHE)
     endif()
-    set(HEAPWOOD_ALLOCATORS "" CACHE STRING "Allocators to compile, in order; empty: all")
+    set(HEAPWOOD_ALLOCATORS "" CACHE STRING "Allocators to compile, in order; empty or all: all")
     set(HEAPWOOD_EXTRA "" CACHE STRING "Folders with allocators of one's own")
 
     get_property(known GLOBAL PROPERTY HEAPWOOD_KNOWN_ALLOCATORS)
     set_property(GLOBAL PROPERTY HEAPWOOD_OWN_ALLOCATORS ${known})
     set(chosen ${HEAPWOOD_ALLOCATORS})
-    if(NOT chosen)
+    if(NOT chosen OR chosen STREQUAL "all")
         set(chosen ${known})
     endif()
     set(number 0)

@@ -1,4 +1,8 @@
-# Decides HEAPWOOD_HAS_CUDA and the architectures: native with a GPU, all-major without.
+# Decides HEAPWOOD_HAS_CUDA and the architectures: native with a GPU, without one those of
+# HEAPWOOD_ARCHITECTURES_WITHOUT_GPU. The Python package has a shorter list there (pyproject.toml).
+set(HEAPWOOD_ARCHITECTURES_WITHOUT_GPU all-major CACHE STRING
+    "CUDA architectures of a build on a machine without a GPU")
+mark_as_advanced(HEAPWOOD_ARCHITECTURES_WITHOUT_GPU)
 set(HEAPWOOD_HAS_CUDA OFF)
 if(NOT HEAPWOOD_CUDA STREQUAL "OFF")
     include(CheckLanguage)
@@ -28,7 +32,8 @@ if(HEAPWOOD_HAS_CUDA)
         if(CMAKE_CUDA_ARCHITECTURES_NATIVE)
             set(CMAKE_CUDA_ARCHITECTURES native CACHE STRING "CUDA architectures" FORCE)
         else()
-            set(CMAKE_CUDA_ARCHITECTURES all-major CACHE STRING "CUDA architectures" FORCE)
+            set(CMAKE_CUDA_ARCHITECTURES ${HEAPWOOD_ARCHITECTURES_WITHOUT_GPU}
+                CACHE STRING "CUDA architectures" FORCE)
         endif()
     endif()
     set(CMAKE_CUDA_STANDARD 20)

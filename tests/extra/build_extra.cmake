@@ -43,6 +43,10 @@ list(APPEND configure ${machine})
 # What is asked for wrongly is said.
 run(1 ${configure} -DHEAPWOOD_ALLOCATORS=hybird)
 expect("${errors}" "no[ \n]+allocator[ \n]+'hybird';[ \n]+there[ \n]+are[ \n]+atomicmalloc[ \n]+awmalloc")
+run(0 ${configure} -DHEAPWOOD_ALLOCATORS=all)
+if(NOT EXISTS ${WORK_DIR}/app/backends/kma_cpu.cpp)
+    message(FATAL_ERROR "HEAPWOOD_ALLOCATORS=all has no kma")
+endif()
 run(1 ${configure} -DHEAPWOOD_ALLOCATORS= -DHEAPWOOD_EXTRA=${WORK_DIR}/nowhere)
 expect("${errors}" "there[ \n]+is[ \n]+no[ \n]+[^\n]*nowhere/CMakeLists.txt")
 

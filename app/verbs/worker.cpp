@@ -1,13 +1,12 @@
 /// @file
 /// The verb of worker processes, which the program starts itself.
-#include "app/measure/engine/worker.h"
-#include "app/distributed/part_server.h"
-#include "app/measure/builds/build_worker.h"
-#include "app/measure/workloads/workload_worker.h"
-
 #include <algorithm>
 
 #include "allocators/platform/threads.h"
+#include "app/distributed/part_server.h"
+#include "app/measure/builds/build_worker.h"
+#include "app/measure/engine/worker.h"
+#include "app/measure/workloads/workload_worker.h"
 #include "app/verbs/choices.h"
 #include "app/verbs/commands.h"
 

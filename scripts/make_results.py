@@ -10,7 +10,8 @@ A document asks for a table by a pair of comments, and what stands between them 
     <!-- end -->
 
 The words are the table's name (figures/tables.py), a result in scripts/results without its
-ending, and the table's own arguments. Figures go to scripts/results/figures.
+ending, and the table's own arguments. Figures go to scripts/results/figures: those that a document
+shows or links to. scripts/plot.py draws the others.
 
 Needs Python 3.8 and nothing else; the figures need what scripts/plot.py needs.
 
@@ -29,6 +30,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 DOCUMENTS = ("README.md", "allocators/README.md", "kdtree/README.md", "scripts/results/README.md",
              "scripts/results/frontier.md")
 BLOCK = re.compile(r"<!-- table: (?P<words>[^\n]*?) -->\n(?P<text>.*?)<!-- end -->\n", re.DOTALL)
+FIGURE = re.compile(r"\((?:[\w./-]*/)?figures/(?P<name>[\w-]+\.svg)\)")
 TABLES = {
     **tables.TABLES,
     **{table.__name__: table
@@ -99,27 +101,34 @@ def updated(path, results):
     return text, new, stale
 
 
-def draw(results, folder):
-    """All figures of all results, as SVG."""
+def draw(results, folder, shown):
+    """The figures of the results that documents show, as SVG.
+
+    `shown`: {name of a figure: the document that shows it}. @raise DocumentError.
+    """
     from figures import bench_figures, compare_figures, summary_figure
     from figures.results import Result
 
     folder.mkdir(parents=True, exist_ok=True)
-    wanted = set()
+    drawn = set()
     for path in results.paths:
         result = Result(path)
         module = compare_figures if result.kind == "compare" else bench_figures
-        drawn = list(module.figures(result))
+        figures_of = list(module.figures(result))
         if result.kind == "compare":
-            drawn += summary_figure.figures(result)
-        for name, figure in drawn:
+            figures_of += summary_figure.figures(result)
+        for name, figure in figures_of:
             target = folder / f"{result.stem}-{name}.svg"
-            figure.savefig(target, metadata={"Date": None})
-            wanted.add(target.name)
+            if target.name in shown:
+                figure.savefig(target, metadata={"Date": None})
+                drawn.add(target.name)
+    for name, document in shown.items():
+        if name not in drawn:
+            raise DocumentError(f"{document}: shows the figure {name}, which no result has")
     for old in folder.glob("*.svg"):
-        if old.name not in wanted:
+        if old.name not in drawn:
             old.unlink()
-    print(f"{program.printable(folder)}: {len(wanted)} figures")
+    print(f"{program.printable(folder)}: {len(drawn)} figures")
 
 
 def main():
@@ -130,18 +139,19 @@ def main():
     parser.add_argument("--root", type=pathlib.Path, default=ROOT, help="repository to work on")
     options = parser.parse_args()
     results = Results(options.root / "scripts/results")
-    stale = []
+    stale, shown = [], {}
     try:
         for name in DOCUMENTS:
             path = options.root / name
             if not path.exists():
                 continue
             text, new, words = updated(path, results)
+            shown.update((match["name"], path) for match in FIGURE.finditer(text))
             stale += [f"{name}: {entry}" for entry in words]
             if not options.check and new != text:
                 path.write_text(new, encoding="utf-8")
         if not options.check and not options.no_figures:
-            draw(results, options.root / "scripts/results/figures")
+            draw(results, options.root / "scripts/results/figures", shown)
     except (DocumentError, ResultError, UnicodeDecodeError) as error:
         print(f"make_results: error: {program.printable(error)}", file=sys.stderr)
         return 2

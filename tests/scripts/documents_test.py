@@ -92,6 +92,12 @@ class DocumentsTest(unittest.TestCase):
         self.assertGreater(len(with_tables), 3)
         self.assertEqual([path for path in with_tables if path not in made], [])
 
+    def test_documents_show_every_figure(self):
+        text = "".join(path.read_text(encoding="utf-8") for path in documents())
+        figures = list((ROOT / "scripts/results/figures").iterdir())
+        self.assertGreater(len(figures), 3)
+        self.assertEqual([f.name for f in figures if f"figures/{f.name})" not in text], [])
+
     @unittest.skipUnless(EXECUTABLE, "needs HEAPWOOD_TEST_EXECUTABLE")
     def test_options_in_commands_exist(self):
         help_of = {}

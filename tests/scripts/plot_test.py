@@ -57,6 +57,37 @@ def texts(path):
     return found
 
 
+class PublishedFiguresTest(unittest.TestCase):
+    """scripts/make_results.py on a small repository of its own."""
+
+    def run_script(self, text):
+        """Makes what a README with this text asks for: (exit code, errors, names of SVG files)."""
+        with tempfile.TemporaryDirectory() as name:
+            root = pathlib.Path(name)
+            figures = root / "scripts/results/figures"
+            figures.mkdir(parents=True)
+            (figures / "old.svg").write_text("<svg/>", encoding="utf-8")
+            (root / "scripts/results/here.json").write_text(
+                json.dumps(sample_results.compare()), encoding="utf-8")
+            (root / "README.md").write_text(text, encoding="utf-8")
+            result = subprocess.run(
+                [sys.executable, "-B", ROOT / "scripts/make_results.py", "--root", root],
+                stdout=subprocess.PIPE, stderr=subprocess.PIPE, universal_newlines=True,
+            )
+            return result.returncode, result.stderr, sorted(p.name for p in figures.iterdir())
+
+    def test_only_figures_that_a_document_shows(self):
+        self.assertEqual(
+            self.run_script("![Time](scripts/results/figures/here-pool-size.svg)\n"),
+            (0, "", ["here-pool-size.svg"]))
+
+    def test_a_figure_that_no_result_has(self):
+        code, errors, _ = self.run_script("[All](scripts/results/figures/here-none.svg)\n")
+        self.assertEqual(code, 2)
+        self.assertRegex(errors, r"README\.md: shows the figure here-none\.svg, which no result has")
+        self.assertEqual(len(errors.splitlines()), 1)
+
+
 class FiguresTest(unittest.TestCase):
     """All figures of one call."""
 

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "scenes/number.h"
 #include "scenes/shapes.h"
 
 namespace heapwood::scenes {
@@ -53,17 +53,6 @@ std::string names() {
     return list;
 }
 
-/// A number of decimal digits only, the first no zero before others; nothing if it is none or does
-/// not fit.
-std::optional<std::uint64_t> parse_number(std::string_view text) {
-    std::uint64_t value = 0;
-    const char* const end = text.data() + text.size();
-    const auto [stopped, error] = std::from_chars(text.data(), end, value);
-    if (error != std::errc{} || stopped != end) return std::nullopt;
-    if (text.size() > 1 && text.front() == '0') return std::nullopt;
-    return value;
-}
-
 void check(const std::string& what, const GeneratorRequest& request) {
     if (find(request.generator) == nullptr) {
         throw SceneError(what + ": no generator '" + request.generator + "'; there are " + names());
@@ -93,7 +82,7 @@ GeneratorRequest parse_generator(const std::string& name) {
     }
     GeneratorRequest request;
     request.generator = parts[1];
-    const auto triangles = parse_number(parts[2]);
+    const auto triangles = read_plain_number<std::uint64_t>(parts[2]);
     if (!triangles) {
         throw SceneError(name + ": '" + std::string(parts[2]) +
                          "' is no number of triangles; write 1 to " +
@@ -101,7 +90,7 @@ GeneratorRequest parse_generator(const std::string& name) {
     }
     request.triangles = *triangles;
     if (parts.size() == 4) {
-        const auto seed = parse_number(parts[3]);
+        const auto seed = read_plain_number<std::uint64_t>(parts[3]);
         if (!seed) {
             throw SceneError(name + ": '" + std::string(parts[3]) +
                              "' is no seed; write 0 to 18446744073709551615 in digits");

@@ -6,6 +6,7 @@
 
 #include "app/base/log.h"
 #include "app/base/text.h"
+#include "scenes/number.h"
 
 namespace heapwood::app {
 namespace {
@@ -65,8 +66,8 @@ void choose(Choices& choices, const std::string& key, const std::string& value) 
 nlohmann::ordered_json choices_json(const Choices& choices) {
     nlohmann::ordered_json json = nlohmann::ordered_json::object();
     for (const auto& [key, value] : choices) {
-        if (value.find_first_not_of("0123456789") == std::string::npos) {
-            json[key] = std::stoull(value);
+        if (const auto number = scenes::read_number<std::uint64_t>(value)) {
+            json[key] = *number;
         } else {
             json[key] = value;
         }

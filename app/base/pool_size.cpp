@@ -7,6 +7,7 @@
 
 #include "app/base/exit_code.h"
 #include "app/base/text.h"
+#include "scenes/number.h"
 
 namespace heapwood::app {
 namespace {
@@ -29,13 +30,10 @@ PoolSize PoolSize::parse(std::string_view text) {
     const std::string_view digits = text.substr(0, end);
     const std::string_view unit = end == text.npos ? "" : text.substr(end);
     if (!digits.empty() && unit.empty()) refuse(text, "it has no unit");
-    double number = 0;
-    const auto [stop, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number,
-                                               std::chars_format::fixed);
-    if (error != std::errc() || stop != digits.data() + digits.size()) {
-        refuse(text, "it does not start with a positive number");
-    }
-    if (leading_zero(digits)) refuse(text, "its number starts with a zero");
+    const auto read = scenes::read_number<double>(digits, std::chars_format::fixed);
+    if (!read) refuse(text, "it does not start with a positive number");
+    const double number = *read;
+    if (scenes::leading_zero(digits)) refuse(text, "its number starts with a zero");
     if (number == 0) refuse(text, "a pool of nothing serves nobody");
 
     PoolSize size;

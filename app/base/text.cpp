@@ -7,6 +7,8 @@
 #include <numeric>
 #include <stdexcept>
 
+#include "scenes/number.h"
+
 namespace heapwood::app {
 namespace {
 
@@ -51,6 +53,10 @@ std::string digits(double value) {
 
 std::string fixed(double value, int decimals) {
     return converted(value, std::chars_format::fixed, decimals);
+}
+
+double rounded(double value, int decimals) {
+    return *scenes::read_number<double>(fixed(value, decimals));
 }
 
 std::string grouped(std::uint64_t value) {
@@ -100,16 +106,9 @@ std::string hex(std::uint64_t value) {
 }
 
 std::uint64_t read_hex(const std::string& digits) {
-    std::uint64_t value = 0;
-    const char* end = digits.data() + digits.size();
-    const auto [stop, error] = std::from_chars(digits.data(), end, value, 16);
-    if (error != std::errc() || stop != end) throw std::invalid_argument("no digest: " + digits);
-    return value;
-}
-
-bool leading_zero(std::string_view number) {
-    const auto digit = [](char c) { return c >= '0' && c <= '9'; };
-    return number.size() > 1 && number[0] == '0' && digit(number[1]);
+    const auto value = scenes::read_number<std::uint64_t>(digits, 16);
+    if (!value) throw std::invalid_argument("no digest: " + digits);
+    return *value;
 }
 
 std::optional<std::string> text_or_none(const std::string& text) {

@@ -18,6 +18,8 @@ std::string digits(double value);
 
 /// With `decimals` digits after the point.
 std::string fixed(double value, int decimals);
+/// The double nearest to the finite number that fixed() writes.
+double rounded(double value, int decimals);
 
 /// Digits in groups of three: 66,454.
 std::string grouped(std::uint64_t value);
@@ -35,10 +37,6 @@ std::string now();
 std::string hex(std::uint64_t value);
 /// The number that hex() has written. @throws std::invalid_argument if it is none.
 std::uint64_t read_hex(const std::string& digits);
-
-/// Whether a number has a zero before its first digit, as 010 has, which some programs take for
-/// eight: none is understood here.
-bool leading_zero(std::string_view number);
 
 /// The text; nothing if it is empty.
 std::optional<std::string> text_or_none(const std::string& text);

@@ -5,7 +5,6 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 #include <cmath>
 #include <cstdint>
 #include <deque>
@@ -14,6 +13,7 @@
 
 #include "app/base/pool_size.h"
 #include "app/base/printable.h"
+#include "scenes/number.h"
 
 namespace heapwood::app {
 namespace {
@@ -48,17 +48,6 @@ std::vector<std::string> items(const std::vector<std::string>& lists) {
         }
     }
     return all;
-}
-
-/// The number that is the whole text. CLI11's own conversion takes -1 for a huge number and 010 for
-/// eight.
-template <class T>
-std::optional<T> number(const std::string& text) {
-    T value{};
-    const char* end = text.data() + text.size();
-    const auto [stop, error] = std::from_chars(text.data(), end, value);
-    if (error != std::errc() || stop != end || leading_zero(text)) return std::nullopt;
-    return value;
 }
 
 /// What a flag's value says. @throws CLI::ValidationError: CLI11's own conversion takes 2x and -.
@@ -166,8 +155,9 @@ struct Flags {
     std::deque<Flag> all;  ///< stay where they are
 };
 
+// CLI11's own conversion takes -1 for a huge number and 010 for eight.
 std::uint64_t read(const std::string& text, const Whole& allowed) {
-    const auto value = number<std::uint64_t>(text);
+    const auto value = scenes::read_plain_number<std::uint64_t>(text);
     if (value && *value >= allowed.least && *value <= allowed.most) return *value;
     throw UsageError("'" + text + "' is not a whole number from " + std::to_string(allowed.least) +
                      " to " + std::to_string(allowed.most));
@@ -189,7 +179,7 @@ std::uint64_t read_bytes(const std::string& text, const Whole& allowed, const ch
 template <class T>
 T read(const std::string& text, const Real& allowed) {
     const auto [least, open, most] = allowed;
-    const auto value = number<T>(text);
+    const auto value = scenes::read_plain_number<T>(text);
     if (value && std::isfinite(*value) && (open ? *value > least : *value >= least) &&
         *value <= most) {
         return *value;

@@ -14,6 +14,7 @@
 #include "app/base/text.h"
 #include "app/inputs/input_lines.h"
 #include "scenes/digest.h"
+#include "scenes/number.h"
 
 namespace heapwood::app {
 namespace {
@@ -45,13 +46,9 @@ struct Words {
 
 /// Of digits alone. @throws InputError that says what the number is to be.
 std::uint64_t number_of(const InputLines& lines, std::string_view word, const char* what) {
-    std::uint64_t value = 0;
-    const char* end = word.data() + word.size();
-    const auto [stop, error] = std::from_chars(word.data(), end, value);
-    if (error != std::errc() || stop != end) {
-        lines.fail("'" + std::string(word.substr(0, 40)) + "' is no " + what);
-    }
-    return value;
+    const auto value = scenes::read_number<std::uint64_t>(word);
+    if (!value) lines.fail("'" + std::string(word.substr(0, 40)) + "' is no " + what);
+    return *value;
 }
 
 /// The next line with words, comments left out.

@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 #include <map>
 #include <sstream>
+
+#include "scenes/number.h"
 
 namespace heapwood::app {
 namespace {
@@ -72,10 +73,8 @@ const std::map<std::string, Shown>& shown() {
 
 /// A number, or nothing for "-"; a time of 0 is the survey's way to say that a run failed.
 std::optional<double> number(const std::string& text) {
-    double value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc() || end != text.data() + text.size() || value == 0) return std::nullopt;
-    return value;
+    const auto value = scenes::read_number<double>(text);
+    return value == 0 ? std::nullopt : value;
 }
 
 /// "8192", or the upper end of "4-8192".

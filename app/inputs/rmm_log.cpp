@@ -1,7 +1,6 @@
 #include "app/inputs/rmm_log.h"
 
 #include <array>
-#include <charconv>
 #include <map>
 #include <optional>
 #include <set>
@@ -10,6 +9,7 @@
 
 #include "app/base/json.h"
 #include "app/base/text.h"
+#include "scenes/number.h"
 
 namespace heapwood::app {
 namespace {
@@ -31,19 +31,11 @@ std::optional<Row> row_of(std::string_view line) {
     return Row{fields[0], fields[1], fields[2], fields[3], fields[4], fields[5]};
 }
 
-std::optional<std::uint64_t> number_of(std::string_view text, int base) {
-    std::uint64_t value = 0;
-    const char* end = text.data() + text.size();
-    const auto [stop, error] = std::from_chars(text.data(), end, value, base);
-    if (error != std::errc() || stop != end) return std::nullopt;
-    return value;
-}
-
 /// As C's printf writes pointers.
 std::optional<std::uint64_t> address_of(std::string_view text) {
     if (text == "(nil)") return 0;
     if (text.starts_with("0x")) text.remove_prefix(2);
-    return number_of(text, 16);
+    return scenes::read_number<std::uint64_t>(text, 16);
 }
 
 constexpr std::uint64_t kSecond = 1'000'000'000;
@@ -55,7 +47,7 @@ std::optional<std::uint64_t> time_of_day(std::string_view text) {
     constexpr std::array<std::uint64_t, 3> kEnds{24, 60, 61};  // a second may be inserted
     std::uint64_t seconds = 0;
     for (std::size_t i = 0; i < kEnds.size(); ++i) {
-        const auto part = number_of(text.substr(0, 2), 10);
+        const auto part = scenes::read_number<std::uint64_t>(text.substr(0, 2));
         if (text.size() < 2 || !part || *part >= kEnds[i]) return std::nullopt;
         seconds = seconds * 60 + *part;
         text.remove_prefix(2);
@@ -66,7 +58,7 @@ std::optional<std::uint64_t> time_of_day(std::string_view text) {
     if (text.empty()) return seconds * kSecond;
     if (text.front() != '.' && text.front() != ':') return std::nullopt;
     text.remove_prefix(1);
-    const auto part = number_of(text, 10);
+    const auto part = scenes::read_number<std::uint64_t>(text);
     if (!part || text.size() > 9) return std::nullopt;
     std::uint64_t unit = kSecond;
     for (std::size_t i = 0; i < text.size(); ++i) unit /= 10;
@@ -104,7 +96,7 @@ public:
                         "' is no time of day, such as 15:47:02.841961");
         }
         now_ = clock_.at(*time);
-        const auto size = number_of(row.size, 10);
+        const auto size = scenes::read_number<std::uint64_t>(row.size);
         const auto address = address_of(row.pointer);
         if (!size) lines_.fail("'" + std::string(row.size) + "' is no number of bytes");
         if (!address) lines_.fail("'" + std::string(row.pointer) + "' is no address");
@@ -239,7 +231,8 @@ private:
 bool is_rmm_log(std::string_view first_line) {
     if (first_line == kLogColumns) return true;
     const auto row = row_of(first_line);
-    return row && time_of_day(row->time) && number_of(row->size, 10) && address_of(row->pointer);
+    return row && time_of_day(row->time) && scenes::read_number<std::uint64_t>(row->size) &&
+           address_of(row->pointer);
 }
 
 TraceFile read_rmm_log(InputLines& lines, const std::string& first_line) {

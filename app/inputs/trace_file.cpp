@@ -1,6 +1,5 @@
 #include "app/inputs/trace_file.h"
 
-#include <charconv>
 #include <limits>
 #include <optional>
 #include <string_view>
@@ -10,6 +9,7 @@
 #include "app/base/text.h"
 #include "app/inputs/rmm_log.h"
 #include "scenes/digest.h"
+#include "scenes/number.h"
 
 namespace heapwood::app {
 namespace {
@@ -58,24 +58,15 @@ struct Call {
     std::uint64_t value;
 };
 
-/// A whole number at the front of the text, which it is taken off with the comma behind it.
-std::optional<std::uint64_t> take_number(std::string_view& text) {
-    std::uint64_t value = 0;
-    if (leading_zero(text)) return std::nullopt;
-    const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc()) return std::nullopt;
-    text.remove_prefix(static_cast<std::size_t>(stop - text.data()));
-    if (text.starts_with(',')) text.remove_prefix(1);
-    return value;
-}
-
 std::optional<Call> parsed(std::string_view line) {
     const bool free = line.starts_with("f,");
     if (!free && !line.starts_with("a,")) return std::nullopt;
     line.remove_prefix(2);
-    const auto caller = take_number(line);
-    const auto value = caller ? take_number(line) : std::nullopt;
-    if (!value || !line.empty()) return std::nullopt;
+    const std::size_t comma = line.find(',');
+    if (comma == line.npos) return std::nullopt;
+    const auto caller = scenes::read_plain_number<std::uint64_t>(line.substr(0, comma));
+    const auto value = scenes::read_plain_number<std::uint64_t>(line.substr(comma + 1));
+    if (!caller || !value) return std::nullopt;
     return Call{free, *caller, *value};
 }
 

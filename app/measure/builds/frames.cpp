@@ -10,6 +10,7 @@
 #include "app/base/console.h"
 #include "app/base/exit_code.h"
 #include "kdtree/tree/verify.h"
+#include "scenes/number.h"
 
 namespace heapwood::app {
 namespace {
@@ -45,7 +46,7 @@ public:
         const std::size_t d = text.find('d', percent);
         before_ = text.substr(0, percent);
         after_ = text.substr(d + 1);
-        if (d > percent + 1) width_ = std::stoul(text.substr(percent + 1, d - percent - 1));
+        if (d > percent + 1) width_ = static_cast<std::size_t>(text[d - 1] - '0');
     }
 
     /// The files, in the order of their numbers. @throws scenes::SceneError that names the first
@@ -101,7 +102,8 @@ private:
             const std::string digits =
                 name.substr(begin.size(), name.size() - begin.size() - end.size());
             if (!is_number(digits)) continue;
-            const std::size_t number = digits.size() > 9 ? 0 : std::stoul(digits);
+            const std::size_t number =
+                digits.size() > 9 ? 0 : *scenes::read_number<std::size_t>(digits);
             const bool same = file(number) == before_ + digits + after_;
             if (same) numbers.insert(number);
             if (!same) others.insert(folder + name);
@@ -143,9 +145,8 @@ bool is_pattern(const std::string& text) {
 FrameChoice FrameChoice::parse(const std::string& text) {
     if (text.empty()) return {};
     if (is_pattern(text)) return {.pattern = text};
-    const bool number = text.size() <= 5 && text.front() != '0' && is_number(text);
-    const unsigned long frames = number ? std::stoul(text) : 0;
-    if (frames >= 1 && frames <= kMostFrames) return {.waves = static_cast<unsigned>(frames)};
+    const unsigned frames = scenes::read_plain_number<unsigned>(text).value_or(0);
+    if (frames >= 1 && frames <= kMostFrames) return {.waves = frames};
     throw UsageError("'" + text + "' is neither a number of frames from 1 to " +
                      std::to_string(kMostFrames) +
                      " nor a pattern of files, such as frame_%03d.obj");

@@ -1,4 +1,3 @@
-#include <charconv>
 #include <limits>
 #include <map>
 
@@ -8,16 +7,14 @@
 #include "app/measure/builds/build_figures.h"
 #include "app/measure/builds/result_json.h"
 #include "kdtree/config_fields.h"
+#include "scenes/number.h"
 
 namespace heapwood::app {
 namespace {
 
 /// The double nearest to the float's shortest decimal, so that 0.8F is written as 0.8.
 double neat(float value) {
-    const std::string decimal = shortest(value);
-    double result = 0;
-    std::from_chars(decimal.data(), decimal.data() + decimal.size(), result);
-    return result;
+    return *scenes::read_number<double>(shortest(value));
 }
 
 template <class T>

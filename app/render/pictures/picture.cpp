@@ -143,7 +143,7 @@ private:
     static std::string number(float value) {
         const auto shown = static_cast<double>(value);
         if (shown >= 100) return fixed(shown, 0);
-        return shortest(std::stod(fixed(shown, shown >= 1 ? 1 : 4)));
+        return shortest(rounded(shown, shown >= 1 ? 1 : 4));
     }
     void write(unsigned x, unsigned y, std::string_view text) {
         for (const char c : text) {

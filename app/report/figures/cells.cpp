@@ -38,7 +38,7 @@ Cell shown(const Json& value, Unit unit, const char* otherwise) {
             case Unit::factor:
                 return fixed(number, 2) + "x";
             case Unit::multiple:
-                return shortest(std::stod(fixed(number, 2))) + "x";
+                return shortest(rounded(number, 2)) + "x";
             case Unit::fraction:
                 return fixed(100 * number, 1) + " %";
             case Unit::rate:

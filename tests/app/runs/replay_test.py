@@ -267,8 +267,8 @@ class Mistakes(unittest.TestCase):
         def calls(*changed):
             return {"calls": list(changed)}
 
-        for text in ("", "x,0,64", "a,0", "a,0,64,1", "a,-1,64", "a,0,6 4", "a,0,", "a,,64",
-                     "f,0,99999999999999999999"):
+        for text in ("", "x,0,64", "a,0", "a,0,64,1", "a,0,64,", "a,-1,64", "a,0,6 4", "a,0,",
+                     "a,,64", "f,0,99999999999999999999"):
             self.bad(["no call"], 3, **calls(text, *CALLS[1:]))
         self.bad(["caller 2 is out of range", "there are 2"], 4, **calls(CALLS[0], "a,2,64"))
         for size in (0, 3, 66, 2**32 + 2):

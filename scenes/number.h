@@ -1,0 +1,38 @@
+/// @file
+/// Numbers that are read from text. All readers of Heapwood take them from here, but for that of
+/// OBJ files, which is tinyobjloader's.
+#pragma once
+
+#include <charconv>
+#include <optional>
+#include <string_view>
+#include <system_error>
+
+namespace heapwood::scenes {
+
+/// The number that the whole text is, in any locale: no blank or plus sign stands before it, and
+/// nothing behind it.
+/// @param format as std::from_chars takes it: a base, or a std::chars_format.
+/// @return nothing if the text is no such number, or a `T` has no room for it.
+template <class T, class... Format>
+std::optional<T> read_number(std::string_view text, Format... format) {
+    T value{};
+    const char* const end = text.data() + text.size();
+    const auto [stop, error] = std::from_chars(text.data(), end, value, format...);
+    if (error != std::errc() || stop != end) return std::nullopt;
+    return value;
+}
+
+/// Whether a number has a zero before its first digit, as 010 has, which some programs take for
+/// eight.
+constexpr bool leading_zero(std::string_view number) {
+    return number.size() > 1 && number[0] == '0' && number[1] >= '0' && number[1] <= '9';
+}
+
+/// The same for what people write: a number with a leading zero is none.
+template <class T>
+std::optional<T> read_plain_number(std::string_view text) {
+    return leading_zero(text) ? std::nullopt : read_number<T>(text);
+}
+
+}  // namespace heapwood::scenes

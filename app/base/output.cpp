@@ -14,6 +14,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "allocators/platform/file_bytes.h"
 #include "allocators/platform/new_file.h"
 #include "app/base/console.h"
 #include "app/base/exit_code.h"
@@ -33,16 +34,6 @@ int open_pipe(const std::string& path) {
     }
     fcntl(pipe, F_SETFL, 0);  // from now on a slow reader is waited for
     return pipe;
-}
-
-bool wrote_all(int file, std::string_view text) {
-    while (!text.empty()) {
-        const ssize_t n = ::write(file, text.data(), text.size());
-        if (n < 0 && errno == EINTR) continue;
-        if (n <= 0) return false;
-        text.remove_prefix(static_cast<std::size_t>(n));
-    }
-    return true;
 }
 
 /// The error number that says why the file cannot be written; 0: it can. Changes nothing.
@@ -120,7 +111,7 @@ void Output::write(std::string_view text) {
         return;
     }
     if (pipe_ >= 0) {
-        if (!wrote_all(pipe_, text)) fail();
+        if (!platform::write_all(pipe_, text)) fail();
         return;
     }
     // Not in the place of a device, nor where the folder takes no new files.
@@ -128,7 +119,7 @@ void Output::write(std::string_view text) {
     if (!std::filesystem::exists(path_, error) || std::filesystem::is_regular_file(path_, error)) {
         const HeldSignals held;
         if (platform::NewFile fresh(path_); fresh.error() == 0) {
-            if (!wrote_all(fresh.descriptor(), text) || !fresh.replace()) fail();
+            if (!platform::write_all(fresh.descriptor(), text) || !fresh.replace()) fail();
             return;
         }
     }

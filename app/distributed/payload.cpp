@@ -1,16 +1,20 @@
 #include "app/distributed/payload.h"
 
 #include <bit>
+#include <fstream>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "allocators/platform/bits.cuh"
+#include "allocators/platform/file_bytes.h"
 
 namespace heapwood::app {
 namespace {
 
 constexpr std::size_t kBlock = PayloadChecksum::kBlock;
+constexpr std::size_t kTogether = 65536;  ///< bytes that are worth a call of the system
 
 using Block = std::array<std::uint64_t, kBlock / sizeof(std::uint64_t)>;
 
@@ -41,13 +45,22 @@ std::uint64_t PayloadChecksum::value() const {
 }
 
 PayloadWriter::PayloadWriter(std::filesystem::path path)
-    : path_(std::move(path)),
-      fresh_(path_.string() + ".new"),
-      file_(fresh_, std::ios::trunc | std::ios::binary) {}
+    : path_(std::move(path)), file_(path_), fine_(file_.error() == 0) {}
 
 void PayloadWriter::put(const void* blocks, std::size_t count) {
     checksum_.add(blocks, count);
-    file_.write(static_cast<const char*>(blocks), static_cast<std::streamsize>(count * kBlock));
+    const std::string_view bytes(static_cast<const char*>(blocks), count * kBlock);
+    if (small_.size() + bytes.size() > kTogether) flush();
+    if (bytes.size() > kTogether) {
+        fine_ = fine_ && platform::write_all(file_.descriptor(), bytes);
+    } else {
+        small_ += bytes;
+    }
+}
+
+void PayloadWriter::flush() {
+    fine_ = fine_ && platform::write_all(file_.descriptor(), small_);
+    small_.clear();
 }
 
 void PayloadWriter::add_bytes(const void* items, std::uint64_t count, std::uint64_t size) {
@@ -66,10 +79,10 @@ void PayloadWriter::add_bytes(const void* items, std::uint64_t count, std::uint6
 void PayloadWriter::finish() {
     const Block last{checksum_.value()};
     put(&last, 1);
-    file_.close();
-    std::error_code error;
-    if (file_) std::filesystem::rename(fresh_, path_, error);
-    if (!file_ || error) throw std::runtime_error(path_.string() + ": cannot be written in full");
+    flush();
+    if (!fine_ || !file_.replace()) {
+        throw std::runtime_error(path_.string() + ": cannot be written in full");
+    }
 }
 
 PayloadReader::PayloadReader(std::filesystem::path path) : path_(std::move(path)) {

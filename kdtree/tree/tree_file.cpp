@@ -21,6 +21,7 @@
 #include <utility>
 #include <vector>
 
+#include "allocators/platform/file_bytes.h"
 #include "kdtree/tree/tree_format.h"
 #include "kdtree/tree/tree_writer.h"
 #include "kdtree/tree/verify.h"
@@ -59,16 +60,10 @@ public:
     std::uint64_t size() const { return size_; }
 
     void read(std::uint64_t offset, void* to, std::uint64_t bytes) const {
-        auto* at = static_cast<char*>(to);
-        while (bytes != 0) {
-            const ssize_t n = pread(descriptor_, at, bytes, static_cast<off_t>(offset));
-            if (n < 0 && errno == EINTR) continue;
-            if (n < 0) fail(offset, std::string("cannot be read: ") + std::strerror(errno));
-            if (n == 0) fail(offset, "the file ends here: it is being changed, or was cut off");
-            at += n;
-            offset += static_cast<std::uint64_t>(n);
-            bytes -= static_cast<std::uint64_t>(n);
-        }
+        const std::uint64_t done = platform::read_at(descriptor_, offset, to, bytes);
+        if (done == bytes) return;
+        fail(offset + done, errno != 0 ? std::string("cannot be read: ") + std::strerror(errno)
+                                       : "the file ends here: it is being changed, or was cut off");
     }
 
     /// The `count` items of a section.

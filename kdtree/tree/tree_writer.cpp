@@ -1,6 +1,5 @@
 #include "kdtree/tree/tree_writer.h"
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,6 +9,7 @@
 #include <filesystem>
 #include <vector>
 
+#include "allocators/platform/file_bytes.h"
 #include "allocators/platform/threads.h"
 #include "kdtree/tree/tree_file.h"
 #include "kdtree/tree/tree_format.h"
@@ -44,28 +44,12 @@ void TreeWriter::check(const platform::NewFile& file) const {
 
 void TreeWriter::write(int file, std::uint64_t offset, const void* from,
                        std::uint64_t bytes) const {
-    const auto* at = static_cast<const char*>(from);
-    while (bytes != 0) {
-        const ssize_t n = pwrite(file, at, bytes, static_cast<off_t>(offset));
-        if (n < 0 && errno == EINTR) continue;
-        if (n <= 0) fail(std::strerror(errno));
-        at += n;
-        offset += static_cast<std::uint64_t>(n);
-        bytes -= static_cast<std::uint64_t>(n);
-    }
+    if (!platform::write_at(file, offset, from, bytes)) fail(std::strerror(errno));
 }
 
 void TreeWriter::read(int file, std::uint64_t offset, void* to, std::uint64_t bytes) const {
-    auto* at = static_cast<char*>(to);
-    while (bytes != 0) {
-        const ssize_t n = pread(file, at, bytes, static_cast<off_t>(offset));
-        if (n < 0 && errno == EINTR) continue;
-        if (n < 0) fail(std::strerror(errno));
-        if (n == 0) fail("another process changes it");
-        at += n;
-        offset += static_cast<std::uint64_t>(n);
-        bytes -= static_cast<std::uint64_t>(n);
-    }
+    if (platform::read_at(file, offset, to, bytes) == bytes) return;
+    fail(errno != 0 ? std::strerror(errno) : "another process changes it");
 }
 
 /// Calls use(bytes, size, offset) for pieces of a file, one after another.

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <utility>
 
+#include "allocators/platform/file_bytes.h"
 #include "app/base/exit_code.h"
 #include "app/base/json_line.h"
 #include "app/base/text.h"
@@ -112,19 +113,12 @@ void Journal::compare(const Json& header) const {
 
 bool Journal::append(const Json& entry) {
     if (!fine_) return false;
-    fine_ = (headed_ || write(json_line(header_) + "\n")) && write(json_line(entry) + "\n");
+    const auto write = [this](const Json& line) {
+        return platform::write_all(descriptor_, json_line(line) + "\n");
+    };
+    fine_ = (headed_ || write(header_)) && write(entry);
     headed_ = true;
     return fine_;
-}
-
-bool Journal::write(const std::string& text) {
-    for (std::size_t written = 0; written < text.size();) {
-        const ssize_t n = ::write(descriptor_, text.data() + written, text.size() - written);
-        if (n < 0 && errno == EINTR) continue;
-        if (n <= 0) return false;
-        written += static_cast<std::size_t>(n);
-    }
-    return true;
 }
 
 void Journal::remove() {

@@ -48,7 +48,6 @@ public:
 private:
     void read();
     void compare(const Json& header) const;
-    bool write(const std::string& text);
 
     std::string path_;
     int descriptor_ = -1;

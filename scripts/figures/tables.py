@@ -1,5 +1,8 @@
 """Tables of Markdown made from the raw samples of results. Needs the standard library only.
 
+The program writes the tables of one run as it ends (--markdown), and reads no result. These are made of
+stored results, choose their rows and columns, and some join several series in one table.
+
 Every function of TABLES takes a loaded document and words, and returns lines of Markdown.
 """
 
@@ -261,23 +264,7 @@ def _text_of(count):
     return NONE if count is None else str(count)
 
 
-def replay(document):
-    """Time, failures and the pool at the peak of a replay, a row an allocator."""
-    rows = []
-    for entry in document["results"]:
-        ms = entry["ms"]
-        peak = entry["peak_external"]
-        rows.append([
-            entry["allocator"] + ("" if entry["full"] else NOT_FULL),
-            f"{_median(ms['samples']):.3f}" if ms else outcome_text(entry["outcome"]),
-            f"{entry['slowdown']:.2f}x" if entry["slowdown"] else NONE,
-            NONE if peak is None else f"{100 * peak:.0f} %",
-        ])
-    return markdown(["allocator", "ms", "slowdown", "external at the peak"], rows)
-
-
 TABLES = {
     table.__name__: table
-    for table in (provenance, scenes, slowdown, fragmentation, registers, series, synthetic,
-                  replay)
+    for table in (provenance, scenes, slowdown, fragmentation, registers, series, synthetic)
 }

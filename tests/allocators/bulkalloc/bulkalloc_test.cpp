@@ -13,9 +13,9 @@
 #include "allocators/bulkalloc.cuh"
 #include "tests/allocators/fixture.h"
 #include "tests/allocators/interleaving.h"
+#include "tests/allocators/small_pool.h"
 #include "tests/allocators/specimens/published_stress.h"
 #include "tests/allocators/subjects.h"
-#include "tests/allocators/walked.h"
 
 namespace heapwood::tests {
 
@@ -80,33 +80,11 @@ TEST(BulkSemaphore, HoldsMoreThanThePublishedTwentyBits) {
 
 /// A pool of 512 bins of 512 bytes, with blocks of up to 128 bytes, four arenas, and chunks of
 /// eight bins.
-class BulkAllocTest : public ::testing::Test {
+class BulkAllocTest : public SmallPoolTest<BulkAlloc, 512 * 512, 4> {
 protected:
     static constexpr std::uint64_t kBin = 512;
     static constexpr std::uint64_t kChunk = 8 * kBin;
-    static constexpr std::uint64_t kPool = 512 * kBin;
     static constexpr std::uint64_t kEach = kBin / 64;
-
-    /// Bytes of the regions that the walk calls allocated.
-    std::uint64_t allocated() const { return allocated_in(pool_); }
-    std::vector<char*> take(std::uint64_t count, std::uint32_t as = 0) {
-        std::vector<char*> blocks;
-        for (std::uint64_t i = 0; i < count; ++i) {
-            blocks.push_back(static_cast<char*>(ref_.allocate({as, as}, 64)));
-            EXPECT_NE(blocks.back(), nullptr);
-        }
-        return blocks;
-    }
-    void free(void* p, std::uint32_t as = 0) { ref_.deallocate({as, as}, p, 64); }
-    void expect_whole() {
-        EXPECT_EQ(allocated(), 0U);
-        void* all = ref_.allocate({}, kPool);
-        EXPECT_NE(all, nullptr) << "the pool is not whole";
-        ref_.deallocate({}, all, kPool);
-    }
-
-    BulkAlloc pool_{PoolConfig{.bytes = kPool, .multiprocessors = 4}};
-    BulkAlloc::Ref ref_ = pool_.ref();
 };
 
 TEST_F(BulkAllocTest, FillsABinAndThenTheNextOfItsChunk) {
@@ -138,7 +116,7 @@ TEST_F(BulkAllocTest, UsesTheLastBlockOfAnyArenaBeforeItRefuses) {
     std::shuffle(blocks.begin(), blocks.end(), std::mt19937_64(test_seed()));
     for (std::uint32_t round = 0; round < 50; ++round) {
         const std::set<char*> freed(blocks.end() - 3, blocks.end());
-        for (char* p : freed) free(p, round);
+        for (char* p : freed) free(p, 64, round);
         for (std::size_t i = blocks.size() - 3; i < blocks.size(); ++i) {
             blocks[i] = take(1, round + 1)[0];
             ASSERT_TRUE(freed.contains(blocks[i]));
@@ -154,7 +132,7 @@ TEST_F(BulkAllocTest, UsesTheLastBlockOfAnyArenaBeforeItRefuses) {
 /// The blocks of a bin are counted for the arenas that freed them, but a bin is closed as a whole.
 TEST_F(BulkAllocTest, ClosesABinThatManyArenasFreed) {
     const auto blocks = take(kPool / 64);
-    for (std::uint32_t i = 0; i < blocks.size(); ++i) free(blocks[i], i);
+    for (std::uint32_t i = 0; i < blocks.size(); ++i) free(blocks[i], 64, i);
     expect_whole();
 }
 

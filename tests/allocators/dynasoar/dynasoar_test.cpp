@@ -18,9 +18,9 @@
 #include "tests/allocators/fixture.h"
 #include "tests/allocators/herd.h"
 #include "tests/allocators/interleaving.h"
+#include "tests/allocators/small_pool.h"
 #include "tests/allocators/specimens/published_stress.h"
 #include "tests/allocators/subjects.h"
-#include "tests/allocators/walked.h"
 
 namespace heapwood::tests {
 
@@ -34,51 +34,24 @@ using allocators::Region;
 // ---------------------------------------------------------------- blocks, by one thread
 
 /// A pool of 1024 segments of 4 KiB, with slices of 16 to 256 bytes, 16 to a block.
-class DynaSOArTest : public ::testing::Test {
+class DynaSOArTest : public SmallPoolTest<DynaSOAr, 1024 * 4096, 4> {
 protected:
     static constexpr std::uint64_t kSegment = 4096;
-    static constexpr std::uint64_t kPool = 1024 * kSegment;
     static constexpr std::uint64_t kSlices = 16;
-
-    /// Bytes of the regions that the walk calls allocated.
-    std::uint64_t allocated() const { return allocated_in(pool_); }
-    char* take(std::uint64_t bytes, std::uint32_t as = 0) {
-        auto* p = static_cast<char*>(ref_.allocate({as, as}, bytes));
-        EXPECT_NE(p, nullptr) << bytes;
-        return p;
-    }
-    std::vector<char*> take_all(std::uint64_t bytes, std::uint32_t callers = 1) {
-        std::vector<char*> all;
-        for (std::uint32_t as = 0;; ++as) {
-            auto* p = static_cast<char*>(ref_.allocate({as % callers, as}, bytes));
-            if (p == nullptr) return all;
-            all.push_back(p);
-        }
-    }
-    void free(void* p, std::uint64_t bytes) { ref_.deallocate({}, p, bytes); }
-    void expect_whole() {
-        EXPECT_EQ(allocated(), 0U);
-        void* all = ref_.allocate({}, kPool);
-        EXPECT_NE(all, nullptr) << "the pool is not whole";
-        free(all, kPool);
-    }
-
-    DynaSOAr pool_{PoolConfig{.bytes = kPool, .multiprocessors = 4}};
-    DynaSOAr::Ref ref_ = pool_.ref();
 };
 
 TEST_F(DynaSOArTest, ShowsEverySlice) {
     std::vector<char*> slices;
-    for (std::uint64_t i = 0; i < kSlices; ++i) slices.push_back(take(64));
+    for (std::uint64_t i = 0; i < kSlices; ++i) slices.push_back(take_one(64));
     std::ranges::sort(slices);
     for (std::uint64_t i = 0; i < kSlices; ++i) EXPECT_EQ(slices[i], slices[0] + 64 * i);
     EXPECT_EQ(allocated(), kSlices * 64);
-    char* const next = take(64);
+    char* const next = take_one(64);
     EXPECT_EQ(next, slices[0] + kSlices * 64) << "the next block of the segment";
     free(slices[3], 64);
     EXPECT_EQ(allocated(), kSlices * 64);
-    EXPECT_EQ(take(64, 1), slices[3]) << "it is free at once, and the block is active";
-    char* const other = take(32);
+    EXPECT_EQ(take_one(64, 1), slices[3]) << "it is free at once, and the block is active";
+    char* const other = take_one(32);
     EXPECT_NE((other - slices[0]) / static_cast<std::ptrdiff_t>(kSegment), 0);
     for (char* p : slices) free(p, 64);
     free(next, 64);
@@ -96,14 +69,14 @@ TEST_F(DynaSOArTest, BeginsAtABitThatDependsOnTheWarp) {
 
 TEST_F(DynaSOArTest, FindsEveryFreeSlice) {
     std::vector<char*> all;
-    for (std::uint64_t i = 0; i < 20 * kSlices; ++i) all.push_back(take(128));
+    for (std::uint64_t i = 0; i < 20 * kSlices; ++i) all.push_back(take_one(128));
     const std::uint64_t used = allocated();
     std::mt19937_64 random(test_seed());
     for (std::size_t freed = 1; freed < all.size(); freed += 7) {
         std::shuffle(all.begin(), all.end(), random);
         for (std::size_t i = 0; i < freed; ++i) free(all[i], 128);
         for (std::size_t i = 0; i < freed; ++i) {
-            all[i] = take(128, static_cast<std::uint32_t>(random() % 4));
+            all[i] = take_one(128, static_cast<std::uint32_t>(random() % 4));
         }
         ASSERT_EQ(allocated(), used);
     }
@@ -112,13 +85,13 @@ TEST_F(DynaSOArTest, FindsEveryFreeSlice) {
 
 TEST_F(DynaSOArTest, ReturnsABlockWithItsLastSlice) {
     std::vector<char*> slices;
-    for (std::uint64_t i = 0; i < 16 * kSlices; ++i) slices.push_back(take(16));
+    for (std::uint64_t i = 0; i < 16 * kSlices; ++i) slices.push_back(take_one(16));
     const auto rest = take_all(kSegment);
     EXPECT_EQ(ref_.allocate({}, 32), nullptr);
     for (std::uint64_t i = 1; i < slices.size(); ++i) free(slices[i], 16);
     EXPECT_EQ(ref_.allocate({}, 32), nullptr) << "a slice keeps its segment";
     free(slices[0], 16);
-    char* const other = take(200);
+    char* const other = take_one(200);
     EXPECT_EQ((other - slices[0]) / static_cast<std::ptrdiff_t>(kSegment), 0);
     EXPECT_EQ(ref_.allocate({}, 16), nullptr) << "the segment has another class";
     free(other, 200);
@@ -127,12 +100,12 @@ TEST_F(DynaSOArTest, ReturnsABlockWithItsLastSlice) {
 }
 
 TEST_F(DynaSOArTest, GivesBlocksAndRunsToRequestsAboveSlices) {
-    char* const a = take(257);
+    char* const a = take_one(257);
     EXPECT_EQ(ref_.granted_bytes(a, 257), 512U);
-    EXPECT_EQ(take(512), a + 512);
-    char* const slice = take(32);
+    EXPECT_EQ(take_one(512), a + 512);
+    char* const slice = take_one(32);
     EXPECT_EQ(slice, a + 1024) << "a block of slices of the same segment";
-    char* const run = take(3 * kSegment + 1);
+    char* const run = take_one(3 * kSegment + 1);
     EXPECT_EQ(ref_.granted_bytes(run, 3 * kSegment + 1), 4 * kSegment);
     EXPECT_EQ(allocated(), 1024 + 32 + 4 * kSegment);
     EXPECT_EQ(ref_.allocate({}, kPool), nullptr);
@@ -155,7 +128,7 @@ TEST_F(DynaSOArTest, UsesTheLastSliceBeforeItRefuses) {
         for (unsigned i = 0; i < 2000; ++i) ASSERT_EQ(ref_.allocate({i, i}, bytes), nullptr);
         std::shuffle(all.begin(), all.end(), std::mt19937_64(test_seed()));
         free(all.back(), bytes);
-        EXPECT_EQ(take(bytes, 3), all.back());
+        EXPECT_EQ(take_one(bytes, 3), all.back());
         for (char* p : all) free(p, bytes);
         expect_whole();
     }

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "allocators/gallatin.cuh"
-#include "tests/allocators/walked.h"
+#include "tests/allocators/small_pool.h"
 #include "tests/seed.h"
 
 namespace heapwood::tests {
@@ -56,47 +56,20 @@ TEST(GallatinLayout, GivesEverySizeTheSmallestThatHoldsIt) {
 }
 
 /// A pool of 256 segments of 16 KiB, with slices of 16 to 1024 bytes, 16 to a block.
-class GallatinTest : public ::testing::Test {
+class GallatinTest : public SmallPoolTest<Gallatin, 256 * 16384, 4> {
 protected:
     static constexpr std::uint64_t kSegment = 16384;
-    static constexpr std::uint64_t kPool = 256 * kSegment;
     static constexpr std::uint64_t kSlices = 16;
-
-    /// Bytes of the regions that the walk calls allocated.
-    std::uint64_t allocated() const { return allocated_in(pool_); }
-    char* take(std::uint64_t bytes, std::uint32_t as = 0) {
-        auto* p = static_cast<char*>(ref_.allocate({as, as}, bytes));
-        EXPECT_NE(p, nullptr) << bytes;
-        return p;
-    }
-    std::vector<char*> take_all(std::uint64_t bytes, std::uint32_t callers = 1) {
-        std::vector<char*> all;
-        for (std::uint32_t as = 0;; ++as) {
-            auto* p = static_cast<char*>(ref_.allocate({as % callers, as}, bytes));
-            if (p == nullptr) return all;
-            all.push_back(p);
-        }
-    }
-    void free(void* p, std::uint64_t bytes) { ref_.deallocate({0, 0}, p, bytes); }
-    void expect_whole() {
-        EXPECT_EQ(allocated(), 0U);
-        void* all = ref_.allocate({0, 0}, kPool);
-        EXPECT_NE(all, nullptr) << "the pool is not whole";
-        free(all, kPool);
-    }
-
-    Gallatin pool_{PoolConfig{.bytes = kPool, .multiprocessors = 4}};
-    Gallatin::Ref ref_ = pool_.ref();
 };
 
 TEST_F(GallatinTest, DrawsTheSlicesOfABlockInTurn) {
-    char* const first = take(64);
-    for (std::uint64_t i = 1; i < kSlices; ++i) EXPECT_EQ(take(64), first + 64 * i);
+    char* const first = take_one(64);
+    for (std::uint64_t i = 1; i < kSlices; ++i) EXPECT_EQ(take_one(64), first + 64 * i);
     EXPECT_EQ(allocated(), kSlices * 64);
-    char* const next = take(64);
+    char* const next = take_one(64);
     EXPECT_EQ(next, first + kSlices * 64) << "the next block of the segment";
     EXPECT_EQ(allocated(), 2 * kSlices * 64);
-    char* const other = take(32);
+    char* const other = take_one(32);
     EXPECT_NE((other - first) / static_cast<std::ptrdiff_t>(kSegment), 0) << "a segment of its own";
     for (std::uint64_t i = 0; i <= kSlices; ++i) free(first + 64 * i, 64);
     free(other, 32);
@@ -105,10 +78,10 @@ TEST_F(GallatinTest, DrawsTheSlicesOfABlockInTurn) {
 
 TEST_F(GallatinTest, GivesASliceAgainWhenItsBlockHasReturned) {
     std::vector<char*> block;
-    for (std::uint64_t i = 0; i < kSlices; ++i) block.push_back(take(1024));
+    for (std::uint64_t i = 0; i < kSlices; ++i) block.push_back(take_one(1024));
     for (std::uint64_t i = 1; i < kSlices; ++i) free(block[i], 1024);
     EXPECT_EQ(allocated(), kSegment) << "one live slice keeps the block";
-    char* const other = take(1024);
+    char* const other = take_one(1024);
     EXPECT_TRUE(other < block[0] || other >= block[0] + kSegment);
     free(block[0], 1024);
     EXPECT_EQ(allocated(), kSegment) << "the block of the other one";
@@ -117,24 +90,24 @@ TEST_F(GallatinTest, GivesASliceAgainWhenItsBlockHasReturned) {
 }
 
 TEST_F(GallatinTest, GivesCallersHeadsOfTheirOwn) {
-    char* const a = take(16, 0);
-    char* const b = take(16, 1);
-    EXPECT_EQ(take(16, 4), a + 16) << "the heads are four";
+    char* const a = take_one(16, 0);
+    char* const b = take_one(16, 1);
+    EXPECT_EQ(take_one(16, 4), a + 16) << "the heads are four";
     EXPECT_GE(b - a, static_cast<std::ptrdiff_t>(kSlices * 16));
     for (char* p : {a, a + 16, b}) free(p, 16);
     expect_whole();
 }
 
 TEST_F(GallatinTest, GivesBlocksToRequestsAboveSlices) {
-    char* const a = take(1025);
-    char* const b = take(2048);
+    char* const a = take_one(1025);
+    char* const b = take_one(2048);
     EXPECT_EQ(b, a + 2048) << "of one segment";
     EXPECT_EQ(ref_.granted_bytes(a, 1025), 2048U);
-    char* const whole = take(kSegment);
+    char* const whole = take_one(kSegment);
     EXPECT_EQ(ref_.granted_bytes(whole, kSegment), kSegment);
     EXPECT_EQ(allocated(), 4096 + kSegment);
     free(a, 1025);
-    EXPECT_EQ(take(2000), a) << "a block is given again at once";
+    EXPECT_EQ(take_one(2000), a) << "a block is given again at once";
     free(a, 2000);
     free(b, 2048);
     free(whole, kSegment);
@@ -142,19 +115,19 @@ TEST_F(GallatinTest, GivesBlocksToRequestsAboveSlices) {
 }
 
 TEST_F(GallatinTest, GivesRunsOfSegmentsFromTheBack) {
-    char* const last = take(kSegment + 1);
-    char* const before = take(5 * kSegment);
+    char* const last = take_one(kSegment + 1);
+    char* const before = take_one(5 * kSegment);
     EXPECT_EQ(before, last - 5 * kSegment);
     EXPECT_EQ(ref_.granted_bytes(last, kSegment + 1), 2 * kSegment);
     EXPECT_EQ(allocated(), 7 * kSegment);
     // Across several words of the tree.
-    char* const long_one = take(200 * kSegment);
+    char* const long_one = take_one(200 * kSegment);
     EXPECT_EQ(long_one, before - 200 * kSegment);
     EXPECT_EQ(ref_.allocate({}, 50 * kSegment), nullptr) << "49 are left";
     free(before, 5 * kSegment);
     EXPECT_EQ(ref_.allocate({}, 50 * kSegment), nullptr);
-    EXPECT_EQ(take(5 * kSegment), before) << "the hole is as large";
-    char* const rest = take(49 * kSegment);
+    EXPECT_EQ(take_one(5 * kSegment), before) << "the hole is as large";
+    char* const rest = take_one(49 * kSegment);
     EXPECT_EQ(allocated(), kPool);
     free(last, kSegment + 1);
     free(before, 5 * kSegment);
@@ -181,14 +154,14 @@ TEST_F(GallatinTest, UsesTheLastSliceBeforeItRefuses) {
 TEST_F(GallatinTest, ReturnsIdleBlocksToWhoeverNeedsThem) {
     // Each head of each class has a block, of which no slice is in use.
     for (std::uint64_t bytes = 16; bytes <= 1024; bytes *= 2) {
-        for (std::uint32_t as = 0; as < 4; ++as) free(take(bytes, as), bytes);
+        for (std::uint32_t as = 0; as < 4; ++as) free(take_one(bytes, as), bytes);
     }
     EXPECT_EQ(allocated(), 0U);
     auto all = take_all(kSegment);
     EXPECT_EQ(all.size(), kPool / kSegment) << "large requests close them";
     free(all.back(), kSegment);
-    free(take(16), 16);
-    EXPECT_EQ(take(512), all.back()) << "another class's idle block";
+    free(take_one(16), 16);
+    EXPECT_EQ(take_one(512), all.back()) << "another class's idle block";
     EXPECT_EQ(ref_.allocate({1, 1}, 16), nullptr);
     free(all.back(), 512);
     all.pop_back();

@@ -15,9 +15,9 @@
 #include "tests/allocators/fixture.h"
 #include "tests/allocators/interleaving.h"
 #include "tests/allocators/roomy_first.h"
+#include "tests/allocators/small_pool.h"
 #include "tests/allocators/specimens/published_stress.h"
 #include "tests/allocators/subjects.h"
-#include "tests/allocators/walked.h"
 
 namespace heapwood::tests {
 
@@ -62,34 +62,12 @@ TEST(HallocClasses, AreThePublishedOnesAtMultiplesOf16AndLarger) {
 // ---------------------------------------------------------------- slabs, by one thread
 
 /// A pool of 256 slabs of 1 KiB, with pieces of up to 64 bytes and two heads for each class.
-class HallocTest : public ::testing::Test {
+class HallocTest : public SmallPoolTest<RoomyFirst, 256 * 1024, 2> {
 protected:
     static constexpr std::uint64_t kSlab = 1024;
-    static constexpr std::uint64_t kPool = 256 * kSlab;
     static constexpr std::uint64_t kPieces = kSlab / 64;
 
     static Context caller(unsigned i) { return {i, i}; }
-
-    /// Bytes of the regions that the walk calls allocated.
-    std::uint64_t allocated() const { return allocated_in(pool_); }
-    std::vector<char*> take(std::uint64_t count, unsigned as = 0) {
-        std::vector<char*> pieces;
-        for (std::uint64_t i = 0; i < count; ++i) {
-            pieces.push_back(static_cast<char*>(ref_.allocate(caller(as), 64)));
-            EXPECT_NE(pieces.back(), nullptr);
-        }
-        return pieces;
-    }
-    void free(void* p) { ref_.deallocate(caller(0), p, 64); }
-    void expect_whole() {
-        EXPECT_EQ(allocated(), 0U);
-        void* all = ref_.allocate(caller(0), kPool);
-        EXPECT_NE(all, nullptr) << "the pool is not whole";
-        ref_.deallocate(caller(0), all, kPool);
-    }
-
-    RoomyFirst pool_{PoolConfig{.bytes = kPool, .multiprocessors = 2}};
-    RoomyFirst::Ref ref_ = pool_.ref();
 };
 
 TEST_F(HallocTest, HandsAnEmptySlabOutToTheLastPiece) {

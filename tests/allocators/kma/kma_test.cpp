@@ -15,9 +15,9 @@
 #include "tests/allocators/fixture.h"
 #include "tests/allocators/herd.h"
 #include "tests/allocators/interleaving.h"
+#include "tests/allocators/small_pool.h"
 #include "tests/allocators/specimens/published_stress.h"
 #include "tests/allocators/subjects.h"
-#include "tests/allocators/walked.h"
 
 namespace heapwood::tests {
 
@@ -41,23 +41,11 @@ TEST(KmaClasses, ArePowersOfTwo) {
 // ---------------------------------------------------------------- superblocks, by one thread
 
 /// A pool of 256 superblocks of 1 KiB, with pages of up to 256 bytes and two slots for each class.
-class KmaTest : public ::testing::Test {
+class KmaTest : public SmallPoolTest<Kma, 256 * 1024, 2> {
 protected:
     static constexpr std::uint64_t kSuperblock = 1024;
-    static constexpr std::uint64_t kPool = 256 * kSuperblock;
     static constexpr std::uint64_t kPages = kSuperblock / 64;
 
-    /// Bytes of the regions that the walk calls allocated.
-    std::uint64_t allocated() const { return allocated_in(pool_); }
-    std::vector<char*> take(std::uint64_t count, std::uint64_t bytes = 64, std::uint32_t as = 0) {
-        std::vector<char*> pages;
-        for (std::uint64_t i = 0; i < count; ++i) {
-            pages.push_back(static_cast<char*>(ref_.allocate({as, as}, bytes)));
-            EXPECT_NE(pages.back(), nullptr);
-        }
-        return pages;
-    }
-    void free(void* p, std::uint64_t bytes = 64) { ref_.deallocate({}, p, bytes); }
     void free_all(const std::vector<char*>& pages, std::uint64_t bytes = 64) {
         for (char* p : pages) free(p, bytes);
     }
@@ -65,15 +53,6 @@ protected:
     static std::uint64_t superblock(const char* first, const char* p) {
         return static_cast<std::uint64_t>(p - first) / kSuperblock;
     }
-    void expect_whole() {
-        EXPECT_EQ(allocated(), 0U);
-        void* all = ref_.allocate({}, kPool);
-        EXPECT_NE(all, nullptr) << "the pool is not whole";
-        free(all, kPool);
-    }
-
-    Kma pool_{PoolConfig{.bytes = kPool, .multiprocessors = 2}};
-    Kma::Ref ref_ = pool_.ref();
 };
 
 TEST_F(KmaTest, HandsASuperblockOutInTheOrderOfItsCount) {
@@ -99,9 +78,9 @@ TEST_F(KmaTest, FindsEveryFreePageOfItsSuperblock) {
 }
 
 TEST_F(KmaTest, GivesCallersOfDifferentSlotsDifferentSuperblocks) {
-    char* a = take(1, 64, 0)[0];
-    char* b = take(1, 64, 1)[0];
-    char* c = take(1, 64, 2)[0];
+    char* a = take_one(64, 0);
+    char* b = take_one(64, 1);
+    char* c = take_one(64, 2);
     EXPECT_EQ(c, a + 64);
     EXPECT_TRUE(b < a || b >= a + kSuperblock);
     free_all({a, b, c});
@@ -130,9 +109,9 @@ TEST_F(KmaTest, ReusesTheSuperblockThatWasFreedFirst) {
                   pages.begin() + static_cast<std::ptrdiff_t>((i + 1) * kPages)});
     }
     EXPECT_EQ(allocated(), kPages * 64) << "superblocks in the queue are free";
-    EXPECT_EQ(take(1, 16)[0], pages[2 * kPages]);
-    EXPECT_EQ(take(1, 32)[0], pages[0]);
-    EXPECT_EQ(take(1, 256)[0], pages[kPages]);
+    EXPECT_EQ(take_one(16), pages[2 * kPages]);
+    EXPECT_EQ(take_one(32), pages[0]);
+    EXPECT_EQ(take_one(256), pages[kPages]);
 }
 
 TEST_F(KmaTest, GivesTheQueueToLargeRequestsThatFindNothing) {
@@ -172,7 +151,7 @@ TEST_F(KmaTest, UsesTheLastPageBeforeItRefuses) {
         const std::set<char*> freed(pages.end() - 3, pages.end());
         for (char* p : freed) free(p);
         for (std::size_t i = pages.size() - 3; i < pages.size(); ++i) {
-            pages[i] = take(1, 64, round)[0];
+            pages[i] = take_one(64, round);
             ASSERT_TRUE(freed.contains(pages[i]));
         }
         ASSERT_EQ(ref_.allocate({round, round}, 64), nullptr);
@@ -197,9 +176,9 @@ TEST_F(KmaTest, TakesIdleSuperblocksOffTheMap) {
 }
 
 TEST_F(KmaTest, WalksPages) {
-    char* a = take(1, 100)[0];
-    char* b = take(1, 100)[0];
-    char* c = take(1, 100)[0];
+    char* a = take_one(100);
+    char* b = take_one(100);
+    char* c = take_one(100);
     EXPECT_EQ(allocated(), 3U * 128);
     free(b, 100);
     std::vector<Region> first;

@@ -13,9 +13,9 @@
 #include "allocators/llvm_libc.cuh"
 #include "tests/allocators/fixture.h"
 #include "tests/allocators/interleaving.h"
+#include "tests/allocators/small_pool.h"
 #include "tests/allocators/specimens/published_stress.h"
 #include "tests/allocators/subjects.h"
-#include "tests/allocators/walked.h"
 
 namespace heapwood::tests {
 
@@ -67,32 +67,10 @@ TEST(LlvmLibcWords, ARunIsAsLongAsThereAreLanesOrEndsWithItsWord) {
 // ---------------------------------------------------------------- slabs, by one thread
 
 /// A pool of 256 slabs of 1 KiB, with pieces of up to 256 bytes and two slots for each class.
-class LlvmLibcTest : public ::testing::Test {
+class LlvmLibcTest : public SmallPoolTest<LlvmLibc, 256 * 1024, 2> {
 protected:
     static constexpr std::uint64_t kSlab = 1024;
-    static constexpr std::uint64_t kPool = 256 * kSlab;
     static constexpr std::uint64_t kPieces = kSlab / 64;
-
-    /// Bytes of the regions that the walk calls allocated.
-    std::uint64_t allocated() const { return allocated_in(pool_); }
-    std::vector<char*> take(std::uint64_t count, std::uint32_t as = 0) {
-        std::vector<char*> pieces;
-        for (std::uint64_t i = 0; i < count; ++i) {
-            pieces.push_back(static_cast<char*>(ref_.allocate({as, as}, 64)));
-            EXPECT_NE(pieces.back(), nullptr);
-        }
-        return pieces;
-    }
-    void free(void* p) { ref_.deallocate({}, p, 64); }
-    void expect_whole() {
-        EXPECT_EQ(allocated(), 0U);
-        void* all = ref_.allocate({}, kPool);
-        EXPECT_NE(all, nullptr) << "the pool is not whole";
-        ref_.deallocate({}, all, kPool);
-    }
-
-    LlvmLibc pool_{PoolConfig{.bytes = kPool, .multiprocessors = 2}};
-    LlvmLibc::Ref ref_ = pool_.ref();
 };
 
 TEST_F(LlvmLibcTest, HandsASlabOutInTheOrderOfItsCount) {

@@ -2,7 +2,7 @@
 #include <functional>
 
 #include "app/measure/builds/comparison_parts.h"
-#include "app/measure/builds/recommendation.h"
+#include "app/report/figures/recommendation.h"
 
 namespace heapwood::app {
 namespace {

@@ -1,9 +1,9 @@
 #include "app/backends/allocator_options.h"
 #include "app/base/text.h"
-#include "app/measure/builds/recommendation.h"
 #include "app/measure/builds/result_json.h"
 #include "app/measure/workloads/replay_figures.h"
 #include "app/report/documents.h"
+#include "app/report/figures/recommendation.h"
 #include "app/report/figures/tables.h"
 
 namespace heapwood::app {

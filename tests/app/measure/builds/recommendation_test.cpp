@@ -1,6 +1,6 @@
 /// @file
 /// Which allocators are recommended, and in what words.
-#include "app/measure/builds/recommendation.h"
+#include "app/report/figures/recommendation.h"
 
 #include <gtest/gtest.h>
 

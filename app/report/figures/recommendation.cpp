@@ -1,4 +1,4 @@
-#include "app/measure/builds/recommendation.h"
+#include "app/report/figures/recommendation.h"
 
 #include <algorithm>
 #include <limits>

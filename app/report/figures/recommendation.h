@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "app/measure/builds/report.h"
 #include "app/report/figures/document.h"
+#include "app/report/figures/spread.h"
 
 namespace heapwood::app {
 

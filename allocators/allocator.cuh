@@ -112,7 +112,7 @@ struct RegionVisitor {
 /// - `for_each_region(visitor)` visits every region in ascending order, covering the pool without
 ///   gap or overlap. It visits nothing if the allocator is not `walkable`.
 /// - `options()`, if there is one, is a static function that returns the allocator's own options
-///   (parts/options.h) as a std::span.
+///   (options.h) as a std::span.
 ///
 /// **Ref.** Calls come from single lanes, any number at once, also from diverged lanes of one warp.
 /// Lanes of one warp may use several pools of one allocator in the same call.

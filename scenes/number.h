@@ -13,7 +13,8 @@ namespace heapwood::scenes {
 /// The number that the whole text is, in any locale: no blank or plus sign stands before it, and
 /// nothing behind it.
 /// @param format as std::from_chars takes it: a base, or a std::chars_format.
-/// @return nothing if the text is no such number, or a `T` has no room for it.
+/// @return nothing if the text is no such number, or a `T` has no room for it. "inf" and "nan" are
+/// numbers of floating-point types.
 template <class T, class... Format>
 std::optional<T> read_number(std::string_view text, Format... format) {
     T value{};
@@ -23,9 +24,10 @@ std::optional<T> read_number(std::string_view text, Format... format) {
     return value;
 }
 
-/// Whether a number has a zero before its first digit, as 010 has, which some programs take for
-/// eight.
+/// Whether a number has a zero before its first digit, as 010 and -01.5 have, which some programs
+/// take for eight.
 constexpr bool leading_zero(std::string_view number) {
+    if (number.starts_with('-')) number.remove_prefix(1);
     return number.size() > 1 && number[0] == '0' && number[1] >= '0' && number[1] <= '9';
 }
 

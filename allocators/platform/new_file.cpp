@@ -6,7 +6,9 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <mutex>
 #include <random>
+#include <set>
 #include <string_view>
 #include <system_error>
 
@@ -21,27 +23,60 @@ std::filesystem::path folder_of(const std::filesystem::path& file) {
     return file.has_parent_path() ? file.parent_path() : ".";
 }
 
+constexpr std::string_view kDigits = "0123456789abcdef";
+constexpr std::size_t kLength = 8;
+
 /// A name in a folder that hardly any file has. It does not have the name of the file that it is to
 /// replace in it, to which the system would permit no longer one.
 std::string random_name(const std::filesystem::path& folder) {
-    constexpr std::string_view kDigits = "0123456789abcdef";
     std::random_device dice;
     std::string digits;
-    for (int i = 0; i < 8; ++i) digits += kDigits[dice() % kDigits.size()];
+    for (std::size_t i = 0; i < kLength; ++i) digits += kDigits[dice() % kDigits.size()];
     return folder / std::string(kBegin).append(digits).append(kEnd);
 }
 
-/// Removes what random_name() names in a folder, if the process that made it has ended.
+/// Whether random_name() gives such names.
+bool is_random_name(std::string_view name) {
+    return name.size() == kBegin.size() + kLength + kEnd.size() && name.starts_with(kBegin) &&
+           name.ends_with(kEnd) &&
+           name.substr(kBegin.size(), kLength).find_first_not_of(kDigits) == name.npos;
+}
+
+/// Opens what may be locked, and locks it, shared: a lock that NFS grants to readers, too.
+/// @return the descriptor, or -1 with errno: EWOULDBLOCK if a process has locked it.
+int open_unlocked(const std::filesystem::path& path) {
+    const int file = open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
+    if (file < 0 || flock(file, LOCK_SH | LOCK_NB) == 0) return file;
+    close(file);
+    errno = EWOULDBLOCK;
+    return -1;
+}
+
+/// Removes a file of this user's that no process has locked. It stays locked until it is gone, so
+/// that a process that makes such a file at this moment sees that the file has no name (is_kept()).
+void remove_unlocked(const std::filesystem::path& path) {
+    const int file = open_unlocked(path);
+    if (file < 0) return;
+    struct stat about {};
+    if (fstat(file, &about) == 0 && S_ISREG(about.st_mode) && about.st_uid == geteuid()) {
+        unlink(path.c_str());
+    }
+    close(file);
+}
+
+/// Removes what random_name() names in a folder, if the process that made it has ended. Once for
+/// each folder: to read one takes as long as it has files.
 void remove_leftovers(const std::filesystem::path& folder) {
-    const std::size_t length = random_name("").size();
+    static std::mutex mutex;
+    static std::set<std::filesystem::path> seen;
     std::error_code error;
+    {
+        const std::lock_guard lock(mutex);
+        if (!seen.insert(std::filesystem::absolute(folder, error)).second) return;
+    }
     for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end;
          entry.increment(error)) {
-        const std::string name = entry->path().filename().string();
-        if (name.size() == length && name.starts_with(kBegin) && name.ends_with(kEnd) &&
-            !is_locked(entry->path())) {
-            unlink(entry->path().c_str());
-        }
+        if (is_random_name(entry->path().filename().string())) remove_unlocked(entry->path());
     }
 }
 
@@ -71,11 +106,10 @@ std::filesystem::path link_target(std::filesystem::path path) {
 }
 
 bool is_locked(const std::filesystem::path& path) {
-    const int file = open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
+    const int file = open_unlocked(path);
     if (file < 0) return errno != ENOENT;
-    const bool free = flock(file, LOCK_EX | LOCK_NB) == 0;
     close(file);
-    return !free;
+    return false;
 }
 
 NewFile::NewFile(const std::filesystem::path& path) : target_(link_target(path)) {
@@ -142,6 +176,10 @@ bool NewFile::replace() {
     const bool replaces = stat(target_.c_str(), &former) == 0;
     if (replaces && !take_over_rights(file_, former)) return false;
     if (name_.empty() && !give_name()) return false;
+    // A full quota or a full disk elsewhere is told when a descriptor is closed: before the former
+    // file is gone.
+    const int copy = dup(file_);
+    if (copy < 0 || close(copy) != 0) return false;
     if (rename(name_.c_str(), target_.c_str()) != 0) return false;
     const int file = file_;
     file_ = -1;

@@ -1,5 +1,5 @@
 /// @file
-/// CFMalloc as published: a specimen, which goes wrong. circular/published.cuh says how.
+/// CFMalloc as published: a specimen, which goes wrong. specimens/published.cuh says how.
 ///
 /// Structure: as CMalloc as published, but flag and next share a 4-byte header. Parameters
 /// (10^6 steps, splitting from twice the size asked for) are the papers'. For programs use

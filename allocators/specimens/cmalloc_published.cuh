@@ -1,5 +1,5 @@
 /// @file
-/// CMalloc as published: a specimen, which goes wrong. circular/published.cuh says how.
+/// CMalloc as published: a specimen, which goes wrong. specimens/published.cuh says how.
 ///
 /// Structure: a ring of chunks in the pool, an 8-byte header {flag, next} in front of each payload,
 /// one hint for all. Parameters (10^6 steps, splitting from twice the size asked for) are the

@@ -35,14 +35,20 @@ std::optional<Character> first_of(std::string_view text) {
 
 /// Whether a terminal obeys the character, or readers could be misled by what they do not see.
 bool is_hidden(std::uint32_t code) {
-    constexpr std::array<std::array<std::uint32_t, 2>, 7> kRanges{
-        {{0, 0x1F},           // C0 controls
-         {0x7F, 0x9F},        // delete, C1 controls
-         {0x61C, 0x61C},      // direction of writing, as the next but one
-         {0x200B, 0x200F},    // no width, direction
-         {0x2028, 0x202E},    // separators of lines, direction
-         {0x2066, 0x2069},    // direction
-         {0xFEFF, 0xFEFF}}};  // no width
+    constexpr std::array<std::array<std::uint32_t, 2>, 13> kRanges{
+        {{0, 0x1F},             // C0 controls
+         {0x7F, 0x9F},          // delete, C1 controls
+         {0xAD, 0xAD},          // soft hyphen
+         {0x61C, 0x61C},        // direction of writing
+         {0x180E, 0x180E},      // no width
+         {0x200B, 0x200F},      // no width, direction
+         {0x2028, 0x202E},      // separators of lines, direction
+         {0x2060, 0x206F},      // no width, direction
+         {0xFEFF, 0xFEFF},      // no width
+         {0xFFF9, 0xFFFB},      // annotations
+         {0x1BCA0, 0x1BCA3},    // of shorthand
+         {0x1D173, 0x1D17A},    // of music
+         {0xE0001, 0xE007F}}};  // tags
     return std::ranges::any_of(
         kRanges, [&](const auto& range) { return code >= range[0] && code <= range[1]; });
 }
@@ -56,7 +62,8 @@ std::string escape(const char* mark, std::uint32_t code, std::size_t count) {
 std::string escaped(std::uint32_t code) {
     if (code == '\r') return "\\r";
     if (code == '\t') return "\\t";
-    return code < 0x80 ? escape("\\x", code, 2) : escape("\\u", code, 4);
+    if (code < 0x80) return escape("\\x", code, 2);
+    return code < 0x10000 ? escape("\\u", code, 4) : escape("\\U", code, 8);
 }
 
 /// The text without its middle if it is longer than `most` bytes; UTF-8 stays so.

@@ -13,6 +13,7 @@ namespace heapwood::app {
 ExitCode bench(const BenchOptions& options, const Backends& available) {
     Publisher publisher(options);
     check_shared(options.graph);
+    check_shared(options.sizes);
     const Machine machine = choose_machine(options.device);
     BenchReport report = new_bench(options, available, machine, files_for(options));
     WorkloadPlan plan(report);

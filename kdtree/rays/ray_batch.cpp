@@ -153,6 +153,7 @@ HitLists all_hits(const RayTree& tree, const Ray* rays, std::uint64_t count,
     lists.hits = Buffer(tree.place(), lists.total * sizeof(Hit));
     list_hits(tree, rays, count, offsets, lists.hits.as<Hit>(), options);
     wait(tree, options);
+    if (options.stop.stop_requested()) return {};  // perhaps before all hits were listed
     return lists;
 }
 

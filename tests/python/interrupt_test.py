@@ -39,7 +39,7 @@ class Signals:
 
     def _send(self):
         while not self._over.wait(0.01):
-            if self._sent == self.seen:
+            if self._sent == self.seen < 3:  # the third one may be seen after the wait
                 self._sent += 1
                 os.kill(os.getpid(), signal.SIGINT)
 

@@ -101,6 +101,9 @@ def test_a_file_has_no_origin(mesh, tmp_path):
     read = heapwood.load_tree(tmp_path / "far.kdt", origin=tree.origin)
     np.testing.assert_array_equal(read.origin, tree.origin)
     assert read.count(FAR, [1, 2, 3]) == tree.count(FAR, [1, 2, 3]) == 1
+    for wrong in (None, [1, 2], [np.nan, 0, 0], [[0, 0, 0]]):
+        with pytest.raises(ValueError, match="three finite numbers"):
+            heapwood.load_tree(tmp_path / "far.kdt", origin=wrong)
 
 
 @pytest.mark.filterwarnings("ignore:overflow")

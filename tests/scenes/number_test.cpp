@@ -37,7 +37,9 @@ TEST(NumberTest, APlainNumberHasNoLeadingZero) {
     for (const char* text : {"00", "010", "-1", ""}) {
         EXPECT_EQ(read_plain_number<unsigned>(text), std::nullopt) << text;
     }
+    EXPECT_EQ(read_plain_number<double>("-0.5"), -0.5);
     EXPECT_EQ(read_plain_number<double>("01.5"), std::nullopt);
+    EXPECT_EQ(read_plain_number<double>("-01.5"), std::nullopt);
 }
 
 }  // namespace

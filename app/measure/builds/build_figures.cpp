@@ -2,108 +2,15 @@
 
 #include <array>
 #include <bit>
-#include <concepts>
-#include <type_traits>
-#include <utility>
 
-#include "app/base/json.h"
 #include "app/base/text.h"
+#include "app/measure/builds/build_figure_parts.h"
 #include "app/report/figures/shape.h"
 
 namespace heapwood::app {
 namespace {
 
-using BuildFigure = Figure<BuildOf, Result>;
-using BuildGroup = FigureGroup<BuildOf, Result>;
-using kdtree::MemoryUse;
-using kdtree::Quality;
-
-bool ran(const BuildOf& b) {
-    return !b.result.samples.empty();
-}
-
-/// Whether the single kernel has been at work on a GPU.
-bool ran_on_gpu(const BuildOf& b) {
-    return ran(b) && b.report.machine.gpu && b.result.method == Method::single;
-}
-
-/// A figure or null; no fraction is negative but one that is unknown.
-template <class T>
-Json json_from(const T& value, Unit unit) {
-    if constexpr (std::floating_point<T>) {
-        if (unit == Unit::fraction && value < 0) return {};
-    }
-    return json_value(value);
-}
-
-/// Null leaves things as they are.
-template <class T>
-void read_into(T& value, const Json& json) {
-    if (json.is_null()) return;
-    if constexpr (schema_detail::IsOptional<T>::value) {
-        read_into(value.emplace(), json);
-    } else if constexpr (std::unsigned_integral<T> && !std::same_as<T, bool>) {
-        value = whole_number<T>(json);
-    } else {
-        json.get_to(value);
-    }
-}
-
-/// What is stored in a result: the member of the part that `part` finds in one.
-/// @param known nothing: always
-template <class Part, class Member>
-BuildFigure stored(Part part, Member member, const char* key, const char* name, const char* title,
-                   Unit unit, bool (*known)(const BuildOf&) = nullptr) {
-    using T = std::decay_t<decltype(part(std::declval<Result&>()).*member)>;
-    Json schema = schema_of<T>();
-    if (unit == Unit::fraction) schema["maximum"] = 1;
-    if (known != nullptr || (unit == Unit::fraction && std::floating_point<T>)) {
-        schema = nullable(schema);
-    }
-    return {key,
-            name,
-            title,
-            unit,
-            schema,
-            [=](const BuildOf& b) {
-                return known == nullptr || known(b) ? json_from(part(b.result).*member, unit)
-                                                    : Json();
-            },
-            [=](Result& r, const Json& json) { read_into(part(r).*member, json); }};
-}
-
-/// A figure that follows from others or is known without JSON.
-template <class Get>
-BuildFigure derived(const char* key, const char* name, const char* title, Unit unit, Get get) {
-    return figure<BuildOf, Result>(key, name, title, unit, get);
-}
-
-/// The same of one of these values.
-template <class Values, class Get>
-BuildFigure choice(const char* name, const Values& values, Get get) {
-    BuildFigure one = derived(name, name, name, Unit::word, get);
-    one.schema = one_of(values);
-    return one;
-}
-
-constexpr auto kResult = [](auto& r) -> auto& {
-    return r;
-};
-constexpr auto kMemory = [](auto& r) -> auto& {
-    return r.memory;
-};
-constexpr auto kTree = [](auto& r) -> auto& {
-    return *r.tree;
-};
-constexpr auto kQuality = [](auto& r) -> auto& {
-    return r.tree->quality;
-};
-constexpr auto kCounts = [](auto& r) -> auto& {
-    return *r.allocations;
-};
-constexpr auto kPeak = [](auto& r) -> auto& {
-    return *r.peak;
-};
+using namespace detail;
 
 BuildGroup outcome_group() {
     BuildFigure outcome =
@@ -343,50 +250,6 @@ BuildGroup peak_group() {
                  .about("null: unknown")},
             [](Result& r) { r.peak.emplace(); },
             "the pool when most was live in it; null: unknown"};
-}
-
-BuildGroup heap_map_group() {
-    using allocators::HeapCells;
-    using allocators::HeapMap;
-    constexpr auto kMap = [](auto& r) -> auto& {
-        return *r.heap_map;
-    };
-    constexpr auto kAtPeak = [](auto& r) -> auto& {
-        return r.heap_map->peak;
-    };
-    constexpr auto kAtEnd = [](auto& r) -> auto& {
-        return r.heap_map->end;
-    };
-    const Json letters{{"pattern", "^[a-zA-Z.-]{1,2048}$"}};
-    const Json digits{{"pattern", "^[0-9]{1,2048}$"}};
-    const char* const after = "the same after the build";
-    return {
-        "/heap_map",
-        [](const BuildOf& b) { return b.result.heap_map.has_value(); },
-        {stored(kMap, &HeapMap::reach_bytes, "heap_reach_bytes", "reach_bytes", "reach",
-                Unit::bytes)
-             .never_zero()
-             .about("from the pool's start to the end of the last block, at the peak or after the "
-                    "build"),
-         stored(kMap, &HeapMap::cell_bytes, "", "cell_bytes", "cell", Unit::bytes)
-             .never_zero()
-             .about("of each cell; the last one ends at reach_bytes"),
-         stored(kAtPeak, &HeapCells::blocks, "", "peak_blocks", "blocks", Unit::word)
-             .with(letters)
-             .about("a character a cell, at the peak: letter i of a-zA-Z where blocks of 2^i to "
-                    "2^(i+1) - 1 bytes have most of it; a point: no block but free regions; a "
-                    "hyphen: no region"),
-         stored(kAtPeak, &HeapCells::fill, "", "peak_fill", "fill", Unit::word)
-             .with(digits)
-             .about("a digit a cell, at the peak: ninths of it that blocks have, rounded up"),
-         stored(kAtEnd, &HeapCells::blocks, "", "end_blocks", "blocks", Unit::word)
-             .with(letters)
-             .about(after),
-         stored(kAtEnd, &HeapCells::fill, "", "end_fill", "fill", Unit::word)
-             .with(digits)
-             .about(after)},
-        [](Result& r) { r.heap_map.emplace(); },
-        "where blocks lie in the pool; null without --heap-map, or where the peak is unknown"};
 }
 
 BuildGroup registers_group() {

@@ -1,4 +1,5 @@
 #include "app/base/text.h"
+#include "app/measure/builds/build_figure_parts.h"
 #include "app/measure/builds/build_parts.h"
 #include "app/report/figures/tables.h"
 
@@ -36,6 +37,50 @@ void add_heap_maps(const Report& report, const std::string& of, Document& docume
     }
     if (table.rows.empty()) return;
     document.tables.push_back(std::move(table));
+}
+
+detail::BuildGroup detail::heap_map_group() {
+    using allocators::HeapCells;
+    using allocators::HeapMap;
+    constexpr auto kMap = [](auto& r) -> auto& {
+        return *r.heap_map;
+    };
+    constexpr auto kAtPeak = [](auto& r) -> auto& {
+        return r.heap_map->peak;
+    };
+    constexpr auto kAtEnd = [](auto& r) -> auto& {
+        return r.heap_map->end;
+    };
+    const Json letters{{"pattern", "^[a-zA-Z.-]{1,2048}$"}};
+    const Json digits{{"pattern", "^[0-9]{1,2048}$"}};
+    const char* const after = "the same after the build";
+    return {
+        "/heap_map",
+        [](const BuildOf& b) { return b.result.heap_map.has_value(); },
+        {stored(kMap, &HeapMap::reach_bytes, "heap_reach_bytes", "reach_bytes", "reach",
+                Unit::bytes)
+             .never_zero()
+             .about("from the pool's start to the end of the last block, at the peak or after the "
+                    "build"),
+         stored(kMap, &HeapMap::cell_bytes, "", "cell_bytes", "cell", Unit::bytes)
+             .never_zero()
+             .about("of each cell; the last one ends at reach_bytes"),
+         stored(kAtPeak, &HeapCells::blocks, "", "peak_blocks", "blocks", Unit::word)
+             .with(letters)
+             .about("a character a cell, at the peak: letter i of a-zA-Z where blocks of 2^i to "
+                    "2^(i+1) - 1 bytes have most of it; a point: no block but free regions; a "
+                    "hyphen: no region"),
+         stored(kAtPeak, &HeapCells::fill, "", "peak_fill", "fill", Unit::word)
+             .with(digits)
+             .about("a digit a cell, at the peak: ninths of it that blocks have, rounded up"),
+         stored(kAtEnd, &HeapCells::blocks, "", "end_blocks", "blocks", Unit::word)
+             .with(letters)
+             .about(after),
+         stored(kAtEnd, &HeapCells::fill, "", "end_fill", "fill", Unit::word)
+             .with(digits)
+             .about(after)},
+        [](Result& r) { r.heap_map.emplace(); },
+        "where blocks lie in the pool; null without --heap-map, or where the peak is unknown"};
 }
 
 }  // namespace heapwood::app

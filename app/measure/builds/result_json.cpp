@@ -61,6 +61,7 @@ Json configuration_schema() {
 bool is_map(const allocators::HeapMap& map) {
     if (map.reach_bytes == 0 || map.cell_bytes == 0) return false;
     const std::uint64_t cells = (map.reach_bytes - 1) / map.cell_bytes + 1;
+    if (cells > allocators::kMapCells) return false;
     const std::string letters =
         std::string(allocators::kBlockSizes) + allocators::kFreeCell + allocators::kOtherCell;
     for (const allocators::HeapCells* one : {&map.peak, &map.end}) {

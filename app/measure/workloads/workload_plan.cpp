@@ -83,6 +83,7 @@ Json WorkloadPlan::adopted() const {
 void WorkloadPlan::adopt(const Json& adopted) {
     if (!trace_) return;
     trace_->pool_bytes = whole_number<std::uint64_t>(adopted.at("pool_bytes"));
+    if (trace_->pool_bytes == 0) throw std::invalid_argument("a pool of 0 bytes");
     for (BenchCell& cell : report_.cells) {
         cell.task.pool_bytes = std::max(trace_->pool_bytes,
                                         report_.runners[cell.runner].backend->traits.smallest_pool);

@@ -95,7 +95,10 @@ def load_tree(path: Union[str, PathLike], device: str = "cpu", *,
         >>> heapwood.load_tree(folder / "sphere.kdt").digest == tree.digest
         True
     """
-    return Tree._of(_core.Tree.load(os.fsdecode(path), ray_device(device)), origin)
+    place = np.asarray(origin, np.float64)
+    if place.shape != (3,) or not np.isfinite(place).all():
+        raise ValueError(f"origin is {origin!r}; it has to be three finite numbers, as Tree.origin is")
+    return Tree._of(_core.Tree.load(os.fsdecode(path), ray_device(device)), place)
 
 
 def allocators(device: str = "cpu") -> list[str]:

@@ -2,7 +2,7 @@
 /// Whole builds with every sound allocator, through the builders that the program consists of:
 /// whatever allocator, machine and schedule, the tree is that of one thread with AtomicMalloc
 /// (which tests/kdtree/tree/tree_correctness_test.cpp finds correct), a pool that is too small ends
-/// in a message, and a recorded build can be replayed. tests/kdtree/single/builder_tests.h goes
+/// in a message, and a recorded build can be replayed. tests/kdtree/single/builder_test.cpp goes
 /// further with a few of the allocators.
 ///
 /// Compiled twice: HEAPWOOD_TEST_GPU is 0 for the CPU's builders, 1 for the GPU's.

@@ -84,13 +84,19 @@ TEST(Output, RemovesWhatAKilledProcessHasLeft) {
     const std::string used = folder.path("heapwood-4567cdef.new");
     std::ofstream(left) << "half";
     std::ofstream(used) << "half";
-    std::ofstream(folder.path("heapwood-of-mine.new")) << "another program's";
+    const std::vector<std::string> others{"heapwood-of-mine.new", "heapwood-settings.new",
+                                          "heapwood-0123ABCD.new", "heapwood-0123abcd.new.old"};
+    for (const std::string& other : others) {
+        std::ofstream(folder.path(other)) << "another program's";
+    }
     const int lock = open(used.c_str(), O_RDONLY);
     ASSERT_EQ(flock(lock, LOCK_EX), 0);
     Output(folder.path("file")).write("whole");
     EXPECT_FALSE(std::filesystem::exists(left));
     EXPECT_TRUE(std::filesystem::exists(used));
-    EXPECT_TRUE(std::filesystem::exists(folder.path("heapwood-of-mine.new")));
+    for (const std::string& other : others) {
+        EXPECT_TRUE(std::filesystem::exists(folder.path(other))) << other;
+    }
     close(lock);
 }
 

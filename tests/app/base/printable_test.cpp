@@ -26,6 +26,8 @@ TEST(Printable, EscapesWhatTerminalsObey) {
               "\\x9b31m")
         << "and as one byte";
     EXPECT_EQ(printable("\u202Egpj.exe\u2028"), "\\u202egpj.exe\\u2028");
+    EXPECT_EQ(printable("a\u00ADb\u2060c\uFFF9d"), "a\\u00adb\\u2060c\\ufff9d") << "not seen";
+    EXPECT_EQ(printable("\U000E0041\U0001D173"), "\\U000e0041\\U0001d173");
 }
 
 TEST(Printable, EscapesWhatIsNotUtf8) {

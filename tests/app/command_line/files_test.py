@@ -218,6 +218,7 @@ class Pipes(unittest.TestCase):
                                        f"/dev/fd/{held}")
                      for call in (("compare", path), ("compare", GEM, path), ("replay", path),
                                   ("bench", "graph-init", "--graph", path),
+                                  ("bench", "churn", "--sizes", path),
                                   ("build", path, "--parts", 2, "--out", out))]
             calls += [("compare", names), ("build", names, "--parts", 2, "--out", out)]
             with open(GEM, "rb") as file:

@@ -142,6 +142,15 @@ TEST(ReadResult, RefusesWhatIsNone) {
     EXPECT_TRUE(refused("/heap_map/peak_blocks", "abc"));
     EXPECT_TRUE(refused("/heap_map/end_blocks", "ab1c"));
     EXPECT_TRUE(refused("/heap_map/peak_fill", "12a4"));
+    const std::string many(5000, 'a');
+    const std::string full(5000, '9');
+    EXPECT_TRUE(refused("/heap_map", {{"reach_bytes", 5000},
+                                      {"cell_bytes", 1},
+                                      {"peak_blocks", many},
+                                      {"peak_fill", full},
+                                      {"end_blocks", many},
+                                      {"end_fill", full}}))
+        << "more cells than a map has";
     EXPECT_TRUE(refused("/outcome", "fine"));
     EXPECT_TRUE(refused("/outcome", 1));
     EXPECT_TRUE(refused("/build/allocator", "other"));

@@ -31,7 +31,7 @@ constexpr bool leading_zero(std::string_view number) {
     return number.size() > 1 && number[0] == '0' && number[1] >= '0' && number[1] <= '9';
 }
 
-/// The same for what people write: a number with a leading zero is none.
+/// Reads a number that a person wrote. A leading zero is an error: the answer is nullopt.
 template <class T>
 std::optional<T> read_plain_number(std::string_view text) {
     return leading_zero(text) ? std::nullopt : read_number<T>(text);

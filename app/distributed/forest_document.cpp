@@ -79,7 +79,7 @@ const Figures& figures() {
               "peak_bytes", "peak", [](const R& r) { return r.peak; },
               "of the program that were in memory at a time, at most"),
           bytes("worker_peak_bytes", "peak of a worker", if_any(&R::worker_peak),
-                "that one of the worker processes had in memory, at most; null: there are none"),
+                "the most that one worker process had in memory; null: the build has no workers"),
           ms(
               "load_ms", "load ms", [](const R& r) { return r.load_ms; },
               "reading or making the scene"),
@@ -97,20 +97,19 @@ const Shape<ForestReport>& forest_shape() {
     static const Shape<ForestReport> shape = [] {
         using Of = ForestReport;
         using kdtree::ForestLevel;
-        const Json one{{"minimum", 1}};
         const auto origin = [](const Of& r) -> const Report& { return r.origin; };
         Shape<Of> build;
         build.all_of(figures(), [](const Of& r) { return r; });
         Shape<ForestLevel> level;
         level
             .field(
-                "open", [](const ForestLevel& l) { return l.open; }, "nodes", one)
+                "open", [](const ForestLevel& l) { return l.open; }, "nodes", at_least(1))
             .field(
                 "bytes_to_part", [](const ForestLevel& l) { return l.bytes_to_part; },
-                "decisions, to each part", one)
+                "decisions, to each part", at_least(1))
             .field(
                 "bytes_of_part", [](const ForestLevel& l) { return l.bytes_of_part; },
-                "bins, from each part", one);
+                "bins, from each part", at_least(1));
         Shape<Of> all;
         all.constant("schema", kSchema)
             .constant("kind", "forest")
@@ -169,11 +168,12 @@ std::vector<Remark> remarks(const ForestReport& report) {
         if (undivided) all.push_back(*undivided);
     }
     if (report.memory > 0 && !report.origin.machine.gpu && report.peak > report.memory) {
-        all.push_back({"The build took " + bytes_text(report.peak) + ", more than the " +
-                           bytes_text(report.memory) +
-                           " of --memory: the estimate is too low for a tree of so many references "
-                           "per triangle. Give less memory, so that cells are smaller.",
-                       true});
+        all.push_back(
+            {"The build took " + bytes_text(report.peak) + ", more than the " +
+                 bytes_text(report.memory) +
+                 " of --memory: the estimate is too low for a tree with that many references "
+                 "per triangle. Give less memory, so that cells are smaller.",
+             true});
     }
     if (report.lost > 0) {
         all.push_back({std::to_string(report.lost) + " worker process" +

@@ -1,12 +1,6 @@
 #include "app/inputs/input.h"
 
 namespace heapwood::app {
-namespace {
-
-const Json kOne{{"minimum", 1}};
-const Json kWord{{"minimum", 4}};  // the least request
-
-}  // namespace
 
 const Shape<SizesFile>& sizes_shape() {
     static const Shape<SizesFile> shape = [] {
@@ -15,11 +9,11 @@ const Shape<SizesFile>& sizes_shape() {
         all.field("path", [](const Of& f) { return f.path; })
             .field("digest", [](const Of& f) { return f.digest; })
             .field(
-                "requests", [](const Of& f) { return f.requests; }, "", kOne)
+                "requests", [](const Of& f) { return f.requests; }, "", at_least(1))
             .field(
-                "min_bytes", [](const Of& f) { return f.min_bytes; }, "", kWord)
+                "min_bytes", [](const Of& f) { return f.min_bytes; }, "", at_least(4))
             .field(
-                "max_bytes", [](const Of& f) { return f.max_bytes; }, "", kWord);
+                "max_bytes", [](const Of& f) { return f.max_bytes; }, "", at_least(4));
         return all;
     }();
     return shape;
@@ -33,14 +27,16 @@ const Shape<GraphFile>& graph_shape() {
             .field(
                 "digest", [](const Of& f) { return f.digest; },
                 "of the graph: of files with the same edges it is the same")
-            .field("vertices", [](const Of& f) { return f.vertices; }, "", {{"minimum", 2}})
+            .field(
+                "vertices", [](const Of& f) { return f.vertices; }, "", at_least(2))
             .field(
                 "edges", [](const Of& f) { return f.edges; },
-                "each of which is there in both directions", kOne)
+                "each of which is there in both directions", at_least(1))
             .field(
-                "greatest_degree", [](const Of& f) { return f.greatest_degree; }, "", kOne)
-            .field("array_bytes", [](const Of& f) { return f.array_bytes; },
-                   "of the arrays of all vertices", {{"minimum", 32}});
+                "greatest_degree", [](const Of& f) { return f.greatest_degree; }, "", at_least(1))
+            .field(
+                "array_bytes", [](const Of& f) { return f.array_bytes; },
+                "of the arrays of all vertices", at_least(32));
         return all;
     }();
     return shape;

@@ -218,15 +218,14 @@ Shape<SpreadTriangle> triangle_shape() {
 
 Shape<InspectReport> tree_shape() {
     using Of = InspectReport;
-    const Json one{{"minimum", 1}};
     const auto quality = [](auto member) {
         return [=](const Of& r) { return r.tree.quality.*member; };
     };
     using kdtree::Quality;
     Shape<Of> shape;
     shape.field("digest", [](const Of& r) { return Digest{r.tree_digest}; })
-        .field("nodes", quality(&Quality::nodes), "", one)
-        .field("leaves", quality(&Quality::leaves), "empty ones included", one)
+        .field("nodes", quality(&Quality::nodes), "", at_least(1))
+        .field("leaves", quality(&Quality::leaves), "empty ones included", at_least(1))
         .field("empty_leaves", quality(&Quality::empty_leaves))
         .field("references", quality(&Quality::references))
         .field("depth", quality(&Quality::max_depth), "of the deepest leaf")

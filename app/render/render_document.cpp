@@ -73,7 +73,8 @@ Shape<TracedRays> rays_shape() {
             "asked", Json{"closest", "any"},
             [](const Of& t) { return t.any_hit ? "any" : "closest"; },
             "the first hit; whether there is any")
-        .field("rays", [](const Of& t) { return t.rays; }, "", {{"minimum", 1}})
+        .field(
+            "rays", [](const Of& t) { return t.rays; }, "", at_least(1))
         .field(
             "ms", [](const Of& t) { return t.ms; },
             "milliseconds from when these rays are known until their hits are")
@@ -106,7 +107,6 @@ Shape<MeanEffort> effort_shape() {
 
 Shape<RenderReport> picture_shape() {
     using Of = RenderReport;
-    const Json one{{"minimum", 1}};
     const auto in_mode = [](Mode mode, auto member) {
         return [=](const Of& r) {
             return r.settings.mode == mode ? std::optional(r.settings.*member) : std::nullopt;
@@ -118,12 +118,12 @@ Shape<RenderReport> picture_shape() {
     shape.field("file", [](const Of& r) { return r.file; })
         .choice("mode", modes, mode_of)
         .field(
-            "width", [](const Of& r) { return r.settings.width; }, "pixels", one)
+            "width", [](const Of& r) { return r.settings.width; }, "pixels", at_least(1))
         .field(
-            "height", [](const Of& r) { return r.settings.height; }, "pixels", one)
+            "height", [](const Of& r) { return r.settings.height; }, "pixels", at_least(1))
         .field(
             "samples", [](const Of& r) { return r.settings.samples_or_default(); },
-            "rays from the eye for a pixel", one)
+            "rays from the eye for a pixel", at_least(1))
         .field("bounces", in_mode(Mode::path, &RenderSettings::bounces),
                "of paths, at most; null in other modes")
         .field("reach", in_mode(Mode::ambient_occlusion, &RenderSettings::occlusion_reach),

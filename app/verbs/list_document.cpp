@@ -10,7 +10,9 @@ namespace {
 Shape<KernelFigures> kernel_shape() {
     using Of = KernelFigures;
     Shape<Of> shape;
-    shape.field("registers", [](const Of& k) { return k.registers; }, "", {{"minimum", 1}})
+    shape
+        .field(
+            "registers", [](const Of& k) { return k.registers; }, "", at_least(1))
         .field("stack_bytes", [](const Of& k) { return k.stack_bytes; })
         .field("spill_store_bytes", [](const Of& k) { return k.spill_store_bytes; })
         .field("spill_load_bytes", [](const Of& k) { return k.spill_load_bytes; });
@@ -41,8 +43,8 @@ Shape<allocators::PublishedRegisters> published_shape() {
             [=](const Of& p) { return p.*member == 0 ? std::nullopt : std::optional(p.*member); };
     };
     Shape<Of> shape;
-    shape.field("uncoalesced", known(&Of::uncoalesced), "", {{"minimum", 1}})
-        .field("coalesced", known(&Of::coalesced), "", {{"minimum", 1}});
+    shape.field("uncoalesced", known(&Of::uncoalesced), "", at_least(1))
+        .field("coalesced", known(&Of::coalesced), "", at_least(1));
     return shape;
 }
 
@@ -114,8 +116,9 @@ Shape<Machine> machine_shape() {
     shape.choice("device", kDevices, [](const Of& m) { return m.kind(); })
         .field(
             "name", [](const Of& m) { return m.name; }, "as its maker calls it")
-        .field("units", [](const Of& m) { return m.units; }, "multiprocessors, or hardware threads",
-               {{"minimum", 1}})
+        .field(
+            "units", [](const Of& m) { return m.units; }, "multiprocessors, or hardware threads",
+            at_least(1))
         .field(
             "driver", [](const Of& m) { return text_or_none(m.driver); },
             "CUDA version that the driver speaks; null on a CPU")

@@ -170,7 +170,8 @@ BuildFigure histogram_figure() {
     Shape<Bin> shape;
     shape.field("from_bytes", [](const Bin& bin) { return bin.from(); })
         .field("to_bytes", [](const Bin& bin) { return bin.from() + (bin.from() - 1); })
-        .field("requests", [](const Bin& bin) { return bin.requests; }, "", {{"minimum", 1}});
+        .field(
+            "requests", [](const Bin& bin) { return bin.requests; }, "", at_least(1));
     return {"",
             "histogram",
             "histogram",

@@ -131,7 +131,7 @@ const Shape<Comparison>& comparison_shape() {
                 "provenance", comparison_provenance(), [](const Of& c) -> const Of& { return c; },
                 "where the figures come from")
             .field("pools", [](const Of& c) { return c.pools; },
-                   "as asked for; default: nobody did", {{"minItems", 1}})
+                   "as the user named them; default: the user named no pool", {{"minItems", 1}})
             .array(
                 "allocators", allocator_shape(),
                 [](const Of& c) -> const auto& { return c.groups.front().report.results; }, "", 1)

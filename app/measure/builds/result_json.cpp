@@ -167,7 +167,8 @@ const Shape<Report>& scene_shape() {
             .put("hi", vector_schema(), [](const scenes::Bounds& b) { return vector_json(b.hi); });
         Shape<Of> all;
         all.field("path", [](const Of& r) { return r.scene_path; })
-            .field("triangles", [](const Of& r) { return r.triangles; }, "", {{"minimum", 1}})
+            .field(
+                "triangles", [](const Of& r) { return r.triangles; }, "", at_least(1))
             .field("vertices", [](const Of& r) { return r.vertices; })
             .field(
                 "degenerate", [](const Of& r) { return r.degenerate; }, "triangles of zero area")
@@ -181,8 +182,9 @@ const Shape<Report>& scene_facts() {
     static const Shape<Report> shape = [] {
         Shape<Report> all = scene_shape();
         all.field("digest", [](const Report& r) { return Digest{r.scene_digest}; })
-            .field("root_bytes", [](const Report& r) { return r.root_bytes; },
-                   "of the root node's primitive array, the unit of pools", {{"minimum", 1}});
+            .field(
+                "root_bytes", [](const Report& r) { return r.root_bytes; },
+                "of the root node's primitive array, the unit of pools", at_least(1));
         return all;
     }();
     return shape;

@@ -119,7 +119,8 @@ Shape<DeviceTimes> device_shape() {
     using Of = DeviceTimes;
     Shape<Of> shape;
     shape.field("device", [](const Of& d) { return d.device; })
-        .field("rays", [](const Of& d) { return d.rays; }, "", {{"minimum", 1}})
+        .field(
+            "rays", [](const Of& d) { return d.rays; }, "", at_least(1))
         .object("ms", samples_shape(), [](const Of& d) { return samples_or_none(d.samples); })
         .field("rays_per_second", [](const Of& d) { return d.rays_per_second(); });
     return shape;
@@ -240,8 +241,9 @@ const Shape<RayReport>& ray_shape() {
             .constant("kind", "trace")
             .object("provenance", provenance_shape(), origin, "where the figures come from")
             .object("scene", scene_shape(), origin)
-            .field("rays", [](const Of& r) { return r.rays; }, "of each kind: of a square picture",
-                   {{"minimum", 1024}})
+            .field(
+                "rays", [](const Of& r) { return r.rays; }, "of each kind: of a square picture",
+                at_least(1024))
             .field("seed", [](const Of& r) { return r.seed; })
             .field(
                 "fast", [](const Of& r) { return r.fast; },
@@ -297,7 +299,7 @@ void add_record_of(const Json& tree, const RayReport& report, Table& records) {
     add_record(records, record);
 }
 
-/// Adds a row for each kind of rays of a tree, or one if there are none.
+/// Adds a row for each kind of rays of a tree. A tree without rays gets one row.
 void add_records(const TreeOf& tree, Table& records) {
     static const Shape<RayTimes> shape = times_shape();
     Json json = tree_shape().json(tree);

@@ -38,9 +38,6 @@ std::optional<T> if_any(T value) {
     return value > 0 ? std::optional(value) : std::nullopt;
 }
 
-const Json kOne{{"minimum", 1}};
-const Json kWord{{"minimum", 4}};  // the least request
-
 FigureGroup<BenchOf, BenchOf> parameters_group() {
     using Of = BenchOf;
     const auto parameter = [](const char* name, auto member, const Json& more) {
@@ -54,11 +51,12 @@ FigureGroup<BenchOf, BenchOf> parameters_group() {
     callers.schema["enum"] = {"thread", "warp", "lanes"};
     return {"/parameters",
             runs,
-            {callers, parameter("callers", &Task::callers, kOne),
-             parameter("requests", &Task::requests, kOne), parameter("rounds", &Task::rounds, kOne),
-             parameter("min_bytes", &Task::min_bytes, kWord),
-             parameter("max_bytes", &Task::max_bytes, kWord),
-             parameter("pool_bytes", &Task::pool_bytes, kOne),
+            {callers, parameter("callers", &Task::callers, at_least(1)),
+             parameter("requests", &Task::requests, at_least(1)),
+             parameter("rounds", &Task::rounds, at_least(1)),
+             parameter("min_bytes", &Task::min_bytes, at_least(4)),
+             parameter("max_bytes", &Task::max_bytes, at_least(4)),
+             parameter("pool_bytes", &Task::pool_bytes, at_least(1)),
              plain<Of>(
                  "live_percent", [](const Of& b) { return if_any(b.cell.task.live); }, false)
                  .with({{"minimum", 1}, {"maximum", 100}})
@@ -66,7 +64,7 @@ FigureGroup<BenchOf, BenchOf> parameters_group() {
                  .newer(),
              plain<Of>(
                  "edges", [](const Of& b) { return if_any(b.cell.task.edges); }, false)
-                 .with(kOne)
+                 .with(at_least(1))
                  .about("of graph-update: a batch's")
                  .newer(),
              plain<Of>(
@@ -182,18 +180,19 @@ Shape<BenchReport> bench_provenance() {
             [](const Of& r) {
                 return r.run.settings.pool_bytes.value_or(default_bench_pool(r.run.settings));
             },
-            "of the tests of 2021", kOne)
-        .field("largest_bytes", [](const Of& r) { return r.run.settings.largest_bytes; }, "",
-               {{"minimum", 16}});
+            "of the tests of 2021", at_least(1))
+        .field(
+            "largest_bytes", [](const Of& r) { return r.run.settings.largest_bytes; }, "",
+            at_least(16));
     add_forms(shape,
               [](const Of& r) -> const allocators::Choices& { return r.run.settings.choices; });
     shape
         .field(
             "repeat", [](const Of& r) { return r.run.repeat; },
-            "turns at each point, a fresh pool in each", kOne)
+            "turns at each point, a fresh pool in each", at_least(1))
         .field(
             "iterations", [](const Of& r) { return warm_iterations(r.run.settings); },
-            "most warm iterations of a turn", kOne)
+            "most warm iterations of a turn", at_least(1))
         .field("time_limit_s", [](const Of& r) { return r.run.time_limit; })
         .field("seed", [](const Of& r) { return r.run.settings.seed; })
         .field("date", [](const Of& r) { return r.date; }, "", {{"pattern", kDatePattern}})

@@ -106,7 +106,6 @@ void add_choice(const ReplayReport& report, Document& document) {
 
 Shape<ReplayReport> replay_provenance() {
     using Of = ReplayReport;
-    const Json one{{"minimum", 1}};
     Shape<Of> shape;
     shape
         .all_of(origin_shape(),
@@ -114,7 +113,7 @@ Shape<ReplayReport> replay_provenance() {
                     return OriginOf{r.turns.arguments, r.turns.machine};
                 })
         .field(
-            "pool_bytes", [](const Of& r) { return r.pool_bytes; }, "asked for", one);
+            "pool_bytes", [](const Of& r) { return r.pool_bytes; }, "asked for", at_least(1));
     add_forms(shape, [](const Of& r) -> const allocators::Choices& {
         return r.turns.run.settings.choices;
     });
@@ -124,7 +123,7 @@ Shape<ReplayReport> replay_provenance() {
             "how many times as fast as recorded calls are due; null: no pauses")
         .field(
             "repeat", [](const Of& r) { return r.turns.run.repeat; },
-            "turns, a fresh pool and a timed replay in each", one)
+            "turns, a fresh pool and a timed replay in each", at_least(1))
         .field("time_limit_s", [](const Of& r) { return r.turns.run.time_limit; })
         .field("date", [](const Of& r) { return r.turns.date; }, "", {{"pattern", kDatePattern}});
     return shape;

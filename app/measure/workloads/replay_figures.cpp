@@ -9,7 +9,7 @@ namespace {
 
 using Phase = std::vector<double> Samples::*;
 
-/// The samples of a metric, none if there are none.
+/// The samples of a metric; empty if the cell lacks the metric.
 std::vector<double> samples(const BenchCell& cell, const char* metric, Phase phase) {
     const auto found = cell.result.metrics.find(metric);
     return found == cell.result.metrics.end() ? std::vector<double>() : found->second.*phase;
@@ -150,25 +150,23 @@ const FigureList<ReplayOf>& replay_figures() {
 const Shape<ReplayReport>& trace_facts() {
     static const Shape<ReplayReport> shape = [] {
         using Of = ReplayReport;
-        const Json one{{"minimum", 1}};
-        const Json word{{"minimum", 4}};  // the least request
         Shape<Of> all;
         all.field("path", [](const Of& r) { return r.path; })
             .field(
-                "callers", [](const Of& r) { return r.callers; }, "", one)
+                "callers", [](const Of& r) { return r.callers; }, "", at_least(1))
             .field(
-                "requests", [](const Of& r) { return r.facts.requests; }, "", one)
+                "requests", [](const Of& r) { return r.facts.requests; }, "", at_least(1))
             .field("frees", [](const Of& r) { return r.facts.frees; })
             .field(
-                "bytes", [](const Of& r) { return r.facts.bytes; }, "of all requests", word)
+                "bytes", [](const Of& r) { return r.facts.bytes; }, "of all requests", at_least(4))
             .field(
-                "largest_bytes", [](const Of& r) { return r.facts.largest; }, "", word)
+                "largest_bytes", [](const Of& r) { return r.facts.largest; }, "", at_least(4))
             .field(
                 "peak_bytes", [](const Of& r) { return r.facts.peak_bytes; },
-                "most that is requested and not yet freed", word)
+                "most that is requested and not yet freed", at_least(4))
             .field(
                 "root_bytes", [](const Of& r) { return r.root_bytes; }, "the unit of pool sizes",
-                word)
+                at_least(4))
             .field(
                 "recorded_ns", [](const Of& r) { return r.facts.nanoseconds; },
                 "from the first call to the last, in nanoseconds; null: not recorded")

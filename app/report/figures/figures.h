@@ -54,7 +54,7 @@ struct Figure {
         return figure;
     }
     /// Of something of which there is one at least.
-    Figure never_zero() const { return with({{"minimum", 1}}); }
+    Figure never_zero() const { return with(at_least(1)); }
 };
 
 /// A figure that is not read back. @param get gives it, or null

@@ -30,6 +30,11 @@ Json& object_at(Json& schema, const std::string& path);
 /// An array of such items. @param least the number of items that it has at least
 Json array_schema(Json items, unsigned least = 0);
 
+/// More of a number's schema: its least value.
+inline Json at_least(unsigned least) {
+    return {{"minimum", least}};
+}
+
 /// What takes null, too.
 Json nullable(Json schema);
 

@@ -43,7 +43,7 @@ inline constexpr const char* kDeviationRemark =
 /// The spread of at least one sample, and the samples, as every document has them.
 const Shape<std::vector<double>>& samples_shape();
 
-/// The samples; nothing if there are none.
+/// The samples; nullopt if the list is empty.
 std::optional<std::vector<double>> samples_or_none(const std::vector<double>& samples);
 
 }  // namespace heapwood::app

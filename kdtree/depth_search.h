@@ -16,8 +16,8 @@ inline std::uint64_t reference_budget(const BuildConfig& config, std::uint64_t t
                                        : config.max_duplication * triangles;
 }
 
-/// Says to which depth to build next, until a build is the last. A tree of a smaller depth is the top
-/// of one of a larger depth, so it has no more references: that makes it a binary search. Most
+/// Says to which depth to build next, until a build is the last. A tree of a smaller depth is the
+/// top of one of a larger depth, so it has no more references: that makes it a binary search. Most
 /// scenes need one build.
 class DepthSearch {
 public:

@@ -251,9 +251,10 @@ std::optional<BuildProfile> BuildMemory::profile() const {
 }
 
 Tree BuildMemory::tree() const {
-    // Warps reserve places in blocks, and leave the rest of a block unwritten, all over both arrays.
-    // These places are copied along, and canonical() takes none of them. compute-sanitizer's
-    // initcheck reports the two copies; scripts/check_gpu knows them by this function's name.
+    // Warps reserve places in blocks, and leave the rest of a block unwritten, all over both
+    // arrays. These places are copied along, and canonical() takes none of them.
+    // compute-sanitizer's initcheck reports the two copies; scripts/check_gpu knows them by this
+    // function's name.
     const TreeInPlace made = tree_in_place(state());
     std::vector<Node> nodes(made.node_end);
     std::vector<std::uint32_t> references(made.reference_end);

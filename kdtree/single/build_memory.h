@@ -104,7 +104,7 @@ private:
     const std::uint32_t lanes_;  ///< of a warp
     std::uint64_t capacity_ = 0;
     Box scene_bounds_{};
-    float normalisation_ = 1;            ///< of the scene's coordinates, for the build
+    float normalisation_ = 1;  ///< of the scene's coordinates, for the build
     Block triangles_;
     Block nodes_;
     Block references_;

@@ -24,7 +24,8 @@ TEST(PoolSize, BytesDoNot) {
 }
 
 TEST(PoolSize, TextReadsBack) {
-    for (const char* text : {"20x", "0.5x", "1.25x", "100000x", "0.00001x", "17B", "1KiB", "513MiB", "7GiB", "1025B"}) {
+    for (const char* text : {"20x", "0.5x", "1.25x", "100000x", "0.00001x", "17B", "1KiB", "513MiB",
+                             "7GiB", "1025B"}) {
         EXPECT_EQ(PoolSize::parse(text).text(), text);
     }
     EXPECT_EQ(PoolSize::parse("1024KiB").text(), "1MiB");

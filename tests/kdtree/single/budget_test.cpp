@@ -1,6 +1,6 @@
 /// @file
-/// Scenes whose trees would have any number of references keep to a budget, in the same way on every
-/// machine, whatever the method.
+/// Scenes whose trees would have any number of references keep to a budget, in the same way on
+/// every machine, whatever the method.
 #include <gtest/gtest.h>
 
 #include <cstdint>

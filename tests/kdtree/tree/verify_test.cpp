@@ -14,8 +14,8 @@
 #include "kdtree/config.h"
 #include "kdtree/tree/walk.h"
 #include "tests/kdtree/dice.h"
-#include "tests/kdtree/overlap.h"
 #include "tests/kdtree/oracle_builder.h"
+#include "tests/kdtree/overlap.h"
 #include "tests/kdtree/small_scenes.h"
 
 namespace heapwood::kdtree {

@@ -74,6 +74,14 @@ def test_mistakes_have_the_programs_sentences():
         heapwood.compare(heapwood.Scene([[0, 0, 0]], [[0, 0, 0]]))
     with pytest.raises(TypeError, match="returns a table"):
         heapwood.compare("gen:sphere:100", json="file.json")
+    for measure in (lambda **options: heapwood.compare("gen:sphere:100", **options),
+                    lambda **options: heapwood.bench("acd", **options),
+                    lambda **options: heapwood.replay("any.trace", **options),
+                    lambda **options: heapwood.sweep([{"scene": "gen:sphere:100", **options}])):
+        for keyword in ("help", "version", "manual", "schema"):
+            for value in (True, "man", False, None):
+                with pytest.raises(TypeError, match=rf"takes no {keyword}: .* --help"):
+                    measure(**{keyword: value})
     if not heapwood.cuda_available():
         with pytest.raises(heapwood.NoDevice, match="no GPU to build on"):
             heapwood.compare("gen:sphere:100", device="gpu")

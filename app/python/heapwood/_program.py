@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 PROGRAM = pathlib.Path(__file__).parent / "bin" / "heapwood"
 
 _SAYS = "heapwood: "
+# Options with which the program prints something else than results, or prints them another way.
+_PRINTS = ("help", "version", "manual", "schema")
+_FORMATS = ("json", "csv", "markdown", "latex")
 
 
 def _words(options):
@@ -53,9 +56,13 @@ def _measure(verb, subjects, options):
     if importlib.util.find_spec("pandas") is None:  # said before the time is spent
         raise ImportError(f"heapwood.{verb} returns a table of pandas: pip install pandas",
                           name="pandas")
-    for option in ("json", "csv", "markdown", "latex"):
-        if option in options:
-            raise TypeError(f"{verb}() returns a table: write that instead of asking for {option}")
+    for keyword in options:
+        option = keyword.replace("_", "-")
+        if option in _FORMATS:
+            raise TypeError(f"{verb}() returns a table: write that instead of asking for {keyword}")
+        if option in _PRINTS:
+            raise TypeError(f"{verb}() measures, and takes no {keyword}: call the program for that, "
+                            f"as python -m heapwood {verb} --help")
     command = [os.fspath(PROGRAM), verb, *_words(options), "--json", "-", "--", *subjects]
     try:
         result = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False,

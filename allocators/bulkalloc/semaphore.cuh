@@ -19,7 +19,11 @@
 /// waits holds a unit of this semaphore.
 ///
 /// **Memory order.** A signal is a release and a successful wait an acquire: a search that begins
-/// after the wait sees all that the signals were for. Promises order nothing.
+/// after the wait sees all that the signals were for. A promise is an acquire: what the thread
+/// takes away to keep it is taken afterwards. Taking a promise back is a release of what the thread
+/// has put back before. A thread that is told to produce has acquired it, and finds that: else a
+/// request could be refused although its memory was back. A reservation orders nothing, because the
+/// thread that makes one looks again before it acts. Nor does Wait::none.
 #pragma once
 
 #include <cstdint>
@@ -101,7 +105,8 @@ public:
     /// Takes the promise of n units back.
     HEAPWOOD_INLINE void cancel(std::uint32_t n) const {
         Policy::pause();
-        word_.count_relaxed(Count{0} - n);
+        // Release: what the caller has put back, to a thread that no longer waits for the promise.
+        word_.add_release(Count{0} - n);
     }
 
 private:
@@ -114,7 +119,8 @@ private:
             if (available(seen) >= n) continue;
             if (prospects(seen) < n || pauses >= Policy::kPatience) {
                 if (batch == 0) return Wait::none;
-                if (word_.cas_relaxed(seen, seen + (batch - n))) return Wait::produce;
+                // Acquire: pairs with the release in cancel().
+                if (word_.cas_acquire(seen, seen + (batch - n))) return Wait::produce;
                 continue;
             }
             if (!word_.cas_relaxed(seen, seen - n)) continue;

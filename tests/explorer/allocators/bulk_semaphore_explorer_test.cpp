@@ -71,6 +71,29 @@ public:
         balance_[thread()] -= taken ? 1 : 0;
         end_operation(taken);
     }
+    /// Promises a unit above, takes the one that is there to make it of, fails, and puts it back.
+    void merge_and_fail() {
+        begin_operation("merge", 1);
+        const Semaphore above(above_);
+        above.expect(1);
+        if (semaphore_.take(1, 1)) semaphore_.signal(1, 0);
+        above.cancel(1);
+        end_operation(0);
+    }
+    /// Gets a unit, or, if none is there, waits above for what another makes of it. A wait that
+    /// ends with nothing has seen that promise broken, and so finds the unit.
+    void get_here_or_above() {
+        begin_operation("get", 1);
+        bool taken = semaphore_.take(1, 1);
+        if (!taken) {
+            const Semaphore above(above_);
+            if (above.wait(1, 1) != Wait::produce) fail("what was never made is had");
+            taken = semaphore_.take(1, 1);
+        }
+        if (!taken) fail("a unit that is back before a promise is broken is not found");
+        semaphore_.signal(1, 0);
+        end_operation(0);
+    }
     void take_some(std::uint32_t n, std::uint32_t kept) {
         begin_operation("take_some", n);
         const std::uint32_t taken = semaphore_.take_some(n, kept);
@@ -100,6 +123,8 @@ public:
     }
 
 private:
+    using Semaphore = allocators::bulkalloc::Semaphore<PatientPolicy>;
+
     Wait wait(std::uint32_t batch) {
         begin_operation("wait", batch);
         const Wait got = semaphore_.wait(1, batch);
@@ -109,7 +134,8 @@ private:
     }
 
     alignas(16) Count word_;
-    allocators::bulkalloc::Semaphore<PatientPolicy> semaphore_{word_};
+    Semaphore semaphore_{word_};
+    alignas(16) Count above_ = make_count(0);
     alignas(16) std::uint32_t made_[4][4] = {};
     std::int64_t at_first_;
     std::int64_t balance_[4] =
@@ -141,6 +167,10 @@ std::vector<SemaphoreScenario> scenarios() {
          0,
          0,
          {[](T& t) { t.bring(1, 0); }, [](T& t) { t.use(); }}},
+        {"who sees a promise broken finds what was put back before",
+         1,
+         0,
+         {[](T& t) { t.merge_and_fail(); }, [](T& t) { t.get_here_or_above(); }}},
         {"some units are taken as others are wanted",
          3,
          0,
@@ -169,8 +199,10 @@ TEST(BulkSemaphoreExplorer, FindsFaults) {
     // The acquire of a promise matters where a relaxed write comes late, which no semaphore alone
     // shows: BulkAllocExplorer.LateWritesAreHarmless.
     EXPECT_EQ(found[Fault::none], 1U);
-    EXPECT_EQ(found[Fault::no_acquire], 1U);
-    EXPECT_EQ(found[Fault::no_release], 1U);
+    // Getting a unit, and being told to produce.
+    EXPECT_EQ(found[Fault::no_acquire], 2U);
+    // Signalling, and taking a promise back.
+    EXPECT_EQ(found[Fault::no_release], 2U);
 }
 
 }  // namespace

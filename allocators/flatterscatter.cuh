@@ -167,7 +167,7 @@ private:
         if (bytes < traits().smallest_pool ||
             bytes >> flatter::kLargestChunk > flatter::kMostPages) {
             throw std::invalid_argument(std::string(traits().name) +
-                                        " needs a pool of 16 KiB to 2 TiB");
+                                        " needs a pool of 16 KiB or more, below 2 TiB");
         }
         std::uint32_t shift = flatter::kLargestChunk;
         while (shift > kSmallestPageShift && bytes >> shift < Policy::kFewestPages) --shift;

@@ -69,12 +69,12 @@ struct alignas(128) Block {
 inline constexpr std::uint32_t kLengthBits = 24;
 inline constexpr std::uint32_t kMostPages = (1U << kLengthBits) - 1;
 
-/// What a failed search for a run of `length` pages leaves: how often pages had become idle,
-/// modulo 2^40, and kMostPages - length. So of two words with the same count the larger one says
-/// more, and 0 says nothing. A word could be taken for a new one after 10^12 times, until the next
-/// time.
+/// What a failed search for a run of `length` pages, from 1 to kMostPages, leaves: how often pages
+/// had become idle, modulo 2^40, and kMostPages + 1 - length, which is not 0. So of two words with
+/// the same count the larger one says more, and 0 says nothing. A word could be taken for a new one
+/// after 10^12 times, until the next time.
 HEAPWOOD_INLINE constexpr std::uint64_t no_run_of(std::uint32_t length, std::uint64_t idled) {
-    return idled << kLengthBits | (kMostPages - length);
+    return idled << kLengthBits | (kMostPages + 1 - length);
 }
 /// Whether that word says that there is no run as another one would.
 HEAPWOOD_INLINE constexpr bool says(std::uint64_t no_run, std::uint64_t other) {

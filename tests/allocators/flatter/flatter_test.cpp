@@ -298,9 +298,23 @@ TEST(Flatter, ALongerRunThanOneThatWasNotFoundIsNotLookedFor) {
     EXPECT_TRUE(says(no_run_of(7, 3), no_run_of(8, 3)));
     EXPECT_FALSE(says(no_run_of(7, 3), no_run_of(6, 3)));
     EXPECT_FALSE(says(no_run_of(7, 3), no_run_of(7, 4)));
-    EXPECT_FALSE(says(0, no_run_of(allocators::flatter::kMostPages - 1, 0)));
-    EXPECT_THROW(FlatterScatter(PoolConfig{.bytes = std::uint64_t{3} << 40}),
-                 std::invalid_argument);
+}
+
+/// A pool may have kMostPages pages. No search has failed in it before the first.
+TEST(Flatter, ARunOfThePagesOfTheLargestPoolIsLookedFor) {
+    using allocators::flatter::kMostPages;
+    using allocators::flatter::no_run_of;
+    using allocators::flatter::says;
+    for (const std::uint32_t length : {1U, kMostPages - 1, kMostPages}) {
+        EXPECT_FALSE(says(0, no_run_of(length, 0))) << length;
+        EXPECT_TRUE(says(no_run_of(length, 0), no_run_of(kMostPages, 0))) << length;
+        EXPECT_FALSE(says(no_run_of(length, 0), no_run_of(kMostPages, 1))) << length;
+        EXPECT_EQ(no_run_of(length, 5) >> allocators::flatter::kLengthBits, 5U) << length;
+    }
+    EXPECT_FALSE(says(no_run_of(kMostPages, 0), no_run_of(kMostPages - 1, 0)));
+    for (const std::uint64_t bytes : {std::uint64_t{2} << 40, std::uint64_t{3} << 40}) {
+        EXPECT_THROW(FlatterScatter(PoolConfig{.bytes = bytes}), std::invalid_argument) << bytes;
+    }
 }
 
 TEST(Flatter, ItsTablesAreAHundredthOfThePool) {

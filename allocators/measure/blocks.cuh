@@ -30,14 +30,14 @@ struct Blocks {
     std::uint64_t max_bytes;  ///< likewise, at least min_bytes
     std::uint64_t seed;
     /// By slot: the size of its request, a multiple of 4, from min_bytes to max_bytes; nullptr: any
-    /// such number, each as likely as any other (there must be fewer than 2^32).
+    /// such number, each as likely as any other.
     const std::uint64_t* sizes = nullptr;
 
     /// The size of the slot's request.
     HEAPWOOD_INLINE std::uint64_t bytes(std::uint64_t slot) const {
         if (sizes != nullptr) return sizes[slot];
         if (min_bytes == max_bytes) return min_bytes;
-        const auto choices = static_cast<std::uint32_t>((max_bytes - min_bytes) / 4) + 1;
+        const std::uint64_t choices = (max_bytes - min_bytes) / 4 + 1;
         return min_bytes + 4 * (mixed(seed ^ slot) % choices);
     }
     /// What stands in word 0 of the slot's block; word i has i more, modulo 2^32.

@@ -124,6 +124,23 @@ TEST(Workload, SizesAreMultiplesOfFourAndSpreadOverTheRange) {
     for (std::uint64_t slot = 0; slot < 100; ++slot) EXPECT_EQ(one_size.bytes(slot), 48U);
 }
 
+TEST(Workload, SizesMayBeAnyNumberOfMultiplesOfFour) {
+    // 2^32 of them, one more and one fewer, and many more.
+    for (const std::uint64_t choices :
+         {(1ULL << 32) - 1, 1ULL << 32, (1ULL << 32) + 1, 1ULL << 40}) {
+        const Blocks blocks{nullptr, 1000, 8, 8 + 4 * (choices - 1), test_seed()};
+        unsigned high = 0;
+        for (std::uint64_t slot = 0; slot < blocks.slots; ++slot) {
+            const std::uint64_t bytes = blocks.bytes(slot);
+            ASSERT_EQ(bytes % 4, 0U) << choices;
+            ASSERT_GE(bytes, blocks.min_bytes) << choices;
+            ASSERT_LE(bytes, blocks.max_bytes) << choices;
+            high += bytes > blocks.max_bytes / 2 ? 1 : 0;
+        }
+        EXPECT_NEAR(high, 500, 130) << choices;  // eight deviations
+    }
+}
+
 TEST(Workload, AllocatesForEverySlotAndFreesTheSameBlocks) {
     Journal journal;
     Case c(5, 3, 4, 256);

@@ -38,15 +38,13 @@ void add_config(Options& options, BuildParameters& o) {
             options.flag((name + ",!--no-" + name.substr(2)).c_str(), value, field.sentence);
         } else if constexpr (std::is_floating_point_v<T>) {
             options.real(name.c_str(), value,
-                         {static_cast<T>(std::max(field.least, 0.0)), field.open,
-                          static_cast<T>(field.most)},
+                         {static_cast<T>(field.least), field.open, static_cast<T>(field.most)},
                          field.sentence);
         } else {
-            const double least = field.or_zero ? 0 : field.least;
-            options.whole(
-                name.c_str(), value,
-                {static_cast<std::uint64_t>(least), static_cast<std::uint64_t>(field.most)},
-                field.sentence);
+            options.whole(name.c_str(), value,
+                          {static_cast<std::uint64_t>(field.least),
+                           static_cast<std::uint64_t>(field.most), field.or_zero},
+                          field.sentence);
         }
     });
 }

@@ -159,8 +159,10 @@ struct Flags {
 std::uint64_t read(const std::string& text, const Whole& allowed) {
     const auto value = scenes::read_plain_number<std::uint64_t>(text);
     if (value && *value >= allowed.least && *value <= allowed.most) return *value;
-    throw UsageError("'" + text + "' is not a whole number from " + std::to_string(allowed.least) +
-                     " to " + std::to_string(allowed.most));
+    if (value && *value == 0 && allowed.or_zero) return 0;
+    throw UsageError("'" + text + "' is not " + (allowed.or_zero ? "0, or " : "") +
+                     "a whole number from " + std::to_string(allowed.least) + " to " +
+                     std::to_string(allowed.most));
 }
 
 std::uint64_t read_bytes(const std::string& text, const Whole& allowed, const char* example) {

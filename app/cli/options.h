@@ -27,6 +27,7 @@ struct Flags;
 struct Whole {
     std::uint64_t least = 0;
     std::uint64_t most = std::numeric_limits<std::uint32_t>::max();
+    bool or_zero = false;  ///< 0, too
 };
 
 /// The numbers that an option takes: from `least`, or above it if `open`.

@@ -124,6 +124,11 @@ void add_verb(Program& program, const char* name, const char* what, const char* 
                 parameters->arguments = arguments;
                 parameters->allocator_options = allocator_options(options);
             }
+            if constexpr (std::is_base_of_v<BuildParameters, T>) {
+                parameters->verb = options.verb();
+                parameters->allocator_giver = options.giver("--allocator");
+                parameters->method_giver = options.giver("--method");
+            }
             if constexpr (std::is_same_v<T, BuildOptions>) {
                 parameters->whole_options = whole_options(options);
             }

@@ -35,7 +35,8 @@ enum class DeviceChoice { automatic, gpu, cpu };
 struct RunParameters {
     std::vector<std::string> arguments;          ///< the whole command line, for the report
     std::vector<std::string> allocators{"all"};  ///< names, or "all": the sound ones
-    /// The options given that are for the allocators of the single kernel alone, as typed.
+    /// The options given that are for the allocators of the single kernel alone, as messages name
+    /// them (Options::giver).
     std::vector<std::string> allocator_options;
     DeviceChoice device = DeviceChoice::automatic;
     allocators::Choices choices;  ///< of the values of allocators' options
@@ -46,6 +47,10 @@ struct RunParameters {
 
 /// How trees are built and timed, and with what: all that verbs which build have in common.
 struct BuildParameters : RunParameters {
+    std::string verb;  ///< its name
+    /// What gave the allocators and the methods (Options::giver).
+    std::string allocator_giver;
+    std::string method_giver;
     std::vector<Method> methods{Method::single};
     /// Whether memory outside the allocators' pools is kept from one build for the next.
     allocators::ArrayPool::Keep array_pool = allocators::ArrayPool::Keep::slabs;
@@ -81,7 +86,7 @@ struct BuildOptions : SceneParameters {
     std::vector<std::uint32_t> devices;
     /// Seconds that such a process has at least for an answer.
     double time_limit = 60;
-    /// The options given that a build in parts has no use for, as typed.
+    /// The options given that a build in parts has no use for, as messages name them.
     std::vector<std::string> whole_options;
 };
 

@@ -5,6 +5,15 @@
 #include "app/cli/verb_options.h"
 
 namespace heapwood::app {
+namespace {
+
+/// Adds what gave an option its value, if anything did.
+void add_giver(std::vector<std::string>& to, const Options& options, const char* name) {
+    const std::string giver = options.giver(name);
+    if (!giver.empty()) to.push_back(giver);
+}
+
+}  // namespace
 
 void add_output(Options& options, OutputOptions& output) {
     options.group("Output");
@@ -67,16 +76,25 @@ void add_resume(Options& options, RunParameters& o) {
 
 void add_pool(Options& options, std::optional<PoolSize>& pool, const char* what) {
     options.value("-p,--pool", "SIZE", PoolSize().text(), what,
-                  [&pool](const std::string& text) { pool = PoolSize::parse(text); });
+                  [&pool, verb = options.verb()](const std::string& text) {
+                      const std::size_t comma = text.find(',');
+                      if (comma != text.npos) {
+                          throw UsageError("'" + text + "' is a list, and " + verb +
+                                           " takes one pool; choose one, as --pool " +
+                                           PoolSize::parse(text.substr(0, comma)).text());
+                      }
+                      pool = PoolSize::parse(text);
+                  });
 }
 
 std::vector<std::string> allocator_options(const Options& options) {
     std::vector<std::string> given;
-    const auto add = [&](const char* name) {
-        if (options.given(name)) given.emplace_back(name);
-    };
-    for (const char* name : {"--allocator", "--pool", "--minimal-pool", "--heap-map"}) add(name);
-    for (const allocators::Option& option : offered_options()) add(option.flag);
+    for (const char* name : {"--allocator", "--pool", "--minimal-pool", "--heap-map"}) {
+        add_giver(given, options, name);
+    }
+    for (const allocators::Option& option : offered_options()) {
+        add_giver(given, options, option.flag);
+    }
     return given;
 }
 
@@ -85,7 +103,7 @@ std::vector<std::string> whole_options(const Options& options) {
     for (const char* name :
          {"--method", "--arrays", "--repeat", "--warm-up", "--max-nodes", "--max-references",
           "--large-limit", "--chunk", "--host-pool", "--frames"}) {
-        if (options.given(name)) given.emplace_back(name);
+        add_giver(given, options, name);
     }
     return given;
 }

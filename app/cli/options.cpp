@@ -18,16 +18,27 @@
 namespace heapwood::app {
 namespace {
 
-/// The option that `take` is to get the value of, with its long name in what `take` refuses.
+/// What gave an option its value: its long name, with the variable in brackets if that did. CLI11
+/// counts as parsed what is on the command line alone.
+std::string giver_of(const CLI::App& verb, const std::string& long_name) {
+    const CLI::Option* option = verb.get_option(long_name);
+    const auto& typed = verb.parse_order();
+    const bool is_typed = std::find(typed.begin(), typed.end(), option) != typed.end();
+    if (is_typed || option->get_envname().empty()) return long_name;
+    return long_name + " (" + option->get_envname() + ")";
+}
+
+/// The option that `take` is to get the value of, with what gave the value before what `take`
+/// refuses.
 template <class Value>
 CLI::Option* add_option(CLI::App& verb, const std::string& name, const char* what,
                         const std::function<void(const Value&)>& take) {
     const std::string long_name = name.substr(name.find(',') + 1);
-    const auto told = [long_name, take](const Value& value) {
+    const auto told = [&verb, long_name, take](const Value& value) {
         try {
             take(value);
         } catch (const UsageError& error) {
-            throw CLI::ValidationError(long_name, error.what());
+            throw CLI::ValidationError(giver_of(verb, long_name), error.what());
         }
     };
     return verb.add_option_function<Value>(name, told, what);
@@ -144,11 +155,12 @@ std::string verb_hint(const CLI::App& app, int argc, const char* const* argv) {
 /// The flags of a verb. CLI11 assigns to one the text of its value.
 struct Flags {
     struct Flag {
+        const CLI::App& verb;
         std::string name;
         bool& value;
 
         Flag& operator=(const std::string& text) {
-            value = flag_value(name, text);
+            value = flag_value(giver_of(verb, name), text);
             return *this;
         }
     };
@@ -204,8 +216,8 @@ void Options::texts(const char* name, std::vector<std::string>& values, const ch
 
 void Options::flag(const char* name, bool& value, const char* what) {
     const std::string names = name;
-    flags_->all.push_back(
-        {names.substr(names.find("--"), names.find(",!") - names.find("--")), value});
+    const std::size_t begin = names.find("--");
+    flags_->all.push_back({verb_, names.substr(begin, names.find(",!") - begin), value});
     CLI::Option* option = verb_.add_flag(names, flags_->all.back(), what);
     if (!group_.empty()) option->group(group_);
 }
@@ -232,8 +244,13 @@ void Options::list(const char* name, const char* type, const std::string& standa
     if (!group_.empty()) option->group(group_);
 }
 
-bool Options::given(const char* name) const {
-    return verb_.get_option_no_throw(name) != nullptr && verb_.count(name) > 0;
+std::string Options::giver(const char* name) const {
+    if (verb_.get_option_no_throw(name) == nullptr || verb_.count(name) == 0) return "";
+    return giver_of(verb_, name);
+}
+
+std::string Options::verb() const {
+    return verb_.get_name();
 }
 
 Program::Program(const char* what, const std::string& version, const char* examples)

@@ -118,8 +118,11 @@ public:
         });
     }
 
-    /// Whether the user gave that option.
-    bool given(const char* name) const;
+    /// What gave the option of that long name a value, for messages: "--pool", or, if its variable
+    /// did, "--pool (HEAPWOOD_POOL)"; empty: it has its default.
+    std::string giver(const char* name) const;
+    /// The verb's name.
+    std::string verb() const;
 
 private:
     CLI::App& verb_;

@@ -55,7 +55,7 @@ ExitCode build(const BuildOptions& options, const Backends& available) {
     Report report = new_report(options);
     const auto chosen = choose_backends(available, options, report.machine.gpu);
     Publisher publisher(options);
-    if (!options.trace.empty()) check_trace(chosen);
+    if (!options.trace.empty()) check_trace(chosen, options);
     const FrameChoice choice = choose_frames(options.frames, chosen);
     Output trace(options.trace), out(options.out);
     report.run.trace = !options.trace.empty();

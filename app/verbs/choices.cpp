@@ -159,13 +159,26 @@ std::vector<std::string> choose_tests(const std::vector<std::string>& asked) {
     return chosen;
 }
 
-void check_trace(const std::vector<const Backend*>& chosen) {
+void require_one(const std::vector<const Backend*>& chosen, const BuildParameters& parameters,
+                 const std::string& purpose) {
+    if (chosen.size() == 1) return;
+    // The level method comes last, and is no allocator.
+    const bool methods = chosen.back()->method == Method::levels;
+    throw UsageError((methods ? parameters.method_giver + " names both methods"
+                              : parameters.allocator_giver + " names " +
+                                    std::to_string(chosen.size()) + " allocators") +
+                     ", and " + purpose + ": choose one, as " +
+                     (methods ? std::string("--method single")
+                              : "--allocator " + std::string(chosen.front()->traits.name)));
+}
+
+void check_trace(const std::vector<const Backend*>& chosen, const BuildParameters& parameters) {
+    require_one(chosen, parameters, "--trace records one build, which replay replays with all");
     const Backend& backend = *chosen.front();
-    if (chosen.size() == 1 && backend.method == Method::single && backend.traits.full) return;
-    throw UsageError("--trace records one build with one full allocator, but " +
-                     (chosen.size() > 1 ? std::to_string(chosen.size()) + " were chosen"
-                                        : std::string(backend.traits.name) + " is none") +
-                     "; choose one, as --allocator hybrid; 'heapwood replay' replays it with all");
+    if (backend.method == Method::single && backend.traits.full) return;
+    throw UsageError("--trace records a build with a full allocator, but " +
+                     std::string(backend.traits.name) +
+                     " is none; choose one, as --allocator hybrid");
 }
 
 }  // namespace heapwood::app

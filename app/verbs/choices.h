@@ -50,8 +50,13 @@ std::vector<Runner> choose_runners(const std::vector<const Backend*>& available,
 std::string no_allocator(const std::string& name, const std::vector<std::string>& known,
                          const std::vector<std::string>& left_out, bool by_pip);
 
+/// @throws UsageError unless one was chosen: the sentence names the option or variable that chose
+/// more. @param purpose what the verb needs one for, as "render needs one tree"
+void require_one(const std::vector<const Backend*>& chosen, const BuildParameters& parameters,
+                 const std::string& purpose);
+
 /// @throws UsageError unless these can record a trace: one full allocator, for a trace has frees,
 /// and one build.
-void check_trace(const std::vector<const Backend*>& chosen);
+void check_trace(const std::vector<const Backend*>& chosen, const BuildParameters& parameters);
 
 }  // namespace heapwood::app

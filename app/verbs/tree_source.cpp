@@ -41,12 +41,9 @@ TreeSource built(const TreeParameters& parameters, const std::vector<const Backe
     TreeSource source{.origin = new_report(parameters), .scene = {}, .tree = {}};
     Report& origin = source.origin;
     const auto chosen = choose_backends(available, parameters, origin.machine.gpu);
-    if (chosen.size() != 1) {
-        throw UsageError(
-            "one tree is enough, and all allocators and methods make the same: choose "
-            "one, as --allocator " +
-            std::string(chosen.front()->traits.name));
-    }
+    require_one(
+        chosen, parameters,
+        parameters.verb + " needs one tree, which is the same of all allocators and methods");
     const Backend& backend = *chosen.front();
     source.scene = scenes::load(parameters.scene);
     describe(origin, source.scene);

@@ -120,8 +120,32 @@ class Mistakes(unittest.TestCase):
             self.check([str(place)], "build", "missing.obj", "--json", place)
 
     def test_environment(self):
-        self.check(["--pool", "'0x'"], "build", SCENE, env={"HEAPWOOD_POOL": "0x"})
+        self.check(["--pool (HEAPWOOD_POOL): '0x'"], "build", SCENE, env={"HEAPWOOD_POOL": "0x"})
+        self.check(["--pool: '0x'"], "build", SCENE, "-p0x", env={"HEAPWOOD_POOL": "20x"})
+        self.check(["--verify (HEAPWOOD_VERIFY): 'maybe'"], "build", SCENE,
+                   env={"HEAPWOOD_VERIFY": "maybe"})
         self.check(["'nosuch'"], "build", SCENE, env={"HEAPWOOD_ALLOCATOR": "cmalloc,nosuch"})
+
+
+    def test_lists_that_compare_takes(self):
+        """A variable of a shell in which compare is used, too, in verbs that take one value."""
+        for verb in (("build", SCENE), ("trace", SCENE), ("render", SCENE, "-o", "x.png"),
+                     ("inspect", SCENE), ("replay", "any.trace")):
+            self.check(["--pool (HEAPWOOD_POOL): '200x,20x' is a list",
+                        f"{verb[0]} takes one pool; choose one, as --pool 200x"],
+                       *verb, env={"HEAPWOOD_POOL": "200x,20x"})
+        recorded = ("build", SCENE, "--trace", "x.trace")
+        for verb in (("render", SCENE, "-o", "x.png"), ("inspect", SCENE), recorded):
+            what = "--trace records" if verb is recorded else f"{verb[0]} needs one tree"
+            self.check(["--allocator (HEAPWOOD_ALLOCATOR) names 2 allocators", what,
+                        "--allocator halloc"], *verb, env={"HEAPWOOD_ALLOCATOR": "halloc,hybrid"})
+            self.check(["--method (HEAPWOOD_METHOD) names both methods", what, "--method single"],
+                       *verb, env={"HEAPWOOD_METHOD": "single,levels"})
+            self.check(["--method names both methods"], *verb, "-m", "levels,single")
+        result = run("inspect", SCENE, "-q", "-p", "200x", "-a", "halloc", "-m", "single",
+                     env={"HEAPWOOD_POOL": "200x,20x", "HEAPWOOD_ALLOCATOR": "halloc,hybrid",
+                          "HEAPWOOD_METHOD": "single,levels"})
+        self.assertEqual(result.returncode, DONE, result.stderr)
 
 
 class Environment(unittest.TestCase):

@@ -67,13 +67,15 @@ class Variables(unittest.TestCase):
                     self.expect_accepted(option.run(value=option.default))
 
     def test_a_variable_takes_what_its_option_takes(self):
-        """And what is refused is refused with the same sentence."""
+        """And what is refused is refused with the same sentence, which names the variable."""
         for option in DIFFERENT:
             for value in VALUES:
                 with self.subTest(option=option.key(), value=value):
                     given, set_ = option.run(value=value), option.run(variable=value)
                     self.assertEqual(given.returncode, USAGE)
-                    self.assertEqual((set_.returncode, set_.stderr), (USAGE, given.stderr))
+                    named = given.stderr.replace(f": {option.name}: ",
+                                                 f": {option.name} ({option.variable}): ")
+                    self.assertEqual((set_.returncode, set_.stderr), (USAGE, named))
                     if UNKNOWN not in given.stderr:
                         self.assertIn(option.name, given.stderr)
                         said = {"FILE": "a file", "WxH": "'"}.get(option.kind, f"'{value}'")

@@ -221,7 +221,7 @@ class Mistakes(unittest.TestCase):
         self.refused(["--repeat"], "replay", "x", "--repeat", "0")
         with folder() as place:
             trace = ("--device", "cpu", "--trace", place / "x.trace")
-            self.refused(["2 were chosen"], "build", SCENE, "-a", "cmalloc,hybrid", *trace)
+            self.refused(["--allocator names 2 allocators"], "build", SCENE, "-a", "cmalloc,hybrid", *trace)
             self.refused(["atomicmalloc is none"], "build", SCENE, "-a", "atomicmalloc", *trace)
             self.refused(["awmalloc is none"], "build", SCENE, "-a", "awmalloc", *trace)
             self.refused(["levels is none"], "build", SCENE, "-m", "levels", *trace)

@@ -47,6 +47,10 @@ std::string shortest(float value) {
     return converted(value);
 }
 
+double neat(float value) {
+    return *scenes::read_number<double>(shortest(value));
+}
+
 std::string digits(double value) {
     return converted(value, std::chars_format::fixed);
 }

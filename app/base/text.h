@@ -13,7 +13,9 @@ namespace heapwood::app {
 /// The shortest decimal that reads back as the same number: 0.8, 200, 1.5.
 std::string shortest(double value);
 std::string shortest(float value);
-/// The same without an exponent, however long.
+/// The double nearest to the finite float's shortest decimal, so that 0.8F is written as 0.8.
+double neat(float value);
+/// The shortest decimal without an exponent, however long.
 std::string digits(double value);
 
 /// With `decimals` digits after the point.

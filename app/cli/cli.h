@@ -147,7 +147,7 @@ struct BenchOptions : RunParameters {
     std::optional<std::uint32_t> blocks = 120;  ///< of AD, ACD, P; none: eight a multiprocessor
     std::optional<unsigned> repeat;
     std::optional<unsigned> iterations;
-    std::optional<float> time_limit;  ///< seconds
+    std::optional<double> time_limit;  ///< seconds
     std::uint32_t seed = 1;
     std::string sizes;  ///< file: a trace, whose sizes churn has; empty: a power law
     std::string graph;  ///< file: a Matrix Market file; empty: graphs by rule
@@ -161,7 +161,7 @@ struct ReplayOptions : RunParameters {
     std::optional<PoolSize> pool;
     double pace = 0;  ///< how many times as fast as recorded; 0: without pauses
     unsigned repeat = 5;
-    float time_limit = 60;  ///< seconds
+    double time_limit = 60;  ///< seconds
 };
 
 /// `heapwood worker RUNNER VERB ...`, the process of a runner; users do not call it.

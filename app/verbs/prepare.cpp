@@ -77,7 +77,7 @@ BenchReport new_bench(const BenchOptions& options, const Backends& available,
                                .graph = files.graph},
                   .repeat = options.repeat.value_or(options.quick ? 1 : 3),
                   .threads = options.threads,
-                  .time_limit = options.time_limit.value_or(report.machine.gpu ? 2.0F : 5.0F)};
+                  .time_limit = options.time_limit.value_or(report.machine.gpu ? 2 : 5)};
     report.runners = choose_runners(available, options, report.machine.gpu);
     for (const std::string& test : tests) {
         for (Series& series : series_of(test, report.run.settings)) {

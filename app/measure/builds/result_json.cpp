@@ -7,15 +7,9 @@
 #include "app/measure/builds/build_figures.h"
 #include "app/measure/builds/result_json.h"
 #include "kdtree/config_fields.h"
-#include "scenes/number.h"
 
 namespace heapwood::app {
 namespace {
-
-/// The double nearest to the float's shortest decimal, so that 0.8F is written as 0.8.
-double neat(float value) {
-    return *scenes::read_number<double>(shortest(value));
-}
 
 template <class T>
 Json names_of(const std::map<std::string, T>& named) {

@@ -11,6 +11,8 @@
 #include <type_traits>
 #include <vector>
 
+#include "app/base/text.h"
+
 namespace heapwood::app {
 
 using Json = nlohmann::ordered_json;
@@ -86,6 +88,8 @@ Json json_value(const T& value) {
         Json all = Json::array();
         for (const auto& one : value) all.push_back(json_value(one));
         return all;
+    } else if constexpr (std::same_as<T, float>) {
+        return Json(neat(value));
     } else {
         return Json(value);
     }

@@ -12,6 +12,8 @@ TEST(Text, Numbers) {
     EXPECT_EQ(shortest(0.8F), "0.8");
     EXPECT_EQ(shortest(0.1), "0.1");
     EXPECT_EQ(shortest(200.0), "200");
+    EXPECT_EQ(shortest(neat(0.1F)), "0.1");
+    EXPECT_EQ(shortest(neat(1e-45F)), "1e-45");
     EXPECT_EQ(fixed(2.0 / 3, 3), "0.667");
     EXPECT_EQ(fixed(std::numeric_limits<double>::max(), 3).size(), 309U + 4);
     EXPECT_EQ(hex(0), "0000000000000000");

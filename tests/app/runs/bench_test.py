@@ -350,7 +350,10 @@ class Faults(unittest.TestCase):
         self.assertEqual(cells["hangs", "oom", 1024][0], "hang", "the next test begins anew")
         errors, cells = self.faulty("-a", "good", code=DONE, limit=1e-6)
         if "done" not in {outcome for outcome, _ in cells.values()}:  # a fast turn may have ended
-            self.assertIn("nothing was measured: no turn ended within the time limit of 1e-06", errors)
+            self.assertIn("nothing was measured: no turn ended within the time limit of 1e-06 s", errors)
+        for outcome, message in cells.values():
+            if outcome in ("hang", "skipped"):
+                self.assertRegex(message, r" 1e-06 s|after a hang")
 
     def test_a_crash_costs_a_cell(self):
         errors, cells = self.faulty("-a", "dies,good", code=INTERNAL)

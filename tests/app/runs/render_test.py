@@ -50,6 +50,12 @@ class Render(unittest.TestCase):
                 self.assertEqual(found["picture"]["effort"] is not None, mode == "cost")
             self.assertEqual(len(pictures), len(list(MODELS.glob("*.obj"))))
 
+    def test_numbers_are_as_they_were_given(self):
+        found = rendered(SCENE, "-o", self.out, "--mode", "ambient-occlusion", "--spp", 1, "--fov", 40.1,
+                         "--reach", 0.1)
+        self.assertEqual(found["camera"]["field_of_view"], 40.1)
+        self.assertEqual(found["picture"]["reach"], 0.1)
+
     def test_the_picture_depends_on_nothing_else(self):
         pictures = set()
         for threads, method in ((1, "single"), (3, "levels")):

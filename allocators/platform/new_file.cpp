@@ -95,6 +95,24 @@ bool take_over_rights(int file, const struct stat& former) {
     return fchmod(file, mode) == 0;
 }
 
+/// What the system says of a file, no link, that replacing it depends on.
+struct Attributes {
+    bool is_mount = false;  ///< a file system is mounted on it
+    bool is_fixed = false;  ///< it is immutable, or can only be added to
+};
+
+Attributes attributes_of(const std::filesystem::path& path) {
+    Attributes found;
+#ifdef STATX_ATTR_MOUNT_ROOT
+    struct statx facts {};
+    if (statx(AT_FDCWD, path.c_str(), AT_SYMLINK_NOFOLLOW, 0, &facts) == 0) {
+        found.is_mount = (facts.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
+        found.is_fixed = (facts.stx_attributes & (STATX_ATTR_IMMUTABLE | STATX_ATTR_APPEND)) != 0;
+    }
+#endif
+    return found;
+}
+
 }  // namespace
 
 std::filesystem::path link_target(std::filesystem::path path) {
@@ -105,6 +123,35 @@ std::filesystem::path link_target(std::filesystem::path path) {
     return path;
 }
 
+std::string obstacle(const std::filesystem::path& path) {
+    const std::filesystem::path target = link_target(path);
+    const std::filesystem::path folder = folder_of(target);
+    struct stat around {
+    }, former{};
+    if (stat(folder.c_str(), &around) != 0) return "";  // an error of NewFile
+    if (attributes_of(folder).is_fixed) {
+        return "its folder lets no file be replaced: take its attribute away (chattr -a), or name "
+               "another file, in another folder";
+    }
+    if (lstat(target.c_str(), &former) != 0) return "";
+    const Attributes own = attributes_of(target);
+    if (own.is_mount) {
+        return "it is mounted by itself, and no file can take its place: mount its folder, or name "
+               "another file";
+    }
+    if (own.is_fixed) {
+        return "it cannot be replaced: take its attribute away (chattr -a -i), or name another "
+               "file";
+    }
+    const uid_t user = geteuid();
+    const bool is_sticky = (around.st_mode & S_ISVTX) != 0;
+    if (is_sticky && user != 0 && user != former.st_uid && user != around.st_uid) {
+        return "it belongs to another user, whom alone its folder lets replace it: name another "
+               "file";
+    }
+    return "";
+}
+
 bool is_locked(const std::filesystem::path& path) {
     const int file = open_unlocked(path);
     if (file < 0) return errno != ENOENT;
@@ -112,14 +159,14 @@ bool is_locked(const std::filesystem::path& path) {
     return false;
 }
 
-NewFile::NewFile(const std::filesystem::path& path) : target_(link_target(path)) {
+NewFile::NewFile(const std::filesystem::path& path, Named named) : target_(link_target(path)) {
     std::error_code ignored;
     if (std::filesystem::is_symlink(target_, ignored)) {  // a loop
         error_ = ELOOP;
         return;
     }
     remove_leftovers(folder_of(target_));
-    if (!open_unnamed()) open_named();
+    if (named == Named::early || !open_unnamed()) open_named();
     if (file_ < 0) error_ = errno;
 }
 

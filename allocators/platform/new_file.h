@@ -16,8 +16,12 @@ std::filesystem::path link_target(std::filesystem::path path);
 /// made it has ended. Not for several threads at once.
 class NewFile {
 public:
+    /// When a file gets a name.
+    enum class Named { late, early };
+
     /// @param path whose place it takes; links are followed.
-    explicit NewFile(const std::filesystem::path& path);
+    /// @param named early: from the beginning, as where the file system has no files without a name
+    explicit NewFile(const std::filesystem::path& path, Named named = Named::late);
     NewFile(const NewFile&) = delete;
     NewFile& operator=(const NewFile&) = delete;
     /// Removes the file unless it has taken the place.
@@ -44,6 +48,10 @@ private:
     int file_ = -1;
     int error_ = 0;
 };
+
+/// Why the system would let no NewFile take the place of what is at `path`, with a remedy; empty:
+/// it would, as far as is known before.
+std::string obstacle(const std::filesystem::path& path);
 
 /// Whether another process holds the lock of a file or folder, which ends with that process.
 /// @return false as well where it does not exist.

@@ -8,7 +8,6 @@
 #include <csignal>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
 #include <optional>
 #include <stdexcept>
@@ -36,14 +35,36 @@ int open_pipe(const std::string& path) {
     return pipe;
 }
 
-/// The error number that says why the file cannot be written; 0: it can. Changes nothing.
-int write_error(const std::filesystem::path& path) {
+/// The error number of the last call of the system in words, behind a colon; nothing for 0.
+std::string reason(int error) {
+    return error == 0 ? "" : std::string(": ") + std::strerror(error);
+}
+
+/// Whether Output puts a new file in the place of what is there, or of nothing: not in that of a
+/// device.
+bool is_replaced(const std::filesystem::path& path) {
     std::error_code ignored;
-    if (!std::filesystem::exists(path, ignored)) return platform::NewFile(path).error();
-    const int file = open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
-    if (file < 0) return errno;
-    close(file);
-    return 0;
+    return !std::filesystem::exists(path, ignored) ||
+           std::filesystem::is_regular_file(path, ignored);
+}
+
+/// Why the file cannot be written, with a remedy; empty: it can. Changes nothing.
+std::string write_fault(const std::filesystem::path& path) {
+    const auto fault = [](int error) {
+        return std::strerror(error) +
+               std::string("; name a file in a folder that is there and lets you write");
+    };
+    std::error_code ignored;
+    const bool exists = std::filesystem::exists(path, ignored);
+    if (exists) {
+        const int file = open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
+        if (file < 0) return fault(errno);
+        close(file);
+        if (!is_replaced(path)) return "";
+    }
+    // Where a folder takes no new files, the one that is there is written itself.
+    if (const int error = platform::NewFile(path).error()) return exists ? "" : fault(error);
+    return platform::obstacle(path);
 }
 
 /// What a name leads to, so that two names of one file can be told from names of two.
@@ -91,10 +112,8 @@ Output::Output(std::string path) : path_(std::move(path)) {
         pipe_ = open_pipe(path_);
         return;
     }
-    if (const int error = write_error(path_)) {
-        throw UsageError("cannot write '" + path_ + "': " + std::strerror(error) +
-                         "; name a file in a folder that is there and lets you write");
-    }
+    const std::string fault = write_fault(path_);
+    if (!fault.empty()) throw UsageError("cannot write '" + path_ + "': " + fault);
 }
 
 Output::~Output() {
@@ -103,7 +122,7 @@ Output::~Output() {
 
 void Output::write(std::string_view text) {
     const auto fail = [this] {
-        throw std::runtime_error("'" + path_ + "' could not be written in full");
+        throw std::runtime_error("'" + path_ + "' could not be written in full" + reason(errno));
     };
     if (path_.empty()) return;
     if (path_ == "-") {
@@ -114,24 +133,29 @@ void Output::write(std::string_view text) {
         if (!platform::write_all(pipe_, text)) fail();
         return;
     }
-    // Not in the place of a device, nor where the folder takes no new files.
-    std::error_code error;
-    if (!std::filesystem::exists(path_, error) || std::filesystem::is_regular_file(path_, error)) {
+    if (is_replaced(path_)) {
         const HeldSignals held;
         if (platform::NewFile fresh(path_); fresh.error() == 0) {
             if (!platform::write_all(fresh.descriptor(), text) || !fresh.replace()) fail();
             return;
         }
     }
-    std::ofstream file(path_, std::ios::trunc | std::ios::binary);
-    file << text << std::flush;
-    if (!file) fail();
+    const int file = open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (file < 0) fail();
+    const bool written = platform::write_all(file, text);
+    const int error = errno;
+    const bool closed = close(file) == 0;  // some file systems tell only now
+    if (!written) errno = error;
+    if (!written || !closed) fail();
 }
 
 void write_to_stdout(std::string_view text) {
     clear_progress();
+    errno = 0;
     std::cout << text << std::flush;
-    if (!std::cout) throw std::runtime_error("standard output could not be written in full");
+    if (!std::cout) {
+        throw std::runtime_error("standard output could not be written in full" + reason(errno));
+    }
 }
 
 void guard_standard_streams() {

@@ -13,8 +13,8 @@ namespace heapwood::app {
 /// whenever the program is killed, under that name there is a whole file or none.
 class Output {
 public:
-    /// @throws UsageError if the file cannot be opened for writing, or is a named pipe that no
-    /// process reads.
+    /// @throws UsageError if the file cannot be opened for writing, or cannot be replaced, or is a
+    /// named pipe that no process reads.
     explicit Output(std::string path);
     Output(const Output&) = delete;
     Output& operator=(const Output&) = delete;
@@ -24,7 +24,8 @@ public:
     explicit operator bool() const { return !path_.empty(); }
 
     /// Replaces the contents, those of a file all at once: if they do not arrive in full, it is as
-    /// it was. @throws std::runtime_error if they do not.
+    /// it was, unless its folder takes no new files. @throws std::runtime_error if they do not,
+    /// with the system's reason.
     void write(std::string_view text);
 
 private:

@@ -1,6 +1,7 @@
 #include "app/distributed/payload.h"
 
 #include <bit>
+#include <cerrno>
 #include <fstream>
 #include <stdexcept>
 #include <string>
@@ -45,22 +46,26 @@ std::uint64_t PayloadChecksum::value() const {
 }
 
 PayloadWriter::PayloadWriter(std::filesystem::path path)
-    : path_(std::move(path)), file_(path_), fine_(file_.error() == 0) {}
+    : path_(std::move(path)), file_(path_), error_(file_.error()) {}
 
 void PayloadWriter::put(const void* blocks, std::size_t count) {
     checksum_.add(blocks, count);
     const std::string_view bytes(static_cast<const char*>(blocks), count * kBlock);
     if (small_.size() + bytes.size() > kTogether) flush();
     if (bytes.size() > kTogether) {
-        fine_ = fine_ && platform::write_all(file_.descriptor(), bytes);
+        write(bytes);
     } else {
         small_ += bytes;
     }
 }
 
 void PayloadWriter::flush() {
-    fine_ = fine_ && platform::write_all(file_.descriptor(), small_);
+    write(small_);
     small_.clear();
+}
+
+void PayloadWriter::write(std::string_view bytes) {
+    if (error_ == 0 && !platform::write_all(file_.descriptor(), bytes)) error_ = errno;
 }
 
 void PayloadWriter::add_bytes(const void* items, std::uint64_t count, std::uint64_t size) {
@@ -80,8 +85,10 @@ void PayloadWriter::finish() {
     const Block last{checksum_.value()};
     put(&last, 1);
     flush();
-    if (!fine_ || !file_.replace()) {
-        throw std::runtime_error(path_.string() + ": cannot be written in full");
+    if (error_ == 0 && !file_.replace()) error_ = errno;
+    if (error_ != 0) {
+        throw std::runtime_error(path_.string() +
+                                 ": cannot be written in full: " + std::strerror(error_));
     }
 }
 

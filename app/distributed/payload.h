@@ -14,6 +14,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <vector>
 
@@ -57,17 +58,18 @@ public:
         add(std::span<const T>(&item, 1));
     }
     /// Gives the file its name, after the last array.
-    /// @throws std::runtime_error that names the file, if it could not be written in full.
+    /// @throws std::runtime_error that names the file, if it could not be written in full, and why.
     void finish();
 
 private:
     void add_bytes(const void* items, std::uint64_t count, std::uint64_t size);
     void put(const void* blocks, std::size_t count);
     void flush();
+    void write(std::string_view bytes);
 
     std::filesystem::path path_;
     platform::NewFile file_;
-    bool fine_;
+    int error_;          ///< the first of the system; 0: none
     std::string small_;  ///< blocks that are written together
     PayloadChecksum checksum_;
 };

@@ -30,6 +30,8 @@ TreeWriter::TreeWriter(const std::string& path) : path_(path), file_(path), refe
     }
     check(file_);
     check(references_file_);
+    const std::string obstacle = platform::obstacle(path);
+    if (!obstacle.empty()) throw TreeWriteError(path_ + ": cannot be written: " + obstacle);
 }
 
 TreeWriter::~TreeWriter() = default;

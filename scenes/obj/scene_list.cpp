@@ -20,6 +20,7 @@ std::vector<ListedScene> read_list(const std::string& path) {
     const std::filesystem::path folder = std::filesystem::path(path).parent_path();
     std::vector<ListedScene> scenes;
     std::uint64_t number = 0;
+    errno = 0;
     for (std::string line; std::getline(file, line);) {
         ++number;
         if (number == 1 && line.starts_with(kByteOrderMark)) line.erase(0, kByteOrderMark.size());
@@ -37,7 +38,10 @@ std::vector<ListedScene> read_list(const std::string& path) {
         }
         scenes.push_back({is_generator(name) ? name : (folder / name).string(), where});
     }
-    if (file.bad()) throw SceneError(path + ": cannot be read in full");
+    if (file.bad()) {
+        throw SceneError(path + ": cannot be read in full" +
+                         (errno != 0 ? std::string(": ") + std::strerror(errno) : ""));
+    }
     if (scenes.empty()) {
         throw SceneError(path +
                          ": no scene; write an OBJ file or gen:NAME:TRIANGLES[:SEED] a line");

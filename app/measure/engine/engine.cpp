@@ -1,5 +1,6 @@
 #include "app/measure/engine/engine.h"
 
+#include <cstring>
 #include <exception>
 #include <filesystem>
 #include <utility>
@@ -76,8 +77,8 @@ void Engine::note(const Json& entry) {
     if (!journal_ || journal_failed_ || journal_->append(entry)) return;
     journal_failed_ = true;
     log::error("'" + journal_->path() +
-               "' could not be written in full; the run goes on, but cannot be resumed beyond this "
-               "point");
+               "' could not be written in full: " + std::strerror(journal_->error()) +
+               "; the run goes on, but cannot be resumed beyond this point");
 }
 
 std::string Engine::how_to_resume() const {

@@ -112,13 +112,14 @@ void Journal::compare(const Json& header) const {
 }
 
 bool Journal::append(const Json& entry) {
-    if (!fine_) return false;
     const auto write = [this](const Json& line) {
-        return platform::write_all(descriptor_, json_line(line) + "\n");
+        if (!platform::write_all(descriptor_, json_line(line) + "\n")) error_ = errno;
+        return error_ == 0;
     };
-    fine_ = (headed_ || write(header_)) && write(entry);
+    if (error_ != 0) return false;
+    const bool written = (headed_ || write(header_)) && write(entry);
     headed_ = true;
-    return fine_;
+    return written;
 }
 
 void Journal::remove() {

@@ -42,6 +42,9 @@ public:
     /// @return whether it is in the file.
     bool append(const Json& entry);
 
+    /// The error number of the system that says why append() failed; 0: it has not.
+    int error() const { return error_; }
+
     /// Deletes the file.
     void remove();
 
@@ -52,7 +55,7 @@ private:
     std::string path_;
     int descriptor_ = -1;
     bool created_ = false;
-    bool fine_ = true;
+    int error_ = 0;
     bool headed_ = false;  ///< the header is in the file
     Json header_;
     std::vector<Json> entries_;

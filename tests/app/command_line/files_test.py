@@ -136,7 +136,8 @@ class SameFiles(unittest.TestCase):
             result = compare(GEM, "-a", "cmalloc", "--repeat", 1, "--html", "/dev/full")
             self.assertEqual(result.returncode, INTERNAL)
             self.assertEqual(result.stderr,
-                             "heapwood: error: '/dev/full' could not be written in full\n")
+                             "heapwood: error: '/dev/full' could not be written in full: No space "
+                             "left on device\n")
         self.assertFalse(pathlib.Path("/dev/full.partial").exists())
 
 
@@ -177,7 +178,8 @@ class TreeFiles(unittest.TestCase):
     def test_on_a_full_device(self):
         result = build(GEM, "--repeat", 1, "--out", "/dev/full")
         self.assertEqual(result.returncode, INTERNAL)
-        self.assertIn("'/dev/full' could not be written in full", result.stderr)
+        self.assertIn("'/dev/full' could not be written in full: No space left on device",
+                      result.stderr)
 
 
 class Pipes(unittest.TestCase):

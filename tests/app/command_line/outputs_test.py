@@ -16,6 +16,16 @@ OLD = b"what was there before"
 NOBODY = 65534
 
 
+def become_nobody():
+    os.setgid(NOBODY)
+    os.setuid(NOBODY)
+
+
+def lets(*command):
+    """Whether the system lets this process do that."""
+    return subprocess.run(command, capture_output=True, check=False).returncode == 0
+
+
 class Outputs(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -61,7 +71,8 @@ class FullDisk(Outputs):
     def test_a_full_device(self):
         def check(verb, option, _):
             result = self.run_verb(verb, option, self.full)
-            self.expect_one_sentence(result, INTERNAL, f"'{self.full}' could not be written")
+            self.expect_one_sentence(result, INTERNAL, f"'{self.full}' could not be written in full: "
+                                     "No space left on device")
             self.assertNotEqual(result.stdout, "", "the report is not lost with a file")
         self.each(check)
 
@@ -80,7 +91,8 @@ class FullDisk(Outputs):
                     resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
                 result = self.run_verb(verb, option, path, preexec_fn=limit)
                 self.assertEqual(result.returncode, INTERNAL, result.stderr)
-                self.assertIn(f"'{path}' could not be written in full", result.stderr)
+                self.assertIn(f"'{path}' could not be written in full: File too large",
+                              result.stderr)
                 self.assertEqual(path.read_bytes(), OLD)
                 left = {other.name for other in path.parent.iterdir()} - {path.name}
                 self.assertLessEqual(left, {path.name + ".partial"}, "nothing half written")
@@ -98,10 +110,6 @@ class Folders(Outputs):
 
     @unittest.skipUnless(os.geteuid() == 0, "needs root, to become somebody without rights")
     def test_a_folder_that_takes_no_files(self):
-        def become_nobody():
-            os.setgid(NOBODY)
-            os.setuid(NOBODY)
-
         def check(verb, option, path):
             path.parent.chmod(0o555)
             self.place.chmod(0o755)
@@ -118,6 +126,60 @@ class Folders(Outputs):
                 self.assertEqual(result.returncode, DONE, result.stderr)
                 self.assertTrue(is_whole(verb, option, path.read_bytes()))
         self.each(check)
+
+
+@unittest.skipUnless(os.geteuid() == 0, "needs root, for files of others, mounts and attributes")
+class Irreplaceable(Outputs):
+    """Files that may be written, and that no other file may take the place of: told before the run."""
+
+    def check(self, prepare, words, undo=lambda path: None, **options):
+        def check(verb, option, path):
+            path.write_bytes(OLD)
+            path.chmod(0o666)
+            prepare(path)
+            try:
+                result = self.run_verb(verb, option, path, **options)
+                self.expect_one_sentence(result, USAGE, "cannot write", str(path), words,
+                                         "name another file")
+                self.assertEqual(path.read_bytes(), OLD)
+                self.assertEqual([other.name for other in path.parent.iterdir()], [path.name])
+            finally:
+                undo(path)
+        self.each(check)
+
+    def test_of_another_user_in_a_sticky_folder(self):
+        self.place.chmod(0o755)
+        self.check(lambda path: path.parent.chmod(0o1777), "it belongs to another user",
+                   preexec_fn=become_nobody)
+
+    def test_of_the_same_user_in_a_sticky_folder(self):
+        def check(verb, option, path):
+            path.write_bytes(OLD)
+            os.chown(path, NOBODY, NOBODY)
+            path.parent.chmod(0o1777)
+            result = self.run_verb(verb, option, path, preexec_fn=become_nobody)
+            self.assertEqual(result.returncode, DONE, result.stderr)
+            self.assertTrue(is_whole(verb, option, path.read_bytes()))
+        self.place.chmod(0o755)
+        self.each(check)
+
+    @unittest.skipUnless(lets("unshare", "-m", "true"), "needs the right to mount")
+    def test_with_a_mount_of_its_own(self):
+        def run_verb(verb, option, path):
+            script = 'mount --bind "$0" "$0" && exec "$@"'
+            return run("-m", "sh", "-c", script, path, EXECUTABLE, *self.command(verb, option, path),
+                       executable="unshare")
+        self.run_verb = run_verb
+        self.check(lambda path: None, "it is mounted by itself")
+
+    def test_with_attributes(self):
+        with folder() as place:
+            if not lets("chattr", "+a", place) or not lets("chattr", "-a", place):
+                self.skipTest("needs a file system with attributes")
+        self.check(lambda path: lets("chattr", "+a", path), "it cannot be replaced",
+                   undo=lambda path: lets("chattr", "-a", path))
+        self.check(lambda path: lets("chattr", "+a", path.parent), "its folder lets no file",
+                   undo=lambda path: lets("chattr", "-a", path.parent))
 
 
 class Rights(Outputs):

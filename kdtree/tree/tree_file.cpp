@@ -49,7 +49,10 @@ public:
         const bool known = fstat(descriptor_, &facts) == 0;
         if (!known || !S_ISREG(facts.st_mode)) {
             close(descriptor_);
-            refuse(std::string("is not a regular file") + kNameOne);
+            refuse(std::string("is not a regular file") +
+                   (known && S_ISDIR(facts.st_mode)
+                        ? kNameOne
+                        : std::string("; ") + scenes::kTreeThroughPipe));
         }
         size_ = static_cast<std::uint64_t>(facts.st_size);
     }

@@ -38,6 +38,7 @@ public:
         if (type == std::filesystem::file_type::directory) {
             throw SceneError(path_ + ": is a directory; name a file in it");
         }
+        is_regular_ = type == std::filesystem::file_type::regular;
         // A named pipe that nobody writes to would be waited for at its opening.
         const int descriptor = open(path_.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
         if (descriptor >= 0) file_.reset(fdopen(descriptor, "rb"));
@@ -52,6 +53,7 @@ public:
         if (head_size_ == 0) throw SceneError(path_ + ": is empty");
     }
 
+    bool is_regular() const { return is_regular_; }
     bool starts_with(std::string_view magic) const {
         return std::string_view(head_, head_size_).starts_with(magic);
     }
@@ -95,6 +97,7 @@ private:
     }
 
     std::string path_;
+    bool is_regular_ = false;
     std::unique_ptr<std::FILE, Close> file_;
     char head_[6] = {};
     std::size_t head_size_ = 0;
@@ -106,6 +109,7 @@ private:
 std::unique_ptr<ByteSource> open_source(const std::string& path) {
     auto file = std::make_unique<FileSource>(path);
     if (file->starts_with(kTreeFileBegin)) {
+        if (!file->is_regular()) throw SceneError(path + ": has a tree; " + kTreeThroughPipe);
         throw SceneError(path +
                          ": is a tree file, which 'heapwood inspect', 'render' and 'trace' read; "
                          "name the scene that it was built of");

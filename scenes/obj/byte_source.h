@@ -12,6 +12,10 @@ namespace heapwood::scenes {
 /// How a tree file begins, which is no scene but has one (kdtree/tree/tree_file.h).
 inline constexpr std::string_view kTreeFileBegin = "\x89KDT";
 
+/// The remedy for a tree that comes through a pipe.
+inline constexpr const char* kTreeThroughPipe =
+    "a tree is read from a regular file, not through a pipe: write it to a file, and name that";
+
 /// The byte order mark of UTF-8, with which some editors begin a text. Every reader of text skips
 /// it.
 inline constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";

@@ -1,5 +1,7 @@
 """Trees as files: written, read, damaged."""
 
+import os
+
 import numpy as np
 import pytest
 
@@ -56,6 +58,17 @@ def test_a_tree_is_no_scene(file, tmp_path):
         file = path
         with pytest.raises(heapwood.SceneError, match="is a tree, not a scene: heapwood.load_tree reads it"):
             heapwood.load(path)
+
+
+def test_a_tree_through_a_pipe(file, tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    held = os.open(pipe, os.O_RDWR)
+    os.write(held, file.read_bytes()[:4096])
+    for load, error in ((heapwood.load, heapwood.SceneError), (heapwood.load_tree, heapwood.TreeFileError)):
+        with pytest.raises(error, match="not through a pipe: write it to a file"):
+            load(pipe)
+    os.close(held)
 
 
 def test_files_that_there_are_not(tree, tmp_path):

@@ -147,6 +147,8 @@ def load(name: Union[str, PathLike]) -> Scene:
 
 
 def _is_tree(path):
+    if not os.path.isfile(path):  # a named pipe without a writer would be waited for
+        return False
     with contextlib.suppress(OSError), open(path, "rb") as file:
         return file.read(len(_core.tree_magic)) == _core.tree_magic
     return False

@@ -59,7 +59,7 @@ ExitCode build_in_parts(const BuildOptions& options) {
     ForestReport report{.origin = new_report(options), .built = {}, .out = options.out};
     check_devices(options.devices);
     Publisher publisher(options);
-    if (options.parts > 0) check_shared(options.scene);
+    if (options.parts > 0) check_shared_scene(options.scene);
     kdtree::TreeWriter writer = writer_of(options.out);
     const unsigned threads = platform::thread_count(options.threads);
 

@@ -13,7 +13,7 @@ namespace heapwood::app {
 
 ExitCode compare(const CompareOptions& options, const Backends& available) {
     Publisher publisher(options);
-    for (const std::string& scene : options.scenes) check_shared(scene);
+    for (const std::string& scene : options.scenes) check_shared_scene(scene);
     const Machine machine = choose_machine(options.device);
     Comparison comparison = new_comparison(options, machine);
     BuildPlan plan(comparison, compared(options, available, machine));

@@ -46,6 +46,7 @@ std::string obstacle(const std::string& path) {
 }
 
 void check_file(const std::string& path, const std::string& where) {
+    if (path.empty()) return;
     const std::string why = obstacle(path);
     if (why.empty()) return;
     throw InputError(where + path + ": " + why +
@@ -54,12 +55,16 @@ void check_file(const std::string& path, const std::string& where) {
 
 }  // namespace
 
-void check_shared(const std::string& input) {
-    if (input.empty() || scenes::is_generator(input)) return;
-    check_file(input, "");
+void check_shared(const std::string& file) {
+    check_file(file, "");
+}
+
+void check_shared_scene(const std::string& scene) {
+    if (scenes::is_generator(scene)) return;
+    check_file(scene, "");
     std::error_code ignored;
-    if (!scenes::is_list(input) || !std::filesystem::is_regular_file(input, ignored)) return;
-    for (const scenes::ListedScene& listed : scenes::read_list(input)) {
+    if (!scenes::is_list(scene) || !std::filesystem::is_regular_file(scene, ignored)) return;
+    for (const scenes::ListedScene& listed : scenes::read_list(scene)) {
         if (!scenes::is_generator(listed.name)) check_file(listed.name, listed.where);
     }
 }

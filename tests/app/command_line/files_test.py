@@ -1,6 +1,7 @@
 """Files that would be overwritten, pipes without another end, and values that are refused."""
 
 import json
+import lzma
 import os
 import pathlib
 import shutil
@@ -205,6 +206,57 @@ class Pipes(unittest.TestCase):
                 result = run(verb, pipe)
                 self.assertEqual(result.returncode, BAD_INPUT, result.stderr)
                 self.assertIn(f"{pipe}: is a named pipe that no process writes to", result.stderr)
+
+    def test_a_tree_through_one(self):
+        """By a name that says nothing of what is in it, and by one that does."""
+        with folder() as place:
+            tree, pipe = place / "t.kdt", place / "pipe.kdt"
+            self.assertEqual(build(GEM, "--repeat", 1, "--out", tree).returncode, DONE)
+            os.mkfifo(pipe)
+            held = os.open(pipe, os.O_RDWR)
+            self.addCleanup(os.close, held)
+            for verb in (("inspect",), ("trace",), ("render", "-o", place / "x.png"), ("build",)):
+                for name in ("/dev/stdin", pipe):
+                    if (verb[0], name) == ("build", pipe):
+                        continue  # no byte comes
+                    end, feed = os.pipe()
+                    os.write(feed, tree.read_bytes()[:4096])
+                    os.close(feed)
+                    words = [str(word) for word in (EXECUTABLE, verb[0], name, *verb[1:])]
+                    with os.fdopen(end) as stdin:
+                        result = subprocess.run(words, stdin=stdin, capture_output=True, text=True,
+                                                env=environment(), timeout=60, check=False)
+                    with self.subTest(verb=verb[0], name=name):
+                        self.assertEqual(result.returncode, BAD_INPUT, result.stderr)
+                        self.assertIn(f"{name}: ", result.stderr)
+                        self.assertIn("a tree is read from a regular file, not through a pipe: "
+                                      "write it to a file, and name that", result.stderr)
+                        self.assertNotIn("which 'heapwood inspect'", result.stderr)
+
+    def test_a_trace_and_a_graph_are_no_scenes(self):
+        """Whatever their names would be as those of scenes."""
+        with folder() as place:
+            traces = [place / "a.list", place / "gen:soup:9"]
+            for trace in traces:
+                made = build(GEM, "-a", "halloc", "--repeat", 1, "--trace", trace)
+                self.assertEqual(made.returncode, DONE, made.stderr)
+                trace.write_bytes(lzma.compress(trace.read_bytes()))
+                result = run("replay", trace.name, "-a", "halloc", "--device", "cpu", "--repeat", 1,
+                             cwd=place)
+                self.assertEqual(result.returncode, DONE, result.stderr)
+            graph = place / "roads.list"
+            graph.write_text("%%MatrixMarket matrix coordinate pattern symmetric\n"
+                             "% the streets of all.list\n2 2 1\n2 1\n")
+            result = run("bench", "graph-init", "churn", "--quick", "-a", "halloc", "--device", "cpu",
+                         "--sizes", traces[0], "--graph", graph)
+            self.assertEqual(result.returncode, DONE, result.stderr)
+            # A pipe is one, whatever its name.
+            pipe = place / "gen:soup:10"
+            os.mkfifo(pipe)
+            result = run("replay", pipe.name, cwd=place)
+            self.assertEqual(result.returncode, BAD_INPUT, result.stderr)
+            self.assertIn("is a named pipe that no process writes to, and several processes are to",
+                          result.stderr)
 
     def test_several_processes_cannot_read_one(self):
         """Each of them would wait for bytes that another has read."""

@@ -76,6 +76,23 @@ class Edits(unittest.TestCase):
         self.check("compare", "gen:soup:60", "-a", "atomicmalloc,cmalloc", "--heap-map",
                    "--minimal-pool")
 
+    def test_the_pool_of_a_replay(self):
+        """A default pool is noted in the header, and adopted from there."""
+        with folder() as place:
+            trace, journal = place / "x.trace", place / "journal"
+            self.assertEqual(build("gen:soup:60", "--repeat", 1, "--trace", trace).returncode, DONE)
+            command = ("replay", trace, *CPU, "-a", "halloc", "--repeat", 1, "--resume", journal)
+            self.assertEqual(run(*command).returncode, DONE)
+            header, *turns = journal.read_text().splitlines()
+            for value in (0, -1, 0.5, None, "x", [], 2**64, DELETED):
+                for rest in ([], turns):
+                    with self.subTest(value=value, turns=len(rest)):
+                        changed = edited(header, ("adopted", "pool_bytes"), value)
+                        journal.write_text("\n".join([changed, *rest]) + "\n")
+                        result = run(*command)
+                        self.assertEqual(result.returncode, USAGE, result.stderr)
+                        self.assertRegex(result.stderr, "is damaged|is no journal")
+
     def test_bench(self):
         self.check("bench", "ad", "acd", "--quick", "-a", "halloc")
 

@@ -46,6 +46,12 @@ void finish(Scene& scene) {
     }
 }
 
+std::vector<bool> used_positions(const std::vector<glm::uvec3>& triangles, std::size_t positions) {
+    std::vector<bool> used(positions);
+    for (const glm::uvec3& t : triangles) used[t.x] = used[t.y] = used[t.z] = true;
+    return used;
+}
+
 Scene load(const std::string& name) {
     if (name.empty()) throw SceneError("a scene needs a name: a path or gen:NAME:TRIANGLES[:SEED]");
     try {

@@ -4,9 +4,11 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <vector>
 
 #include "app/base/output.h"
 #include "app/base/text.h"
@@ -50,20 +52,26 @@ scenes::Scene scene_of(const Positions& positions, const Triangles& triangles,
     }
     scenes::Scene scene;
     scene.path = path;
-    scene.positions.resize(positions.shape(0));
-    for (std::size_t i = 0; i < positions.size(); ++i) {
-        const float x = positions.data()[i];
-        if (!std::isfinite(x)) {
-            throw std::invalid_argument("vertex " + std::to_string(i / 3) + " has the coordinate " +
-                                        std::to_string(x) +
-                                        ", but all must be finite in single precision");
-        }
-        scene.positions[i / 3][static_cast<int>(i % 3)] = x;
-    }
     scene.triangles.resize(triangles.shape(0));
     for (std::size_t i = 0; i < triangles.size(); ++i) {
         scene.triangles[i / 3][static_cast<int>(i % 3)] =
             checked_index(triangles.data()[i], i / 3, positions.shape(0));
+    }
+    const float* from = positions.data();
+    scene.positions.reserve(positions.shape(0));
+    std::vector<bool> used;  // by triangles; only if it matters
+    for (std::size_t i = 0; i < positions.shape(0); ++i, from += 3) {
+        scene.positions.emplace_back(from[0], from[1], from[2]);
+        const float* const wrong =
+            std::find_if(from, from + 3, [](float x) { return !std::isfinite(x); });
+        if (wrong == from + 3) continue;
+        if (used.empty()) used = scenes::used_positions(scene.triangles, positions.shape(0));
+        if (used[i]) {
+            throw std::invalid_argument("vertex " + std::to_string(i) + " has the coordinate " +
+                                        std::to_string(*wrong) +
+                                        ", but all must be finite in single precision");
+        }
+        scene.positions.back() = {};
     }
     scenes::finish(scene);
     return scene;

@@ -225,7 +225,8 @@ void ObjFilter::note_other(std::string_view keyword) {
     }
 }
 
-void ObjFilter::accept_vertex(Line& line, char* at) const {
+void ObjFilter::accept_vertex(Line& line, char* at) {
+    non_finite_.clear();
     std::size_t count = 0;
     char* third_end = line.end;
     for (;;) {
@@ -265,9 +266,9 @@ void ObjFilter::accept_face(Line& line, char* at) const {
     line.end = out;
 }
 
-/// [sign] digits [. digits] [e [sign] digits], with a digit before the e; of a number that
-/// is not used, also a spelling of one that is not finite.
-void ObjFilter::check_number(std::string_view text, bool used) const {
+/// [sign] digits [. digits] [e [sign] digits], with a digit before the e; or a spelling of a number
+/// that is not finite, which is noted of one that is used.
+void ObjFilter::check_number(std::string_view text, bool used) {
     const char* at = text.data();
     const char* const end = at + text.size();
     if (*at == '+' || *at == '-') ++at;
@@ -295,8 +296,8 @@ void ObjFilter::check_number(std::string_view text, bool used) const {
     }
     if (at == end && digits > 0) return;
     if (spells_non_finite(text)) {
-        if (!used) return;
-        fail("vertex with " + quoted(text) + ", which is not finite; repair the mesh");
+        if (used && non_finite_.empty()) non_finite_ = quoted(text);
+        return;
     }
     fail(quoted(text) + " is not a number; a vertex is 'v x y z' with decimal numbers");
 }

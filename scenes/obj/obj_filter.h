@@ -21,8 +21,8 @@ namespace heapwood::scenes {
 /// A stream buffer that hands on the `v` and `f` statements of an OBJ in plain form:
 /// - lines end in LF (CRLF and CR are read too), lines continued with `\` are joined, also over
 ///   empty ones, comments (also behind a statement) and all other statements are left out;
-/// - `v` has exactly three numbers; a weight and colours are counted and left out, also those that
-///   are not finite;
+/// - `v` has exactly three numbers, of which non_finite() says if one is not finite; a weight and
+///   colours are counted and left out, also those that are not finite;
 /// - `f` (also spelt `fo`, as the format's first version did) has three or more indices without
 ///   texture and normal indices, each a decimal number other than 0 that an int can hold.
 ///
@@ -34,6 +34,11 @@ public:
 
     /// Line number, from 1, of the first line of the statement handed on last.
     std::uint64_t line() const { return statement_line_; }
+
+    /// Of the vertex handed on last, how its first coordinate that is not finite is spelt, in
+    /// quotes; empty: all are finite, as spelt. Such a coordinate matters if a face uses the
+    /// vertex.
+    const std::string& non_finite() const { return non_finite_; }
 
     /// Throws SceneError("PATH:LINE: MESSAGE") with the given line, or line() for 0.
     [[noreturn]] void fail(const std::string& message, std::uint64_t line = 0) const;
@@ -58,9 +63,9 @@ private:
     bool next_continuation(Line& line);
     void refill();
     bool accept(Line& line);
-    void accept_vertex(Line& line, char* at) const;
+    void accept_vertex(Line& line, char* at);
     void accept_face(Line& line, char* at) const;
-    void check_number(std::string_view text, bool used) const;
+    void check_number(std::string_view text, bool used);
     void check_index(std::string_view text) const;
     void note_other(std::string_view keyword);
 
@@ -77,6 +82,7 @@ private:
     Line held_;  ///< read ahead, the next one to be handed on; begin is nullptr without one
     std::uint64_t lines_ = 0;
     std::uint64_t statement_line_ = 0;
+    std::string non_finite_;
     std::uint64_t unknown_line_ = 0;
     std::string unknown_text_;
 };

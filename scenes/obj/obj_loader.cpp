@@ -28,13 +28,16 @@ public:
     explicit Collector(const ObjFilter& filter) : filter_(filter) {}
 
     void add_vertex(float x, float y, float z) {
-        if (!std::isfinite(x) || !std::isfinite(y) || !std::isfinite(z)) {
-            filter_.fail("vertex coordinate is too large; the largest is 3.4e38");
-        }
         if (positions_.size() == kMaxVertices) {
             filter_.fail("more than 2147483647 vertices; that is more than indices can name");
         }
-        positions_.push_back({x, y, z});
+        glm::vec3 position{x, y, z};
+        const bool finite = std::isfinite(x) && std::isfinite(y) && std::isfinite(z);
+        if (!finite || !filter_.non_finite().empty()) {
+            unusable_.push_back({positions_.size(), filter_.line(), filter_.non_finite()});
+            position = {};
+        }
+        positions_.push_back(position);
     }
 
     void add_face(const tinyobj::index_t* corners, std::size_t count) {
@@ -78,6 +81,7 @@ public:
         Scene scene;
         scene.path = path;
         scene.triangles = triangles_.take();
+        check_used(scene.triangles);
         scene.positions = positions_.take();
         cut_early(scene);
         scene.overlapping = overlapping_;
@@ -87,6 +91,26 @@ public:
 
 private:
     static constexpr std::size_t kMaxVertices = std::numeric_limits<std::int32_t>::max();
+
+    /// A vertex with a coordinate that is not finite. The scene has it in the origin.
+    struct UnusableVertex {
+        std::uint64_t vertex;
+        std::uint64_t line;
+        std::string spelt;  ///< the coordinate, in quotes; empty: a number that is too large
+    };
+
+    /// Fails for the first unusable vertex that a triangle uses: what no face uses does not matter.
+    void check_used(const std::vector<glm::uvec3>& triangles) const {
+        if (unusable_.empty()) return;
+        const std::vector<bool> used = used_positions(triangles, positions_.size());
+        for (const UnusableVertex& one : unusable_) {
+            if (!used[one.vertex]) continue;
+            filter_.fail(one.spelt.empty() ? "vertex coordinate is too large; the largest is 3.4e38"
+                                           : "vertex with " + one.spelt +
+                                                 ", which is not finite; repair the mesh",
+                         one.line);
+        }
+    }
 
     /// A polygon that stands before a vertex of its own.
     struct EarlyPolygon {
@@ -154,6 +178,7 @@ private:
     std::vector<std::uint32_t> corners_;  ///< of the polygon that is being cut
     std::vector<glm::vec3> points_;       ///< their positions
     std::vector<EarlyPolygon> early_;
+    std::vector<UnusableVertex> unusable_;
     std::uint64_t overlapping_ = 0;
     std::int64_t largest_index_ = 0;
     std::uint64_t largest_line_ = 0;

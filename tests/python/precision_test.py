@@ -114,3 +114,15 @@ def test_vertices_that_are_none(wrong, center):
         heapwood.Scene(np.array([[0, 0, 0], [wrong, -wrong, 0], [0, 1, 0]]), [[0, 1, 2]], center=center)
     with pytest.raises(ValueError, match="triangle 0 refers to vertex 3"):
         heapwood.Scene([[0.0, 0, 0], [1, 0, 0], [0, 1, 0]], [[0, 1, 3]], center=center)
+
+
+@pytest.mark.filterwarnings("ignore:overflow")
+@pytest.mark.parametrize("any_number", [np.nan, -np.inf, 1e300])
+@pytest.mark.parametrize("center", [False, True])
+def test_a_vertex_without_a_triangle_may_have_any_coordinates(any_number, center):
+    corners = [[1.0, 1, 1], [2, 1, 1], [1, 2, 1]]
+    plain = heapwood.Scene(corners, [[0, 1, 2]], center=center)
+    scene = heapwood.Scene([[7, any_number, 7], *corners], [[1, 2, 3]], center=center)
+    np.testing.assert_array_equal(scene.bounds, plain.bounds)
+    np.testing.assert_array_equal(scene.vertices, [[0, 0, 0], *plain.vertices])
+    assert len(heapwood.build(scene).nodes) == len(heapwood.build(plain).nodes)

@@ -17,7 +17,8 @@ class Scene:
     """Triangles in the host's memory, checked once and built with as often as you like.
 
     Args:
-        vertices: (V, 3) real numbers, finite in single precision, which they are converted to.
+        vertices: (V, 3) real numbers, which are converted to single precision. Those that triangles use
+            must be finite there; another one that is not becomes the origin.
         triangles: (T, 3) whole numbers: the vertices of each triangle, counted from 0.
         center: shift the mesh in its own precision, so that its middle is the origin, before it is rounded
             to single precision. ``origin`` is then that middle, ``vertices`` and ``bounds`` count from

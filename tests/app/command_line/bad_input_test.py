@@ -70,9 +70,9 @@ class Scenes(unittest.TestCase):
 
     def test_numbers(self):
         for number in ("nan", "-nan", "inf", "-inf"):
-            self.check_text(CORNERS + f"v 0 {number} 0\nf 1 2 3\n", 4, "finite")
-        self.check_text(CORNERS + "v 0 1e999 0\nf 1 2 3\n", 4, "too large")
-        self.check_text(CORNERS + "v 0 1e39 0\nf 1 2 3\n", 4, "too large")
+            self.check_text(CORNERS + f"v 0 {number} 0\nf 1 2 4\n", 4, "finite")
+        self.check_text(CORNERS + "v 0 1e999 0\nf 1 2 4\n", 4, "too large")
+        self.check_text(CORNERS + "v 0 1e39 0\nf 1 2 4\n", 4, "too large")
 
     def test_faces(self):
         self.check_text(CORNERS + "f 1 2\n", 4, "2 vertices")

@@ -122,8 +122,20 @@ INSTANTIATE_TEST_SUITE_P(
         Good{"NumberForms",
              "v 0. +0 -.0\nv 1e0 0E5 0e-999\nv .0e+2 10.0e-1 0e00000000000000\nf 1 2 3\n",
              {{0, 1, 2}}},
-        Good{"UnreferencedVertices", kFive + "f 1 2 3\n", {{0, 1, 2}}, 5}),
+        Good{"UnreferencedVertices", kFive + "f 1 2 3\n", {{0, 1, 2}}, 5},
+        Good{"UnreferencedVerticesThatAreNotFinite",
+             "v nan 0 0\n" + kThree + "v 0 -inf 0\nv 0 0 1e999\nf 2 3 4\nv 1.#IND 0 0 1\n",
+             {{1, 2, 3}},
+             7}),
     [](const auto& test) { return test.param.name; });
+
+TEST(ObjLoader, ReadsVerticesOfNoFaceAsFinite) {
+    const Scene scene = load_text("v 9 nan 9\nv 1 1 1\nv 2 1 1\nv 1 2 1\nv 7 7 1e39\nf 2 3 4\n");
+    EXPECT_EQ(scene.positions.front(), glm::vec3(0));
+    EXPECT_EQ(scene.positions.back(), glm::vec3(0));
+    EXPECT_EQ(scene.bounds.lo, glm::vec3(1));
+    EXPECT_EQ(scene.bounds.hi, glm::vec3(2, 2, 1));
+}
 
 TEST(ObjLoader, ReadsNumbers) {
     const Scene scene =

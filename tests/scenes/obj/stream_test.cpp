@@ -84,7 +84,7 @@ void check_compression(const std::string& ending, const std::string& format, Pac
     EXPECT_EQ(message_of(tail),
               tail + ": the " + format + " data is damaged; fetch the file again");
 
-    const std::string bad = folder.write("bad.obj" + ending, pack("v 0 0 0\nv 1 nan 0\n"));
+    const std::string bad = folder.write("bad.obj" + ending, pack("v 0 0 0\nv 1 nan 0\nf 1 2 1\n"));
     EXPECT_TRUE(message_of(bad).starts_with(bad + ":2: ")) << message_of(bad);
 
     const std::string nothing = folder.write("nothing.obj" + ending, pack(""));

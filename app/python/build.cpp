@@ -98,7 +98,7 @@ TreeObject* build(const SceneObject& scene, const std::string& device, const std
     report.machine = app::choose_machine(gpu ? app::DeviceChoice::gpu : app::DeviceChoice::cpu);
     report.configuration = data->config;
     report.preset = preset;
-    app::describe(report, *scene.scene);
+    app::note_scene(report, *scene.scene);  // Scene and load() warn
     const Backend& backend = backend_named(method, allocator, gpu);
     std::optional<PoolSize> chosen;
     if (pool) chosen = PoolSize::parse(*pool);

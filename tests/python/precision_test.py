@@ -31,6 +31,19 @@ def test_a_loss_is_told(mesh):
         assert "move by up to 0.25" in str(caught[0].message)
 
 
+def test_a_loss_is_told_once(mesh, tmp_path, capfd):
+    vertices, triangles = mesh
+    with pytest.warns(heapwood.PrecisionWarning) as caught:
+        heapwood.build(vertices + FAR, triangles)
+    assert len(caught) == 1
+    path = tmp_path / "far.obj"
+    path.write_text("v 1000000 0 0\nv 1000000.5 0 0\nv 1000000 1 0\nf 1 2 3\n")
+    with pytest.warns(UserWarning, match="far from the origin") as caught:
+        heapwood.build(heapwood.load(path))
+    assert len(caught) == 1
+    assert capfd.readouterr().err == "", "no second time by the program's log"
+
+
 def test_a_vertex_without_a_triangle_changes_nothing(mesh):
     vertices, triangles = mesh
     vertices = np.vstack((vertices + FAR, [[0, 0, 0]]))

@@ -32,7 +32,7 @@ Result result_of(const Backend& backend) {
     return result;
 }
 
-void describe(Report& report, const scenes::Scene& scene) {
+void note_scene(Report& report, const scenes::Scene& scene) {
     report.scene_path = scene.path;
     report.triangles = scene.triangles.size();
     report.vertices = scene.positions.size();
@@ -40,6 +40,10 @@ void describe(Report& report, const scenes::Scene& scene) {
     report.bounds = scene.bounds;
     report.scene_digest = digest(scene);
     report.root_bytes = kdtree::root_array_bytes(scene.triangles.size());
+}
+
+void describe(Report& report, const scenes::Scene& scene) {
+    note_scene(report, scene);
     for (const std::string& warning : scenes::warnings(scene)) log::warning(warning);
 }
 

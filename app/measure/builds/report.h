@@ -97,7 +97,9 @@ inline constexpr const char* kPresetOfFile = "file";
 const char* name(Method method);
 inline constexpr std::array kMethods{"single", "levels"};
 
-/// Fills in what is known of the scene, and warns of what is probably not as wanted in it.
+/// Fills in what is known of the scene.
+void note_scene(Report& report, const scenes::Scene& scene);
+/// The same, and logs a warning of what is probably not as wanted in the scene.
 void describe(Report& report, const scenes::Scene& scene);
 
 /// Median time of a result over the report's baseline, if both are there.

@@ -124,8 +124,8 @@ INSTANTIATE_TEST_SUITE_P(
              {{0, 1, 2}}},
         Good{"UnreferencedVertices", kFive + "f 1 2 3\n", {{0, 1, 2}}, 5},
         Good{"UnreferencedVerticesThatAreNotFinite",
-             "v nan 0 0\n" + kThree + "v 0 -inf 0\nv 0 0 1e999\nf 2 3 4\nv 1.#IND 0 0 1\n",
-             {{1, 2, 3}},
+             kThree + "v nan 0 0\nv 0 -inf 0\nv 0 0 1e999\nf 1 2 3\nv 1.#IND 0 0 1\n",
+             {{0, 1, 2}},
              7}),
     [](const auto& test) { return test.param.name; });
 

@@ -126,8 +126,8 @@ std::filesystem::path link_target(std::filesystem::path path) {
 std::string obstacle(const std::filesystem::path& path) {
     const std::filesystem::path target = link_target(path);
     const std::filesystem::path folder = folder_of(target);
-    struct stat around {
-    }, former{};
+    struct stat around {};
+    struct stat former {};
     if (stat(folder.c_str(), &around) != 0) return "";  // an error of NewFile
     if (attributes_of(folder).is_fixed) {
         return "its folder lets no file be replaced: take its attribute away (chattr -a), or name "

@@ -89,14 +89,14 @@ nlohmann::ordered_json forms_schema() {
 }
 
 void warn_of_idle_options(const std::vector<const Backend*>& chosen,
-                          const std::vector<std::string>& flags) {
-    for (const std::string& flag : flags) {
-        const std::vector<std::string> owners = owners_of(flag);
+                          const std::vector<std::string>& givers) {
+    for (const std::string& giver : givers) {
+        const std::vector<std::string> owners = owners_of(giver.substr(0, giver.find(' ')));
         const bool used = std::any_of(chosen.begin(), chosen.end(), [&](const Backend* backend) {
             return std::find(owners.begin(), owners.end(), backend->traits.name) != owners.end();
         });
         if (owners.empty() || used) continue;
-        log::warning(flag + " has no effect: it is for " + joined(owners, ", "));
+        log::warning(giver + " has no effect: it is for " + joined(owners, ", "));
     }
 }
 

@@ -27,9 +27,10 @@ nlohmann::ordered_json choices_json(const allocators::Choices& choices);
 /// The schema of choices_json's answer.
 nlohmann::ordered_json forms_schema();
 
-/// Warns of options that were given, by their flags, and that none of the chosen backends has.
+/// Warns of options that were given, and that none of the chosen backends has.
+/// @param givers the options' flags, or "--page (HEAPWOOD_PAGE)" if a variable gave the value
 void warn_of_idle_options(const std::vector<const Backend*>& chosen,
-                          const std::vector<std::string>& flags);
+                          const std::vector<std::string>& givers);
 
 /// The allocators of this tree that HEAPWOOD_ALLOCATORS has left out of this program. Generated.
 const std::vector<std::string>& left_out_allocators();

@@ -149,6 +149,13 @@ class Mistakes(unittest.TestCase):
 
 
 class Environment(unittest.TestCase):
+    def test_a_variable_without_effect_is_named(self):
+        for env, option, name in (({}, ("--page", 8192), "--page"),
+                                  ({"HEAPWOOD_PAGE": "8192"}, (), "--page (HEAPWOOD_PAGE)")):
+            result = build(SCENE, "-a", "atomicmalloc", "--repeat", 1, *option, env=env)
+            self.assertEqual(result.returncode, DONE, result.stderr)
+            self.assertIn(f"warning: {name} has no effect: it is for scatteralloc", result.stderr)
+
     def test_is_obeyed_and_the_command_line_wins(self):
         env = {"HEAPWOOD_ALLOCATOR": "atomicmalloc,cmalloc", "HEAPWOOD_CSV": "true",
                "HEAPWOOD_DEVICE": "cpu", "HEAPWOOD_REPEAT": "1"}

@@ -69,7 +69,7 @@ void require_done(const app::Result& result, const PoolSize& pool) {
         case Outcome::pool_exhausted:
         case Outcome::overwritten: {
             PoolSize larger = pool.doubled();
-            if (result.pool_bytes < result.allocator.smallest_pool) {
+            if (result.built.pool_bytes < result.allocator.smallest_pool) {
                 larger = {.bytes = result.allocator.smallest_pool};
             }
             throw OutOfPool(message + "; pass a larger pool, as pool=\"" + larger.text() + "\"");
@@ -102,12 +102,12 @@ TreeObject* build(const SceneObject& scene, const std::string& device, const std
     const Backend& backend = backend_named(method, allocator, gpu);
     std::optional<PoolSize> chosen;
     if (pool) chosen = PoolSize::parse(*pool);
-    report.run = {.pool_bytes = app::pool_bytes(chosen, report, backend),
-                  .repeat = 1,
-                  .warm_up = 0,
-                  .threads = threads,
-                  .choices = read_options(options, backend),
-                  .statistics = statistics};
+    report.run = {{.pool_bytes = app::pool_bytes(chosen, report, backend),
+                   .threads = threads,
+                   .choices = read_options(options, backend)}};
+    report.run.repeat = 1;
+    report.run.warm_up = 0;
+    report.run.statistics = statistics;
 
     const nb::gil_scoped_release release;
     app::Result result;

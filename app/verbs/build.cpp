@@ -78,8 +78,8 @@ ExitCode build(const BuildOptions& options, const Backends& available) {
     }
     report.run.array_pool = nullptr;
     for (const Result& result : report.results) {
-        if (result.trace)
-            publisher.save(trace, trace_text(*result.trace, trace_origin(report, result)));
+        if (result.built.trace)
+            publisher.save(trace, trace_text(*result.built.trace, trace_origin(report, result)));
     }
     const bool agree = trees_agree(report);
     if (!agree) log::error("THE TREES DIFFER: they must be equal bit for bit for every allocator");

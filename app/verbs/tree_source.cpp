@@ -72,7 +72,7 @@ ReadTree read_tree(const std::string& path, bool verify) {
     const kdtree::StoredTree& stored = read.stored;
     const std::size_t triangles = stored.scene.triangles.size();
     read.result.allocator.full = true;
-    read.result.samples = {ms};
+    read.result.built.milliseconds = {ms};
     read.result.tree.emplace().digest = kdtree::digest(stored.tree);
     if (!verify) return read;
     show_progress("verifying " + path);

@@ -19,7 +19,7 @@ inline Result done_result(const char* allocator, double ms, std::uint64_t tree, 
                    .walkable = true,
                    .header_bytes = 0,
                    .smallest_pool = 0};
-    r.samples = {ms};
+    r.built.milliseconds = {ms};
     r.tree.emplace();
     r.tree->digest = tree;
     return r;

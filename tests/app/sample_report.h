@@ -23,10 +23,9 @@ inline Report sample_report(bool gpu = false) {
     Result done;
     done.allocator.name = "atomicmalloc";
     done.allocator.full = false;
-    done.samples = {6, 1, 2};
-    done.pool_bytes = 20000;
-    done.pool_multiple = 200;
-    done.registers = 77;
+    done.built.milliseconds = {6, 1, 2};
+    done.built.pool_bytes = 20000;
+    done.built.registers = 77;
     done.allocator.published_registers.coalesced = 9;
     if (gpu) {
         done.kernels.emplace();
@@ -34,21 +33,21 @@ inline Report sample_report(bool gpu = false) {
         done.kernels->uncoalesced = {
             .registers = 21, .stack_bytes = 22, .spill_store_bytes = 23, .spill_load_bytes = 24};
     }
-    done.upload_ms = 3.5;
-    done.memory = {.pool = 20000, .triangles = 11, .levels = 12, .spare = 13};
+    done.built.upload_ms = 3.5;
+    done.built.memory = {.pool = 20000, .triangles = 11, .levels = 12, .spare = 13};
     done.tree.emplace();
     done.tree->digest = 0xABC;
     done.tree->quality.nodes = 4321;
     done.tree->quality.leaves = 2161;
-    done.allocations.emplace();
-    done.allocations->requests = 5;
-    done.allocations->histogram[4] = 3;
-    done.allocations->histogram[63] = 2;
-    done.external_fragmentation = 0.25;
-    done.peak = {.live_bytes = 1001,
-                 .allocated_bytes = 1002,
-                 .internal_fragmentation = -1,
-                 .external_fragmentation = 0.75};
+    done.built.allocations.emplace();
+    done.built.allocations->requests = 5;
+    done.built.allocations->histogram[4] = 3;
+    done.built.allocations->histogram[63] = 2;
+    done.built.external_fragmentation = 0.25;
+    done.built.peak = {.live_bytes = 1001,
+                       .allocated_bytes = 1002,
+                       .internal_fragmentation = -1,
+                       .external_fragmentation = 0.75};
     Result failed;
     failed.allocator.name = "cmalloc";
     failed.allocator.full = true;

@@ -138,7 +138,7 @@ Table fragmentation_table(const Report& report, const Results& results) {
                       "allocated_bytes_at_peak", "internal_fragmentation_at_peak",
                       "external_fragmentation_at_peak"});
     for (std::size_t i = 0; i < results.size(); ++i) {
-        if (!results[i]->allocations) continue;
+        if (!results[i]->built.allocations) continue;
         for (Cell& cell : table.rows[i]) {
             if (cell.text == kNoValue) cell.text = "unknown";
         }
@@ -162,7 +162,7 @@ void add_details(const Report& report, const Results& results, const Results& so
     keys.emplace_back("outcome");
     all.push_back(result_table(report, results, "Times", keys));
     for (const Result& result : report.results) {
-        if (result.profile) all.push_back(profile_table(report, result));
+        if (result.built.profile) all.push_back(profile_table(report, result));
     }
     all.push_back(
         result_table(report, results, "Memory",
@@ -199,8 +199,8 @@ std::vector<Remark> remarks(const Report& report) {
              true});
     }
     if (const Result* r = first_tree(report); r != nullptr) {
-        if (r->tree->depth_limit) {
-            all.push_back(overlap_remark(*r->tree->depth_limit, report.configuration));
+        if (r->built.depth_limit) {
+            all.push_back(overlap_remark(*r->built.depth_limit, report.configuration));
         }
         const auto undivided =
             undivided_remark(r->tree->quality.P, report.triangles, report.configuration);

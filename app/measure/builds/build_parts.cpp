@@ -66,11 +66,11 @@ Plot slowdown_plot(const Report& report, std::string table, std::string title,
         Plot::Line line = line_of(r.allocator.name, r.allocator.full);
         line.strong = fastest == i;
         if (done(r)) {
-            const double ms = spread(r.samples).median;
+            const double ms = spread(r.built.milliseconds).median;
             const double figure = relative ? *slowdown(report, r) : ms;
             line.points = {{0, figure,
                             (relative ? fixed(figure, 2) + "x" : fixed(ms, 3) + " ms") +
-                                deviation_text(r.samples) +
+                                deviation_text(r.built.milliseconds) +
                                 (relative ? ", " + fixed(ms, 3) + " ms" : "")}};
         } else {
             line.word = word(r.outcome);

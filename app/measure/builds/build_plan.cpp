@@ -151,19 +151,18 @@ std::string BuildPlan::label(const CellState& cell) const {
 Result BuildPlan::turn(const CellState& cell, const Answer& answer) const {
     if (!answer.sample.is_null()) return read_result(answer.sample, backend(cell));
     Result failed = result_of(backend(cell));
-    failed.pool_bytes = pool_bytes(group(cell), backend(cell));
+    failed.built.pool_bytes = pool_bytes(group(cell), backend(cell));
     failed.fail(answer.outcome, answer.message);
     return failed;
 }
 
 Outcome BuildPlan::add(const CellState& cell, const Answer& answer) {
     Result one = turn(cell, answer);
-    if (!answer.sample.is_null() && (!can_end(of_build, one.outcome) || one.samples.size() > 1)) {
+    if (!answer.sample.is_null() &&
+        (!can_end(of_build, one.outcome) || one.built.milliseconds.size() > 1)) {
         throw std::invalid_argument("no turn of one build");
     }
     const Group& of = group(cell);
-    one.pool_multiple =
-        static_cast<double>(one.pool_bytes) / static_cast<double>(of.report.root_bytes);
     if (one.outcome != Outcome::done && repeat > 1) {
         one.message +=
             " (turn " + std::to_string(cell.turns + 1) + " of " + std::to_string(repeat) + ")";
@@ -178,7 +177,7 @@ Outcome BuildPlan::add(const CellState& cell, const Answer& answer) {
 
 void BuildPlan::pass_over(const CellState& cell, const std::string& why) {
     Result& r = result(cell);
-    if (r.samples.empty()) {
+    if (r.built.milliseconds.empty()) {
         r.fail(Outcome::skipped, why);
     } else {
         r.outcome = Outcome::done;

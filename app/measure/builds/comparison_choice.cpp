@@ -45,14 +45,14 @@ std::optional<double> mean(const Rows& rows, std::size_t allocator, const Figure
 }
 
 std::optional<double> median(const Result& r) {
-    return spread(r.samples).median;
+    return spread(r.built.milliseconds).median;
 }
 
 /// Where the mean of an allocator's medians lies, if all scenes have samples enough.
 std::optional<Interval> interval(const Rows& rows, std::size_t allocator) {
     const auto end = [&](double Interval::*which) {
         return mean(rows, allocator, [&](const Result& r) -> std::optional<double> {
-            const std::optional<Interval> one = median_interval(r.samples);
+            const std::optional<Interval> one = median_interval(r.built.milliseconds);
             return one ? std::optional(*one.*which) : std::nullopt;
         });
     };
@@ -62,13 +62,13 @@ std::optional<Interval> interval(const Rows& rows, std::size_t allocator) {
 }
 
 std::optional<double> bytes_at_peak(const Result& r) {
-    if (!r.peak) return std::nullopt;
-    return static_cast<double>(r.peak->allocated_bytes + r.overhead_bytes);
+    if (!r.built.peak) return std::nullopt;
+    return static_cast<double>(r.built.peak->allocated_bytes + r.built.overhead_bytes);
 }
 
 std::optional<double> bytes_of_smallest_pool(const Result& r) {
     if (!r.minimal_pool_bytes) return std::nullopt;
-    return static_cast<double>(*r.minimal_pool_bytes + r.overhead_bytes);
+    return static_cast<double>(*r.minimal_pool_bytes + r.built.overhead_bytes);
 }
 
 }  // namespace

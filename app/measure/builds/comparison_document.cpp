@@ -26,7 +26,7 @@ std::vector<Remark> remarks(const Comparison& comparison) {
                                r.allocator.name + ": " + r.message});
             }
             if (!r.allocator.full) marks.insert(kAsteriskRemark);
-            if (r.outcome == Outcome::done && !deviation_text(r.samples).empty()) {
+            if (r.outcome == Outcome::done && !deviation_text(r.built.milliseconds).empty()) {
                 marks.insert(kDeviationRemark);
             }
             if (group.baseline_pool != group.pool && slowdown(group.report, r)) {

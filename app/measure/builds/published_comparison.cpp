@@ -88,14 +88,14 @@ Cell figure(const Comparison& comparison, const PublishedBuilds& table,
     const Result* r = result_of(group, row.allocator);
     if (r == nullptr || !same_page(comparison, row.name)) return kNoValue;
     if (r->outcome != Outcome::done) return failed_cell(r->outcome, r->message);
-    const double ms = spread(r->samples).median;
+    const double ms = spread(r->built.milliseconds).median;
     if (row.allocator == table.reference) {
         const double time = table.unit == "s" ? ms / 1000 : ms;
         return {fixed(time, time < 10 ? 3 : 2) + " " + table.unit, time};
     }
     const Result* reference = result_of(group, table.reference);
     if (reference == nullptr || reference->outcome != Outcome::done) return kNoValue;
-    return shown(ms / spread(reference->samples).median, Unit::factor);
+    return shown(ms / spread(reference->built.milliseconds).median, Unit::factor);
 }
 
 Table side_by_side(const Comparison& comparison, const PublishedBuilds& table,

@@ -193,7 +193,7 @@ const Shape<Report>& scene_facts() {
 Json trace_origin(const Report& report, const Result& result) {
     return {{"root_bytes", report.root_bytes},
             {"allocator", result.allocator.name},
-            {"pool_bytes", result.pool_bytes},
+            {"pool_bytes", result.built.pool_bytes},
             {"scene", scene_shape().json(report)},
             {"provenance", provenance_shape().json(report)}};
 }
@@ -212,10 +212,10 @@ Result read_result(const Json& json, const Backend& backend) {
     r.method = backend.method;
     r.allocator = backend.traits;
     read(build_figures(), json, r);
-    if (r.outcome == Outcome::done && (r.samples.empty() || !r.tree)) {
+    if (r.outcome == Outcome::done && (r.built.milliseconds.empty() || !r.tree)) {
         throw std::invalid_argument("a finished build without a time or a tree");
     }
-    if (r.heap_map && !is_map(*r.heap_map)) throw std::invalid_argument("no heap map");
+    if (r.built.heap_map && !is_map(*r.built.heap_map)) throw std::invalid_argument("no heap map");
     return r;
 }
 

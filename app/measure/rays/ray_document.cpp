@@ -106,7 +106,7 @@ Table times_to(const RayReport& report) {
         if (tree.times.empty()) continue;
         auto& row = table.rows.emplace_back();
         row.push_back(title(tree));
-        row.push_back(shown(spread(tree.build.samples).median, Unit::ms));
+        row.push_back(shown(spread(tree.build.built.milliseconds).median, Unit::ms));
         row.push_back(shown(tree.layout_ms, Unit::ms));
         for (const double rays : kRays)
             row.push_back({fixed(tree.ms_to(rays), 1), tree.ms_to(rays)});
@@ -207,7 +207,7 @@ const Shape<TreeOf>& tree_shape() {
                 "trees of one digest are the same tree, and traced once")
             .object(
                 "build_ms", samples_shape(),
-                [](const Of& t) { return samples_or_none(t.tree.build.samples); },
+                [](const Of& t) { return samples_or_none(t.tree.build.built.milliseconds); },
                 "as in heapwood build; Embree's by a steady clock, once")
             .field("layout_ms", if_traced([](const Of& t) { return t.tree.layout_ms; }),
                    "milliseconds from the tree in the host's memory to one that rays can read")

@@ -174,7 +174,7 @@ std::optional<TracedTree> RayBench::trace_with_embree() const {
     TracedTree to{.name = "embree", .preset = "", .build = {}, .times = {}};
     const auto start = Clock::now();
     const Embree embree(scene_, run_.threads);
-    to.build.samples = {ms_since(start)};
+    to.build.built.milliseconds = {ms_since(start)};
     for (const RaySet& set : sets_) {
         RayTimes times = untimed(set, set.any_hit ? Asked::any : Asked::closest);
         const auto trace = [&] { times.hits = embree.trace(set.rays, set.any_hit, run_.threads); };

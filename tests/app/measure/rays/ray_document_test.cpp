@@ -17,7 +17,7 @@ namespace {
 TracedTree tree_of(const std::string& name, double cost, double ms, double other_ms) {
     TracedTree tree{.name = name, .preset = "default", .build = {}, .times = {}};
     tree.build.allocator.full = true;
-    tree.build.samples = {cost - 1, cost + 99, 0};
+    tree.build.built.milliseconds = {cost - 1, cost + 99, 0};
     tree.layout_ms = 1;
     tree.times = {{"random", Asked::closest, 1000000, 5, {ms, ms + 1, ms - 1}},
                   {"shadow", Asked::any, 1000000, 6, {other_ms}},

@@ -28,7 +28,7 @@ inline Report hostile_report(bool gpu) {
     report.scene_path = kHostile;
     report.results[1].allocator.name = kHostileName;
     report.results[1].message = kHostile;
-    report.results[0].profile.emplace();
+    report.results[0].built.profile.emplace();
     return report;
 }
 
@@ -39,7 +39,7 @@ inline Comparison hostile_comparison() {
          {failed_result("atomicmalloc", Outcome::pool_exhausted, false),
           done_result(kHostileName, 3, 7), failed_result("b", Outcome::unfinished)}});
     c.minimal_pool = true;
-    c.groups[0].report.results[1].allocations.emplace();
+    c.groups[0].report.results[1].built.allocations.emplace();
     c.groups[0].report.results[1].minimal_pool_bytes = 500;
     c.groups[1].report.results[0].message = kHostile;
     // So many scenes that no line holds their columns.

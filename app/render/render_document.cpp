@@ -23,7 +23,7 @@ Table summary(const RenderReport& report) {
     Table table = facts_table(
         "",
         {{"scene", origin.scene_path + ": " + grouped(origin.triangles) + " triangles"},
-         {"device", origin.machine.text()},
+         {"device", origin.provenance.machine.text()},
          {"picture", report.file + ": " + std::string(mode_of(report)) + ", " +
                          std::to_string(s.width) + "x" + std::to_string(s.height) + ", " +
                          grouped(s.samples_or_default()) +
@@ -172,7 +172,7 @@ Record record(const RenderReport& report, const TracedRays& traced) {
     const RenderSettings& s = report.settings;
     return {{"scene", origin.scene_path},
             {"triangles", origin.triangles},
-            {"device_name", origin.machine.name},
+            {"device_name", origin.provenance.machine.name},
             {"version", version().version},
             {"git", version().git},
             {"mode", mode_of(report)},

@@ -9,14 +9,14 @@ namespace heapwood::app {
 /// atomicmalloc done in 1, 2, 6 ms; cmalloc without memory.
 inline Report sample_report(bool gpu = false) {
     Report report;
-    report.arguments = {"heapwood", "build"};
-    report.date = "2024-02-29T12:00:00Z";
-    report.machine = {.gpu = gpu,
-                      .name = "Machine",
-                      .units = 4,
-                      .driver = "13.0",
-                      .runtime = "12.9",
-                      .memory = 1000};
+    report.provenance.arguments = {"heapwood", "build"};
+    report.provenance.date = "2024-02-29T12:00:00Z";
+    report.provenance.machine = {.gpu = gpu,
+                                 .name = "Machine",
+                                 .units = 4,
+                                 .driver = "13.0",
+                                 .runtime = "12.9",
+                                 .memory = 1000};
     report.scene_path = "a,\"b\"|c.obj";
     report.triangles = 12345;
     report.root_bytes = 100;

@@ -23,7 +23,7 @@ inline bool ran(const BuildOf& b) {
 
 /// Whether the single kernel has been at work on a GPU.
 inline bool ran_on_gpu(const BuildOf& b) {
-    return ran(b) && b.report.machine.gpu && b.result.method == Method::single;
+    return ran(b) && b.report.provenance.machine.gpu && b.result.method == Method::single;
 }
 
 /// A figure or null; no fraction is negative but one that is unknown.

@@ -28,7 +28,7 @@ BuildGroup outcome_group() {
 BuildGroup what_group() {
     const auto arrays = [](const BuildOf& b) -> std::optional<const char*> {
         if (b.result.method != Method::single) return {};
-        return b.report.configuration.small_arrays ? "every" : "large";
+        return b.report.options.config.small_arrays ? "every" : "large";
     };
     return {
         "/build",
@@ -41,7 +41,8 @@ BuildGroup what_group() {
          derived("full_allocator", "full_allocator", "full", Unit::word,
                  [](const BuildOf& b) { return b.result.allocator.full; })
              .about("false: memory returns with the whole pool, or in ring order, only"),
-         choice("device", kDevices, [](const BuildOf& b) { return b.report.machine.kind(); }),
+         choice("device", kDevices,
+                [](const BuildOf& b) { return b.report.provenance.machine.kind(); }),
          choice("arrays", Json{"every", "large", nullptr}, arrays)
              .about("which of the nodes' arrays come from the allocator, if there is one"),
          stored(kBuilt, &MeasuredBuild::pool_bytes, "pool_bytes", "pool_bytes", "pool",
@@ -87,7 +88,7 @@ BuildGroup rest_group() {
                  [](const BuildOf& b) { return slowdown(b.report, b.result); })
              .about("over atomicmalloc in the same run"),
          stored(kBuilt, &MeasuredBuild::upload_ms, "upload_ms", "upload_ms", "upload ms", Unit::ms,
-                [](const BuildOf& b) { return ran(b) && b.report.machine.gpu; }),
+                [](const BuildOf& b) { return ran(b) && b.report.provenance.machine.gpu; }),
          stored(kBuilt, &MeasuredBuild::pool_ms, "pool_ms", "pool_ms", "pool ms", Unit::ms, ran),
          stored(kBuilt, &MeasuredBuild::warps, "warps", "warps", "warps", Unit::count,
                 [](const BuildOf& b) { return ran(b) && b.result.built.warps > 0; })

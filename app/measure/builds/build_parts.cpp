@@ -36,7 +36,7 @@ Record build_record(const Report& report, const Result& result) {
     Record record{{"scene", report.scene_path},
                   {"triangles", report.triangles},
                   {"scene_digest", hex(report.scene_digest)},
-                  {"device_name", report.machine.name},
+                  {"device_name", report.provenance.machine.name},
                   {"version", version().version},
                   {"git", version().git},
                   {"host_pool", keeps_memory(report) ? "on" : "off"}};

@@ -79,7 +79,8 @@ void add_choices(const Comparison& comparison, Document& document) {
         std::vector<Candidate> candidates;
         for (std::size_t i = 0; i < rows.front().size(); ++i) {
             const Result& r = *rows.front()[i];
-            const auto bytes = comparison.minimal_pool ? bytes_of_smallest_pool : bytes_at_peak;
+            const auto bytes =
+                comparison.common.options.minimal_pool ? bytes_of_smallest_pool : bytes_at_peak;
             Candidate one{.name = r.allocator.name,
                           .time = mean(rows, i, median).value_or(0),
                           .memory = mean(rows, i, bytes),
@@ -91,7 +92,7 @@ void add_choices(const Comparison& comparison, Document& document) {
             candidates.push_back(one);
         }
         add_recommendation("pool " + comparison.pools[pool],
-                           comparison.minimal_pool
+                           comparison.common.options.minimal_pool
                                ? "the smallest pool, and side tables"
                                : "allocated of the pool at the peak, and side tables",
                            candidates, document);

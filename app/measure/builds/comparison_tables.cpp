@@ -47,15 +47,15 @@ Table matrix_of_done(const Comparison& comparison, std::size_t pool, const std::
 Table run_table(const Comparison& comparison) {
     const Report& c = comparison.common;
     const std::string untimed =
-        std::to_string(c.run.warm_up) + " untimed " + (c.run.warm_up == 1 ? "one" : "ones");
+        std::to_string(c.options.run.warm_up) + " untimed " + (c.options.run.warm_up == 1 ? "one" : "ones");
     return facts_table(
         "Comparison",
-        {{"device", c.machine.text()},
+        {{"device", c.provenance.machine.text()},
          {"version", version_line()},
-         {"times", "median of " + std::to_string(c.run.repeat) + " builds, each after " + untimed +
+         {"times", "median of " + std::to_string(c.options.run.repeat) + " builds, each after " + untimed +
                        "; the allocators take turns"},
-         {"arrays", std::string(c.configuration.small_arrays ? "every" : "large") + ", clipping " +
-                        (c.configuration.clip ? "on" : "off") + ", preset " + c.preset}});
+         {"arrays", std::string(c.options.config.small_arrays ? "every" : "large") + ", clipping " +
+                        (c.options.config.clip ? "on" : "off") + ", preset " + c.options.preset}});
 }
 
 Table scene_table(const Comparison& comparison) {
@@ -124,7 +124,7 @@ void add_memory_tables(const Comparison& comparison, std::size_t pool, std::vect
                 return known ? cell(group, r) : kNoValue;
             }));
     };
-    if (comparison.common.run.statistics) {
+    if (comparison.common.options.run.statistics) {
         add("fragmentation after the build in %, internal / external", true,
             [](const Group&, const Result& r) {
                 return fragmentation_cell(r.built.allocations->internal_fragmentation,
@@ -225,11 +225,12 @@ std::vector<Table> comparison_tables(const Comparison& comparison) {
     for (std::size_t pool = 0; pool < comparison.pools.size(); ++pool) {
         all.push_back(time_table(comparison, pool));
     }
-    if (comparison.common.machine.gpu) all.push_back(registers_table(first_results(comparison)));
+    if (comparison.common.provenance.machine.gpu)
+        all.push_back(registers_table(first_results(comparison)));
     for (std::size_t pool = 0; pool < comparison.pools.size(); ++pool) {
         add_memory_tables(comparison, pool, all);
     }
-    if (comparison.minimal_pool) all.push_back(minimal_pool_table(comparison));
+    if (comparison.common.options.minimal_pool) all.push_back(minimal_pool_table(comparison));
     return all;
 }
 

@@ -76,7 +76,7 @@ bool same_page(const Comparison& comparison, const std::string& row) {
     const std::size_t mark = row.rfind('_');
     if (mark == row.npos || row.find_first_not_of("0123456789", mark + 1) != row.npos) return true;
     std::string page = "4096";
-    for (const auto& choice : comparison.common.run.choices) {
+    for (const auto& choice : comparison.common.options.run.choices) {
         if (choice.key == "page_bytes") page = choice.value;
     }
     return row.substr(mark + 1) == page;

@@ -64,7 +64,7 @@ std::optional<double> slowdown(const Report& report, const Result& result) {
 }
 
 bool keeps_memory(const Report& report) {
-    return report.run.keep == allocators::ArrayPool::Keep::slabs;
+    return report.options.run.keep == allocators::ArrayPool::Keep::slabs;
 }
 
 ExitCode verdict(const Report& report) {

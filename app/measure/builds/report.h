@@ -11,10 +11,10 @@
 #include "allocators/allocator.cuh"
 #include "app/backends/backend.h"
 #include "app/backends/registers.h"
-#include "app/base/machine.h"
 #include "app/base/outcome.h"
+#include "app/base/provenance.h"
+#include "app/measure/options.h"
 #include "app/report/figures/spread.h"
-#include "kdtree/config.h"
 #include "kdtree/tree/quality.h"
 #include "scenes/scene.h"
 
@@ -53,12 +53,8 @@ Result result_of(const Backend& backend);
 
 /// Everything one call of `build` found out.
 struct Report {
-    std::vector<std::string> arguments;
-    std::string date;  ///< UTC, ISO 8601
-    Machine machine;
-    kdtree::BuildConfig configuration;
-    std::string preset;  ///< that the configuration began with, or kPresetOfFile
-    RunOptions run;
+    Provenance provenance;
+    MeasureOptions options;
     std::string scene_path;
     std::uint64_t triangles = 0;
     std::uint64_t vertices = 0;
@@ -70,9 +66,6 @@ struct Report {
     /// Median time of atomicmalloc elsewhere, what slowdowns are over if this report has none.
     std::optional<double> baseline_ms;
 };
-
-/// The preset of a configuration that a tree file has.
-inline constexpr const char* kPresetOfFile = "file";
 
 /// A method's name on the command line, one of kMethods.
 const char* name(Method method);

@@ -76,8 +76,8 @@ bool is_map(const allocators::HeapMap& map) {
 
 }  // namespace
 
-Shape<OriginOf> origin_shape() {
-    using Of = OriginOf;
+Shape<Provenance> origin_shape() {
+    using Of = Provenance;
     const auto of_gpu = [](std::string Machine::*text) {
         return [=](const Of& o) {
             return o.machine.gpu ? text_or_none(o.machine.*text) : std::nullopt;
@@ -106,8 +106,8 @@ Shape<OriginOf> origin_shape() {
 }
 
 Json configuration_json(const Report& report) {
-    Json json{{"preset", report.preset}};
-    kdtree::for_each_field(report.configuration,
+    Json json{{"preset", report.options.preset}};
+    kdtree::for_each_field(report.options.config,
                            [&]<class T>(const kdtree::Field& field, const T& value) {
                                if constexpr (std::is_same_v<T, kdtree::EmptyRule>) {
                                    json[field.name] = kdtree::name(value);
@@ -124,24 +124,23 @@ const Shape<Report>& provenance_shape(bool of_one_scene) {
     const auto make = [](bool one) {
         using Of = Report;
         Shape<Of> shape;
-        shape.all_of(origin_shape(),
-                     [](const Of& r) {
-                         return OriginOf{r.arguments, r.machine};
-                     })
+        shape.all_of(origin_shape(), [](const Of& r) { return r.provenance; })
             .without("device_kind");  // each result has its own
         if (one) shape.field("scene_digest", [](const Of& r) { return Digest{r.scene_digest}; });
         shape
             .put("configuration", configuration_schema(), configuration_json,
                  "kdtree/config.h says what each field means")
-            .field("repeat", [](const Of& r) { return r.run.repeat; })
-            .field("warm_up", [](const Of& r) { return r.run.warm_up; });
-        add_forms(shape, [](const Of& r) -> const allocators::Choices& { return r.run.choices; });
+            .field("repeat", [](const Of& r) { return r.options.run.repeat; })
+            .field("warm_up", [](const Of& r) { return r.options.run.warm_up; });
+        add_forms(shape,
+                  [](const Of& r) -> const allocators::Choices& { return r.options.run.choices; });
         shape
             .choice(
                 "host_pool", Json{"on", "off"},
                 [](const Of& r) { return keeps_memory(r) ? "on" : "off"; },
                 "whether memory outside the pool is kept for the next array or build")
-            .field("date", [](const Of& r) { return r.date; }, "", {{"pattern", kDatePattern}});
+            .field("date", [](const Of& r) { return r.provenance.date; }, "",
+                   {{"pattern", kDatePattern}});
         return shape;
     };
     static const Shape<Report> one = make(true);

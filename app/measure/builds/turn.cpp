@@ -11,9 +11,10 @@ namespace {
 
 /// The first thing that is wrong with a finished build, or an empty string. Sets `verified`.
 std::string fault(const Turn& turn, const kdtree::Tree& tree, Result& result) {
-    if (turn.verify) {
+    if (turn.options.verify) {
         show_progress("verifying the tree of " + std::string(result.allocator.name));
-        const std::uint32_t depth = kdtree::max_depth(turn.config, turn.scene.triangles.size());
+        const std::uint32_t depth =
+            kdtree::max_depth(turn.options.config, turn.scene.triangles.size());
         if (const auto wrong = kdtree::verify(turn.scene, tree, depth)) {
             return "the tree is wrong: " + *wrong;
         }
@@ -30,8 +31,8 @@ std::string fault(const Turn& turn, const kdtree::Tree& tree, Result& result) {
 TreeFacts facts_of(const kdtree::Tree& tree, const Turn& turn) {
     TreeFacts facts{.quality = kdtree::quality(tree, turn.scene.triangles.size()),
                     .digest = kdtree::digest(tree)};
-    facts.sah = facts.quality.sah(static_cast<double>(turn.config.traversal_cost),
-                                  static_cast<double>(turn.config.intersection_cost));
+    facts.sah = facts.quality.sah(static_cast<double>(turn.options.config.traversal_cost),
+                                  static_cast<double>(turn.options.config.intersection_cost));
     facts.sah_1_1_5 = facts.quality.sah(1, 1.5);
     return facts;
 }
@@ -66,7 +67,7 @@ void guarded(Result& result, const std::function<void()>& work) {
 
 Result take_turn(const Backend& backend, const Turn& turn) {
     Result result = result_of(backend);
-    const std::uint64_t pool = turn.run.pool_bytes;
+    const std::uint64_t pool = turn.options.run.pool_bytes;
     result.built.pool_bytes = pool;
     guarded(result, [&] {
         if (pool < backend.traits.smallest_pool) {
@@ -76,7 +77,7 @@ Result take_turn(const Backend& backend, const Turn& turn) {
                                                      " that this allocator needs");
             return;
         }
-        MeasuredBuild built = backend.build(turn.scene, turn.config, turn.run);
+        MeasuredBuild built = backend.build(turn.scene, turn.options.config, turn.options.run);
         if (built.status != kdtree::Status::done) {
             result.fail(built.overwritten ? Outcome::overwritten : outcome_of(built.status),
                         built.message);

@@ -76,10 +76,9 @@ TEST(Frames, AWrongTreeIsToldWhateverFollows) {
     const std::vector<scenes::Scene> frames{scenes::generate({"soup", 20, 1})};
     const Backend backend{
         .traits = {}, .gpu = false, .build = nullptr, .build_frames = wrong_and_short};
-    const kdtree::BuildConfig config;
+    const MeasureOptions options{.config = {}, .run = {}, .verify = true};
     Result result;
-    take_frames(backend, frames, {.scene = frames[0], .config = config, .run = {}, .verify = true},
-                result);
+    take_frames(backend, frames, {frames[0], options}, result);
     EXPECT_EQ(result.outcome, Outcome::verification_failed) << result.message;
 }
 

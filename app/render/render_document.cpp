@@ -14,7 +14,7 @@ std::string point_text(const vec3& p) {
 }
 
 std::string_view mode_of(const RenderReport& report) {
-    return name_of(report.settings.mode).name;
+    return facts_of(report.settings.mode).name;
 }
 
 Table summary(const RenderReport& report) {
@@ -44,12 +44,6 @@ Table summary(const RenderReport& report) {
                                            fixed(report.effort->tests, 2) + " tests"});
     }
     return table;
-}
-
-/// Where rays and pixels are counted in the same kernel, the rate is not that of the library.
-bool counts(const RenderReport& report) {
-    const Mode mode = report.settings.mode;
-    return mode == Mode::cost || mode == Mode::leaf_size || mode == Mode::leaf_depth;
 }
 
 Table rates(const RenderReport& report) {
@@ -113,7 +107,7 @@ Shape<RenderReport> picture_shape() {
         };
     };
     Json modes = Json::array();
-    for (const ModeName& mode : kModes) modes.push_back(mode.name);
+    for (const ModeFacts& mode : kModes) modes.push_back(mode.name);
     Shape<Of> shape;
     shape.field("file", [](const Of& r) { return r.file; })
         .choice("mode", modes, mode_of)
@@ -194,7 +188,8 @@ Document document_of(const RenderReport& report) {
     document.remarks = {
         {"Rays of a kind from when they are known until their hits are; any: asked "
          "is whether there is a hit, else for the first."}};
-    if (counts(report)) {
+    // The rate of rays is then not that of the library.
+    if (facts_of(report.settings.mode).of_tree) {
         document.remarks.push_back(
             {"These rays count their steps, and are slower for it than those of other modes."});
     }

@@ -124,9 +124,9 @@ struct BenchOptions : WorkloadParameters {
     std::vector<std::string> tests;             ///< names, or "all"
     std::optional<std::uint32_t> blocks = 120;  ///< of AD, ACD, P; none: eight a multiprocessor
     std::optional<unsigned> repeat;
-    std::optional<float> time_limit;  ///< seconds
-    std::string sizes;                ///< file: a trace, whose sizes churn has; empty: a power law
-    std::string graph;                ///< file: a Matrix Market file; empty: graphs by rule
+    std::optional<double> time_limit;  ///< seconds
+    std::string sizes;                 ///< file: a trace, whose sizes churn has; empty: a power law
+    std::string graph;                 ///< file: a Matrix Market file; empty: graphs by rule
     bool published = false;
 };
 

@@ -73,7 +73,7 @@ void add_bench(Options& options, BenchOptions& o) {
                   "Seconds an allocator may take for a test; then the rest of it is skipped, and "
                   "what does not end is killed and called a hang; auto: 2, CPU: 5",
                   [&o](const std::string& text) {
-                      if (text != kAuto) o.time_limit = read<float>(text, kTimeLimit);
+                      if (text != kAuto) o.time_limit = read<double>(text, kTimeLimit);
                   });
     options.whole("--seed", o.run.settings.seed, {}, "Of the sizes and dice");
     options.file("--sizes", o.sizes,

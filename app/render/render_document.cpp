@@ -80,9 +80,10 @@ Shape<ColourScale> scale_shape() {
     const Json number{{"type", "number"}};
     Shape<ColourScale> shape;
     shape.field("title", [](const ColourScale& s) { return s.title; })
-        .put("least", number, [](const ColourScale& s) { return Json(s.least); })
+        .put("least", number, [](const ColourScale& s) { return json_value(s.least); })
         .put(
-            "most", number, [](const ColourScale& s) { return Json(s.most); }, "and all above");
+            "most", number, [](const ColourScale& s) { return json_value(s.most); },
+            "and all above");
     return shape;
 }
 

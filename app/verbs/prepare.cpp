@@ -52,7 +52,7 @@ BenchReport new_bench(const BenchOptions& options, const Backends& available,
     settings.sizes = files.sizes;
     settings.graph = files.graph;
     report.run.repeat = options.repeat.value_or(settings.quick ? 1 : 3);
-    report.run.time_limit = options.time_limit.value_or(machine.gpu ? 2.0F : 5.0F);
+    report.run.time_limit = options.time_limit.value_or(machine.gpu ? 2 : 5);
     report.runners = choose_runners(available, options, machine.gpu);
     for (const std::string& test : tests) {
         for (Series& series : series_of(test, settings)) {

@@ -7,15 +7,9 @@
 #include "app/measure/builds/build_figures.h"
 #include "app/measure/builds/result_json.h"
 #include "kdtree/config_fields.h"
-#include "scenes/number.h"
 
 namespace heapwood::app {
 namespace {
-
-/// The double nearest to the float's shortest decimal, so that 0.8F is written as 0.8.
-double neat(float value) {
-    return *scenes::read_number<double>(shortest(value));
-}
 
 template <class T>
 Json names_of(const std::map<std::string, T>& named) {
@@ -111,10 +105,8 @@ Json configuration_json(const Report& report) {
                            [&]<class T>(const kdtree::Field& field, const T& value) {
                                if constexpr (std::is_same_v<T, kdtree::EmptyRule>) {
                                    json[field.name] = kdtree::name(value);
-                               } else if constexpr (std::is_floating_point_v<T>) {
-                                   json[field.name] = neat(value);
                                } else {
-                                   json[field.name] = value;
+                                   json[field.name] = json_value(value);
                                }
                            });
     return json;
@@ -149,7 +141,7 @@ const Shape<Report>& provenance_shape(bool of_one_scene) {
 }
 
 Json vector_json(const glm::vec3& v) {
-    return Json::array({neat(v.x), neat(v.y), neat(v.z)});
+    return Json::array({json_value(v.x), json_value(v.y), json_value(v.z)});
 }
 
 Json vector_schema() {
@@ -207,9 +199,7 @@ Result read_result(const Json& json, const Backend& backend) {
         build.at("method") != name(backend.method)) {
         throw std::invalid_argument("the result of another allocator");
     }
-    Result r;
-    r.method = backend.method;
-    r.allocator = backend.traits;
+    Result r = result_of(backend);
     read(build_figures(), json, r);
     if (r.outcome == Outcome::done && (r.built.milliseconds.empty() || !r.tree)) {
         throw std::invalid_argument("a finished build without a time or a tree");

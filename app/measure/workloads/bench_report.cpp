@@ -109,8 +109,7 @@ ExitCode verdict(const BenchReport& report) {
     if (has(Outcome::done) || report.cells.empty()) return ExitCode::done;
     if (has(Outcome::out_of_pool) || has(Outcome::out_of_memory)) return ExitCode::out_of_memory;
     log::warning("nothing was measured: no turn ended within the time limit of " +
-                 shortest(static_cast<float>(report.run.time_limit)) +
-                 " s; use a longer --time-limit");
+                 shortest(report.run.time_limit) + " s; use a longer --time-limit");
     return ExitCode::done;
 }
 

@@ -5,6 +5,7 @@
 
 #include "app/base/json.h"
 #include "app/base/text.h"
+#include "scenes/number.h"
 
 namespace heapwood::app {
 namespace {
@@ -52,6 +53,10 @@ Json nullable(Json schema) {
     }
     if (schema.contains("enum")) schema["enum"].push_back(nullptr);
     return schema;
+}
+
+Json json_value(float value) {
+    return *scenes::read_number<double>(shortest(value));
 }
 
 Json json_value(const Digest& digest) {

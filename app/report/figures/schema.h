@@ -77,6 +77,10 @@ Json schema_of() {
     }
 }
 
+/// The double nearest to the float's shortest decimal: 0.8F is written as 0.8. Null for infinity
+/// and NaN.
+Json json_value(float value);
+
 /// A value as documents have it; null for nothing.
 template <class T>
 Json json_value(const T& value) {

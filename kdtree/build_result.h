@@ -26,15 +26,15 @@ enum class Status : std::uint32_t {
     // What follows ends a build early.
     pool_exhausted,  ///< the allocator returned nullptr
     over_budget,     ///< more references than BuildConfig::max_duplication allows
-    interrupted,     ///< BuildOptions::stop was requested
+    interrupted,     ///< RunConfig::stop was requested
 };
 /// Whether warps give up when they see it: from then on they only free what they meet.
 HEAPWOOD_INLINE constexpr bool ends_build(Status status) {
     return status >= Status::pool_exhausted;
 }
 
-/// How to build, beside what to build.
-struct BuildOptions {
+/// How a build runs, beside what is built.
+struct RunConfig {
     std::uint64_t pool_bytes = 0;      ///< of the allocator's pool
     unsigned threads = 0;              ///< CPU only: threads, each a warp; 0: one a core
     allocators::Choices choices = {};  ///< of the values of the allocator's options

@@ -22,16 +22,16 @@ namespace heapwood::kdtree {
 /// the machine refuses memory.
 template <allocators::Allocator A>
 BuildResult build_on_cpu(const scenes::Scene& scene, const BuildConfig& config,
-                         const BuildOptions& options) {
-    return build_on<A>(CpuMachine(options.threads, options.stop), scene, config, options);
+                         const RunConfig& run) {
+    return build_on<A>(CpuMachine(run.threads, run.stop), scene, config, run);
 }
 
 #if defined(__CUDACC__)
 /// The same on the current GPU. @throws also std::runtime_error with what CUDA answered.
 template <allocators::Allocator A>
 BuildResult build_on_gpu(const scenes::Scene& scene, const BuildConfig& config,
-                         const BuildOptions& options) {
-    return build_on<A>(GpuMachine<A>(config), scene, config, options);
+                         const RunConfig& run) {
+    return build_on<A>(GpuMachine<A>(config), scene, config, run);
 }
 #endif
 

@@ -44,8 +44,8 @@ public:
     /// @throws std::invalid_argument for a bad configuration, allocators::BufferError when memory
     /// cannot be had, and what the machine throws.
     Builder(const Machine& machine, std::uint64_t triangles, const BuildConfig& config,
-            const BuildOptions& options)
-        : arrays_(machine, triangles, config, options) {
+            const RunConfig& run)
+        : arrays_(machine, triangles, config, run) {
         allocator_.emplace(arrays_.template make_allocator<A>(result_));
     }
     Builder(const Builder&) = delete;
@@ -143,8 +143,8 @@ private:
 /// outside the pool cannot be had; and what the machine throws.
 template <allocators::Allocator A, class Machine>
 BuildResult build_on(const Machine& machine, const scenes::Scene& scene, const BuildConfig& config,
-                     const BuildOptions& options) {
-    Builder<A, Machine> builder(machine, scene.triangles.size(), config, options);
+                     const RunConfig& run) {
+    Builder<A, Machine> builder(machine, scene.triangles.size(), config, run);
     builder.rebuild(scene);
     return builder.report();
 }

@@ -88,8 +88,7 @@ MeasuredBuild run_builds(const Machine& machine, const scenes::Scene& scene,
                          const kdtree::BuildConfig& config, const RunOptions& run) {
     allocators::ArrayPool own_pool(machine.place(), run.keep);
     MeasuredBuild result;
-    kdtree::SingleBuilder<Machine> builder(machine, scene, config, run.build_options(own_pool),
-                                           result);
+    kdtree::SingleBuilder<Machine> builder(machine, scene, config, run.config(own_pool), result);
     {
         A allocator = builder.template make_allocator<A>(result);
         bool done = true;
@@ -108,11 +107,11 @@ MeasuredBuild run_builds(const Machine& machine, const scenes::Scene& scene,
             allocator, [&](auto& observed) { return builder.build(observed, result); });
         done = result.trace.has_value();
     }
-    if (done) {
-        result.allocations = allocator.statistics();
-        if (run.statistics) measure_pool_use(machine, builder.memory(), allocator, run, result);
-    } else {
+    if (!done) {
         result.tree = {};
+    } else if (run.statistics) {
+        result.allocations = allocator.statistics();
+        measure_pool_use(machine, builder.memory(), allocator, run, result);
     }
     return result;
 }

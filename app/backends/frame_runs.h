@@ -69,7 +69,7 @@ MeasuredFrames run_frames(const Machine& machine, const std::vector<scenes::Scen
     bool done = true;
     result.first_ms = platform::run_timed([&] {
         builder.emplace(machine, most, config,
-                        kdtree::BuildOptions{.pool_bytes = run.pool_bytes, .choices = run.choices});
+                        kdtree::RunConfig{.pool_bytes = run.pool_bytes, .choices = run.choices});
         done = builder->rebuild(frames[0].frame());
     });
     for (unsigned round = 0; done && round < run.warm_up + run.repeat; ++round) {

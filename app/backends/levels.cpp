@@ -5,17 +5,17 @@ namespace heapwood::app {
 namespace {
 
 using Build = kdtree::BuildResult (*)(const scenes::Scene&, const kdtree::BuildConfig&,
-                                      const kdtree::BuildOptions&);
+                                      const kdtree::RunConfig&);
 
 /// Several builds, whose arrays are those of the first.
 template <Build kBuild, allocators::Place kPlace>
 MeasuredBuild run_levels(const scenes::Scene& scene, const kdtree::BuildConfig& config,
                          const RunOptions& run) {
     allocators::ArrayPool own_pool(kPlace, run.keep);
-    const kdtree::BuildOptions options = run.build_options(own_pool);
+    const kdtree::RunConfig one = run.config(own_pool);
     MeasuredBuild result;
     for (unsigned i = 0; i < run.warm_up + run.repeat; ++i) {
-        static_cast<kdtree::BuildResult&>(result) = kBuild(scene, config, options);
+        static_cast<kdtree::BuildResult&>(result) = kBuild(scene, config, one);
         if (result.status != kdtree::Status::done) return result;
         if (i >= run.warm_up) result.milliseconds.push_back(result.build_ms);
     }

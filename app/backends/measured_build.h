@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
-#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -18,35 +17,27 @@
 namespace heapwood::app {
 
 /// How to build, and what to measure.
-struct RunOptions {
-    std::uint64_t pool_bytes = 0;      ///< of the allocator's pool
-    unsigned repeat = 5;               ///< timed builds
-    unsigned warm_up = 1;              ///< untimed builds before them
-    unsigned threads = 0;              ///< CPU only: threads, each a warp; 0: one a core
-    allocators::Choices choices = {};  ///< of the values of the allocator's options
-    bool statistics = true;            ///< more builds with the counting adaptor
-    bool heap_map = false;             ///< with statistics: where blocks lie, too
-    bool trace = false;                ///< one more build, whose requests and frees are recorded
-    /// Where arrays outside the allocator's pool come from, to be used again by the next builds;
-    /// nullptr: a pool that ends with these builds and keeps slabs as `keep` says.
-    allocators::ArrayPool* array_pool = nullptr;
+struct RunOptions : kdtree::RunConfig {
+    unsigned repeat = 5;     ///< timed builds
+    unsigned warm_up = 1;    ///< untimed builds before them
+    bool statistics = true;  ///< more builds with the counting adaptor
+    bool heap_map = false;   ///< with statistics: where blocks lie, too
+    bool trace = false;      ///< one more build, whose requests and frees are recorded
+    /// What a pool of arrays keeps that ends with these builds, where no `array_pool` is given.
     allocators::ArrayPool::Keep keep = allocators::ArrayPool::Keep::slabs;
-    std::stop_token stop = {};  ///< as of kdtree::BuildOptions
 
-    /// Those of one build, with arrays from `own` where no pool is given.
-    kdtree::BuildOptions build_options(allocators::ArrayPool& own) const {
-        return {.pool_bytes = pool_bytes,
-                .threads = threads,
-                .choices = choices,
-                .array_pool = array_pool != nullptr ? array_pool : &own,
-                .stop = stop};
+    /// How each of these builds runs, with arrays from `own` where no pool is given.
+    kdtree::RunConfig config(allocators::ArrayPool& own) const {
+        kdtree::RunConfig one = *this;
+        if (one.array_pool == nullptr) one.array_pool = &own;
+        return one;
     }
 };
 
 /// The last build, and what all of them showed.
 struct MeasuredBuild : kdtree::BuildResult {
-    std::vector<double> milliseconds;  ///< one per timed build: its build_ms
-    allocators::Statistics allocations;
+    std::vector<double> milliseconds;                   ///< one per timed build: its build_ms
+    std::optional<allocators::Statistics> allocations;  ///< if statistics were asked for
     /// Of the pool when most was live in it, if that is known and statistics were asked for.
     std::optional<allocators::PeakUse> peak;
     /// Of the same pool, if asked for.

@@ -20,14 +20,14 @@ std::string option_name(std::string field) {
 void add_config(Options& options, BuildParameters& o) {
     options.group("Tree");
     // All others override the preset, because it is declared first.
-    options.value("--preset", "default|paper|pbrt", o.preset,
+    options.value("--preset", "default|paper|pbrt", o.measure.preset,
                   "All of these options at once: default; paper: Vinkler & Havran's 32 sampled "
                   "planes; pbrt: pbrt-v3's constants. Options given beside it override it",
                   [&o](const std::string& text) {
-                      o.config = named(kdtree::presets(), text);
-                      o.preset = text;
+                      o.measure.config = named(kdtree::presets(), text);
+                      o.measure.preset = text;
                   });
-    kdtree::for_each_field(o.config, [&]<class T>(const kdtree::Field& field, T& value) {
+    kdtree::for_each_field(o.measure.config, [&]<class T>(const kdtree::Field& field, T& value) {
         if (!field.has_option) return;
         const std::string name = option_name(field.name);
         if constexpr (std::is_same_v<T, kdtree::EmptyRule>) {
@@ -61,7 +61,7 @@ void add_building(Options& options, BuildParameters& o) {
                      for (const std::string& name : names)
                          o.methods.push_back(named(kMethods, name));
                  });
-    add_run(options, o,
+    add_run(options, o, o.measure.run.choices, o.measure.run.threads,
             "Allocators of the children's arrays, separated by commas; all: sound ones");
     options.value(
         "--arrays", "every|large", "every",
@@ -69,7 +69,7 @@ void add_building(Options& options, BuildParameters& o) {
         "nodes only, above --exact-limit",
         [&o](const std::string& text) {
             static const std::map<std::string, bool> kSmallToo{{"every", true}, {"large", false}};
-            o.config.small_arrays = named(kSmallToo, text);
+            o.measure.config.small_arrays = named(kSmallToo, text);
         });
     options.value("--host-pool", "on|off", "on",
                   "Memory outside the allocator's pool: kept for the next array or build (on), or "
@@ -78,24 +78,25 @@ void add_building(Options& options, BuildParameters& o) {
                       using Keep = allocators::ArrayPool::Keep;
                       static const std::map<std::string, Keep> kKeeps{{"off", Keep::nothing},
                                                                       {"on", Keep::slabs}};
-                      o.array_pool = named(kKeeps, text);
+                      o.measure.run.keep = named(kKeeps, text);
                   });
-    options.flag("--verify", o.verify, "Check the tree against the scene (exit code 5 if wrong)");
+    options.flag("--verify", o.measure.verify,
+                 "Check the tree against the scene (exit code 5 if wrong)");
 }
 
 /// How often trees are built.
 void add_repetitions(Options& options, BuildParameters& o) {
-    options.whole("--repeat", o.repeat, {1, 1000000}, "Timed runs");
-    options.whole("--warm-up", o.warm_up, {0, 1000000}, "Untimed runs before them");
+    options.whole("--repeat", o.measure.run.repeat, {1, 1000000}, "Timed runs");
+    options.whole("--warm-up", o.measure.run.warm_up, {0, 1000000}, "Untimed runs before them");
 }
 
 /// What is found out beside times, by more runs.
 void add_more_runs(Options& options, BuildParameters& o) {
-    options.flag("--minimal-pool", o.minimal_pool,
+    options.flag("--minimal-pool", o.measure.minimal_pool,
                  "Find the smallest pool that is enough, too, by bisection");
-    options.flag("--statistics,!--no-statistics", o.statistics,
+    options.flag("--statistics,!--no-statistics", o.measure.run.statistics,
                  "Count the allocations in one more run (on by default)");
-    options.flag("--heap-map", o.heap_map,
+    options.flag("--heap-map", o.measure.run.heap_map,
                  "Also record where blocks lie in the pool, at the peak and after the build: "
                  "pictures in the page of --html, cells in --json");
 }
@@ -112,17 +113,17 @@ void add_scene(Options& options, SceneParameters& o) {
         "at least what the allocator needs and at most a third of the machine's memory");
 }
 
-/// To be called when --device is known.
-template <class O>
-void take_devices(const std::vector<std::string>& numbers, O& o) {
-    o.devices.clear();
+/// To be called when --device is known, which becomes gpu.
+std::vector<std::uint32_t> devices_of(const std::vector<std::string>& numbers, RunParameters& o) {
+    std::vector<std::uint32_t> devices;
     for (const std::string& number : numbers) {
-        o.devices.push_back(static_cast<std::uint32_t>(read(number, Whole{0, 1023})));
+        devices.push_back(static_cast<std::uint32_t>(read(number, Whole{0, 1023})));
     }
     if (o.device == DeviceChoice::cpu) {
         throw UsageError("names GPUs, but --device is cpu: leave out one of them");
     }
     o.device = DeviceChoice::gpu;
+    return devices;
 }
 
 }  // namespace
@@ -159,7 +160,7 @@ void add_build(Options& options, BuildOptions& o) {
                  "each process has the next of them, and after the last the first again. Without "
                  "--parts there is a process for each",
                  [&o](const std::vector<std::string>& numbers) {
-                     take_devices(numbers, o);
+                     o.devices = devices_of(numbers, o);
                      if (o.parts == 0) o.parts = static_cast<std::uint32_t>(o.devices.size());
                  });
     options.real("--time-limit", o.time_limit, kTimeLimit,
@@ -193,10 +194,10 @@ void add_tree(Options& options, TreeParameters& o) {
 
 void add_trace(Options& options, TraceOptions& o) {
     add_scene(options, o);
-    options.whole("--rays", o.rays, {1, 1U << 28},
+    options.whole("--rays", o.rays.rays, {1, 1U << 28},
                   "Rays of each kind, rounded up to a square picture in tiles of 32 * 32");
-    options.whole("--seed", o.seed, {}, "Of the random rays");
-    options.flag("--fast", o.fast,
+    options.whole("--seed", o.rays.seed, {}, "Of the random rays");
+    options.flag("--fast", o.rays.fast,
                  "With a faster test of triangles that is wrong for a few rays in a million");
     options.list("--beside", "NAME", "",
                  "Presets whose trees are built and traced, too, separated by commas: does a "
@@ -210,14 +211,14 @@ void add_trace(Options& options, TraceOptions& o) {
         "--devices", "N", "",
         "GPUs that share the rays, by CUDA's numbers from 0, separated by commas: each has "
         "the whole tree and a range of the rays",
-        [&o](const std::vector<std::string>& numbers) { take_devices(numbers, o); });
+        [&o](const std::vector<std::string>& numbers) { o.rays.devices = devices_of(numbers, o); });
     add_repetitions(options, o);
     add_config(options, o);
 }
 
 void add_compare(Options& options, CompareOptions& o) {
     options.texts(
-        "SCENE", o.scenes,
+        "SCENE", o.compared.scenes,
         "OBJ files (.obj, .obj.xz, .obj.gz), lists of several that are one scene (.list), or "
         "gen:NAME:TRIANGLES[:SEED]");
     options.list("-p,--pool", "SIZE", PoolSize().text(),
@@ -225,16 +226,17 @@ void add_compare(Options& options, CompareOptions& o) {
                  "512MiB; separated by commas; the default is at least what the allocator needs "
                  "and at most a third of the machine's memory",
                  [&o](const std::vector<std::string>& sizes) {
-                     o.pools.clear();
-                     for (const auto& text : sizes) o.pools.push_back(PoolSize::parse(text));
+                     o.compared.pools.clear();
+                     for (const auto& text : sizes)
+                         o.compared.pools.push_back(PoolSize::parse(text));
                  });
-    options.real("--time-limit", o.time_limit, kTimeLimit,
+    options.real("--time-limit", o.compared.time_limit, kTimeLimit,
                  "Seconds after which a turn is given up: a build with its warm-up", "SECONDS");
-    options.real("--budget", o.budget, {},
+    options.real("--budget", o.compared.budget, {},
                  "Seconds an allocator may take for the turns on a scene, with all pools; then the "
                  "rest of them is skipped; 0: as long as it takes",
                  "SECONDS");
-    options.flag("--published", o.published,
+    options.flag("--published", o.compared.published,
                  "Show the tables of Vinkler & Havran 2014 and 2015 beside the results, for scenes "
                  "of the same names");
     add_building(options, o);

@@ -8,12 +8,12 @@
 #include <variant>
 #include <vector>
 
-#include "allocators/allocator.cuh"
 #include "app/backends/backend.h"
 #include "app/base/exit_code.h"
 #include "app/base/pool_size.h"
+#include "app/measure/options.h"
+#include "app/measure/workloads/sweeps/sweeps.h"
 #include "app/render/settings.h"
-#include "kdtree/config.h"
 #include "scenes/glm.h"
 
 namespace heapwood::app {
@@ -39,8 +39,6 @@ struct RunParameters {
     /// them (Options::giver).
     std::vector<std::string> allocator_options;
     DeviceChoice device = DeviceChoice::automatic;
-    allocators::Choices choices;  ///< of the values of allocators' options
-    unsigned threads = 0;
     std::string resume;  ///< file of an earlier run to go on from, or to be made; or empty
     OutputOptions output;
 };
@@ -52,16 +50,7 @@ struct BuildParameters : RunParameters {
     std::string allocator_giver;
     std::string method_giver;
     std::vector<Method> methods{Method::single};
-    /// Whether memory outside the allocators' pools is kept from one build for the next.
-    allocators::ArrayPool::Keep array_pool = allocators::ArrayPool::Keep::slabs;
-    unsigned repeat = 5;
-    unsigned warm_up = 1;
-    bool minimal_pool = false;
-    bool verify = false;
-    bool statistics = true;
-    bool heap_map = false;
-    kdtree::BuildConfig config;
-    std::string preset = "default";  ///< what `config` has where no option says otherwise
+    MeasureOptions measure;
 };
 
 /// Those of one scene.
@@ -92,22 +81,18 @@ struct BuildOptions : SceneParameters {
 
 /// `heapwood trace`.
 struct TraceOptions : SceneParameters {
-    TraceOptions() { statistics = false; }
+    TraceOptions() { measure.run.statistics = false; }
 
     std::vector<std::string> beside;  ///< presets whose trees are traced, too
-    std::uint64_t rays = 1 << 20;     ///< of each kind, at least
-    std::uint32_t seed = 1;
-    bool fast = false;  ///< with FastTriangleTest
-    /// GPUs that share the rays, by CUDA's numbers; none: they are not shared.
-    std::vector<std::uint32_t> devices;
+    RayOptions rays;
 };
 
 /// Those of verbs that look at one tree, which is read from a file or built once.
 struct TreeParameters : SceneParameters {
     TreeParameters() {
-        statistics = false;
-        repeat = 1;
-        warm_up = 0;
+        measure.run.statistics = false;
+        measure.run.repeat = 1;
+        measure.run.warm_up = 0;
     }
 };
 
@@ -131,37 +116,36 @@ struct InspectOptions : TreeParameters {
 
 /// `heapwood compare`.
 struct CompareOptions : BuildParameters {
-    std::vector<std::string> scenes;
-    std::vector<PoolSize> pools;  ///< none: default_pool_bytes
-    double time_limit = 120;      ///< seconds that a turn may take
-    double budget = 0;            ///< seconds that an allocator has for a scene; 0: any
-    bool published = false;       ///< show the papers' tables beside the results
+    ComparisonOptions compared;
+};
+
+/// What `bench` and `replay` have in common.
+struct WorkloadParameters : RunParameters {
+    WorkloadOptions run;
 };
 
 /// `heapwood bench`.
-struct BenchOptions : RunParameters {
-    std::vector<std::string> tests;  ///< names, or "all"
-    std::optional<std::uint64_t> pool_bytes;
-    std::uint32_t largest_bytes = 8192;
-    bool quick = false;
+struct BenchOptions : WorkloadParameters {
+    std::vector<std::string> tests;             ///< names, or "all"
     std::optional<std::uint32_t> blocks = 120;  ///< of AD, ACD, P; none: eight a multiprocessor
     std::optional<unsigned> repeat;
-    std::optional<unsigned> iterations;
     std::optional<double> time_limit;  ///< seconds
-    std::uint32_t seed = 1;
-    std::string sizes;  ///< file: a trace, whose sizes churn has; empty: a power law
-    std::string graph;  ///< file: a Matrix Market file; empty: graphs by rule
+    std::string sizes;                 ///< file: a trace, whose sizes churn has; empty: a power law
+    std::string graph;                 ///< file: a Matrix Market file; empty: graphs by rule
     bool published = false;
 };
 
 /// `heapwood replay`.
-struct ReplayOptions : RunParameters {
+struct ReplayOptions : WorkloadParameters {
+    ReplayOptions() {
+        run.repeat = 5;
+        run.time_limit = 60;
+    }
+
     std::string trace;  ///< file
     /// Unset: default_pool_bytes.
     std::optional<PoolSize> pool;
     double pace = 0;  ///< how many times as fast as recorded; 0: without pauses
-    unsigned repeat = 5;
-    double time_limit = 60;  ///< seconds
 };
 
 /// `heapwood worker RUNNER VERB ...`, the process of a runner; users do not call it.

@@ -38,7 +38,8 @@ void check(const OutputOptions& output) {
     if (asked.size() > 1) throw UsageError(asked[0] + " excludes " + asked[1]);
 }
 
-void add_run(Options& options, RunParameters& o, const char* what) {
+void add_run(Options& options, RunParameters& o, allocators::Choices& choices, unsigned& threads,
+             const char* what) {
     options.list("-a,--allocator", "NAME", joined(o.allocators, ","), what,
                  [&o](const auto& names) { o.allocators = names; });
     options.value("-d,--device", "auto|gpu|cpu", "auto",
@@ -51,17 +52,17 @@ void add_run(Options& options, RunParameters& o, const char* what) {
                           {"gpu", DeviceChoice::gpu}};
                       o.device = named(kChoices, text);
                   });
-    options.whole("--threads", o.threads, {0, 1024},
+    options.whole("--threads", threads, {0, 1024},
                   "CPU only: threads; 0: one for each hardware thread");
-    o.choices = default_choices();
+    choices = default_choices();
     for (const allocators::Option& option : offered_options()) {
         const std::vector<std::string> values = values_of(option);
         options.value(option.flag, option.values, values.front(), option.help,
-                      [&o, option, values](const std::string& text) {
+                      [&choices, option, values](const std::string& text) {
                           if (std::find(values.begin(), values.end(), text) == values.end()) {
                               throw UsageError("'" + text + "' is none of " + joined(values, ", "));
                           }
-                          choose(o.choices, option.key, text);
+                          choose(choices, option.key, text);
                       });
     }
 }

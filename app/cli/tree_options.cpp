@@ -55,8 +55,18 @@ void read_size(const std::string& text, RenderSettings& settings) {
 
 Mode mode_named(const std::string& text) {
     std::map<std::string, Mode> modes;
-    for (const ModeName& mode : kModes) modes.emplace(mode.name, mode.mode);
+    for (const ModeFacts& mode : kModes) modes.emplace(mode.name, mode.mode);
     return named(modes, text);
+}
+
+/// The modes, and what those show whose name does not say it.
+std::string modes_text() {
+    std::string text;
+    for (const ModeFacts& mode : kModes) {
+        text += (text.empty() ? "" : "; ") + std::string(mode.name);
+        if (!mode.help.empty()) text += ": " + std::string(mode.help);
+    }
+    return text;
 }
 
 void add_camera(Options& options, RenderOptions& o) {
@@ -78,10 +88,7 @@ void add_camera(Options& options, RenderOptions& o) {
 void add_render(Options& options, RenderOptions& o) {
     RenderSettings& s = o.settings;
     add_tree(options, o);
-    options.value("--mode", "MODE", std::string(name_of(s.mode).name),
-                  "shaded; normal; depth; ambient-occlusion; path: light over several bounces; "
-                  "cost: nodes and tests a ray; leaf-size and depth-of-tree: of the leaf that is "
-                  "seen",
+    options.value("--mode", "MODE", std::string(facts_of(s.mode).name), modes_text().c_str(),
                   [&s](const std::string& text) { s.mode = mode_named(text); });
     options.value("--size", "WxH", "960x540", "Pixels",
                   [&s](const std::string& text) { read_size(text, s); });

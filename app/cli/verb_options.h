@@ -33,7 +33,8 @@ void check(const OutputOptions& output);
 
 /// --allocator, the options of allocators, with their defaults, --device and --threads.
 /// @param what the help says of --allocator
-void add_run(Options& options, RunParameters& o, const char* what);
+void add_run(Options& options, RunParameters& o, allocators::Choices& choices, unsigned& threads,
+             const char* what);
 
 /// --resume.
 void add_resume(Options& options, RunParameters& o);

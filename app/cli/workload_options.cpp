@@ -41,22 +41,22 @@ void add_bench(Options& options, BenchOptions& o) {
         return text;
     }();
     options.texts("TEST", o.tests, kTests.c_str());
-    add_run(options, o, kAllocators);
+    add_run(options, o, o.run.settings.choices, o.run.threads, kAllocators);
     options.value(
         "-p,--pool", "SIZE", kAuto,
         "Bytes of the pool in the tests of 2021 (auto: 2GiB, CPU: 256MiB), and in churn (auto: "
         "64MiB, CPU: 4MiB); older tests have the papers'",
         [&o](const std::string& text) {
-            if (text != kAuto) o.pool_bytes = read_bytes(text, kAnyBytes);
+            if (text != kAuto) o.run.settings.pool_bytes = read_bytes(text, kAnyBytes);
         });
-    options.value(
-        "--largest", "SIZE", "8KiB",
-        "Largest request of the sweeps over sizes; what needs more than half of the pool "
-        "is left out",
-        [&o](const std::string& text) {
-            o.largest_bytes = static_cast<std::uint32_t>(read_bytes(text, {16, 1U << 30}));
-        });
-    options.flag("--quick", o.quick,
+    options.value("--largest", "SIZE", "8KiB",
+                  "Largest request of the sweeps over sizes; what needs more than half of the pool "
+                  "is left out",
+                  [&o](const std::string& text) {
+                      o.run.settings.largest_bytes =
+                          static_cast<std::uint32_t>(read_bytes(text, {16, 1U << 30}));
+                  });
+    options.flag("--quick", o.run.settings.quick,
                  "Few and small requests, for trying out: every test in a moment");
     options.value("--blocks", "N|fill", "120",
                   "Blocks of 8 warps in ad, acd and p; fill: 8 a multiprocessor, as the papers' "
@@ -66,7 +66,7 @@ void add_bench(Options& options, BenchOptions& o) {
         "--repeat", o.repeat, kCount,
         "Turns of an allocator at each point, a fresh pool in each; auto: 3, with --quick "
         "1");
-    options.whole("--iterations", o.iterations, kCount,
+    options.whole("--iterations", o.run.settings.iterations, kCount,
                   "Most warm iterations of a turn, after the cold one; 100 ms are enough, too; "
                   "auto: 5, with --quick 1");
     options.value("--time-limit", "SECONDS", kAuto,
@@ -75,7 +75,7 @@ void add_bench(Options& options, BenchOptions& o) {
                   [&o](const std::string& text) {
                       if (text != kAuto) o.time_limit = read<double>(text, kTimeLimit);
                   });
-    options.whole("--seed", o.seed, {}, "Of the sizes and dice");
+    options.whole("--seed", o.run.settings.seed, {}, "Of the sizes and dice");
     options.file("--sizes", o.sizes,
                  "Sizes of the requests of churn: those of this trace, which 'build --trace' "
                  "writes; else a power law from 16 B to the largest request",
@@ -91,7 +91,7 @@ void add_bench(Options& options, BenchOptions& o) {
 
 void add_replay(Options& options, ReplayOptions& o) {
     options.text("FILE", o.trace, "A trace, plain or compressed with xz or gzip");
-    add_run(options, o, kAllocators);
+    add_run(options, o, o.run.settings.choices, o.run.threads, kAllocators);
     add_pool(options, o.pool,
              "Memory for the allocators: 20x the root node's array of the trace's scene, or bytes: "
              "512MiB; the default is at least what an allocator needs and at most a third of the "
@@ -100,10 +100,10 @@ void add_replay(Options& options, ReplayOptions& o) {
                   "When calls begin. none: at once; recorded: no sooner than in the program, for "
                   "traces with times, which logs of RMM are; 10x: ten times as fast",
                   [&o](const std::string& text) { o.pace = read_pace(text); });
-    options.whole("--repeat", o.repeat, kCount,
+    options.whole("--repeat", o.run.repeat, kCount,
                   "Turns of an allocator: a fresh pool, a replay that is not shown, one that is, "
                   "and one that is counted and checked in full");
-    options.real("--time-limit", o.time_limit, kTimeLimit,
+    options.real("--time-limit", o.run.time_limit, kTimeLimit,
                  "Seconds an allocator may take for all its turns; then no other begins, and what "
                  "does not end is killed and called a hang",
                  "SECONDS");

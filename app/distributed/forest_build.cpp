@@ -69,14 +69,15 @@ void build_here(const BuildOptions& options, unsigned threads, const Interrupts&
     report.load_ms = platform::run_timed([&] { scene = scenes::load(options.scene); });
     go_on();
     describe(report.origin, scene);
-    const bool gpu = report.origin.machine.gpu;
+    const bool gpu = report.origin.provenance.machine.gpu;
     const kdtree::MemoryPlan plan = kdtree::plan_memory(
         options.memory.value(), gpu, scene.triangles.size(), scene.positions.size(), threads);
     const kdtree::ForestScene whole = kdtree::forest_scene(scene);
-    kdtree::LocalWorkers workers(scene, whole.normalisation, plan.parts, options.config,
+    kdtree::LocalWorkers workers(scene, whole.normalisation, plan.parts, options.measure.config,
                                  {.threads = threads, .gpu = gpu});
-    report.built = kdtree::build_forest(whole, options.config, plan.cell_limit, workers, writer,
-                                        progress(go_on, [&](const auto& top) { plan.check(top); }));
+    report.built =
+        kdtree::build_forest(whole, options.measure.config, plan.cell_limit, workers, writer,
+                             progress(go_on, [&](const auto& top) { plan.check(top); }));
     go_on();
     report.parts = plan.parts;
     report.cell_limit = plan.cell_limit;
@@ -85,7 +86,7 @@ void build_here(const BuildOptions& options, unsigned threads, const Interrupts&
     throw_if_not_done(report.built);
     show_progress("completing " + options.out);
     report.file_ms =
-        platform::run_timed([&] { report.digest = writer.finish(scene, options.config); });
+        platform::run_timed([&] { report.digest = writer.finish(scene, options.measure.config); });
 }
 
 void build_by_peers(const BuildOptions& options, const std::filesystem::path& folder,
@@ -108,8 +109,8 @@ void build_by_peers(const BuildOptions& options, const std::filesystem::path& fo
         });
     };
     const auto build = [&] {
-        report.built = kdtree::build_forest(whole, options.config, report.cell_limit, workers,
-                                            writer, progress([] {}, [](const auto&) {}));
+        report.built = kdtree::build_forest(whole, options.measure.config, report.cell_limit,
+                                            workers, writer, progress([] {}, [](const auto&) {}));
         throw_if_not_done(report.built);
     };
     double build_ms = 0;
@@ -129,8 +130,8 @@ void build_by_peers(const BuildOptions& options, const std::filesystem::path& fo
     report.worker_peak = workers.peak();
     show_progress("completing " + options.out);
     kdtree::TreeWriter::Finished finished;
-    report.file_ms =
-        both_ms - build_ms + platform::run_timed([&] { finished = writer.finish(options.config); });
+    report.file_ms = both_ms - build_ms +
+                     platform::run_timed([&] { finished = writer.finish(options.measure.config); });
     report.digest = finished.tree_digest;
     Report& origin = report.origin;
     origin.scene_path = options.scene;

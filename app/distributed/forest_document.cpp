@@ -130,9 +130,9 @@ Table summary(const ForestReport& report) {
     return facts_table(
         "", {{"scene", origin.scene_path + ": " + grouped(origin.triangles) + " triangles, " +
                            grouped(origin.vertices) + " vertices"},
-             {"device", origin.machine.text()},
-             {"settings", "preset " + origin.preset + ", " + grouped(report.parts) + " parts, " +
-                              grouped(report.built.cells) + " cells of at most " +
+             {"device", origin.provenance.machine.text()},
+             {"settings", "preset " + origin.options.preset + ", " + grouped(report.parts) +
+                              " parts, " + grouped(report.built.cells) + " cells of at most " +
                               grouped(report.built.largest_cell) + " references"},
              {"tree", grouped(report.built.nodes) + " nodes, " + fixed(each, 2) +
                           " references per triangle"},
@@ -159,15 +159,15 @@ Table levels(const ForestReport& report) {
 std::vector<Remark> remarks(const ForestReport& report) {
     std::vector<Remark> all;
     if (report.built.depth_limit) {
-        all.push_back(overlap_remark(*report.built.depth_limit, report.origin.configuration));
+        all.push_back(overlap_remark(*report.built.depth_limit, report.origin.options.config));
     }
     if (report.built.nodes == 1) {
         const auto undivided =
             undivided_remark(static_cast<double>(report.built.references), report.origin.triangles,
-                             report.origin.configuration);
+                             report.origin.options.config);
         if (undivided) all.push_back(*undivided);
     }
-    if (report.memory > 0 && !report.origin.machine.gpu && report.peak > report.memory) {
+    if (report.memory > 0 && !report.origin.provenance.machine.gpu && report.peak > report.memory) {
         all.push_back(
             {"The build took " + bytes_text(report.peak) + ", more than the " +
                  bytes_text(report.memory) +

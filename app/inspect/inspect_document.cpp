@@ -45,8 +45,8 @@ Table summary(const InspectReport& report) {
          {"tree", grouped(q.nodes) + " nodes, " + grouped(q.leaves) + " leaves (" +
                       grouped(q.empty_leaves) + " empty), depth " + std::to_string(q.max_depth) +
                       ", " + fixed(q.references_per_triangle, 2) + " references per triangle"},
-         {"cost", "SAH(" + shortest(origin.configuration.traversal_cost) + ", " +
-                      shortest(origin.configuration.intersection_cost) + ") " +
+         {"cost", "SAH(" + shortest(origin.options.config.traversal_cost) + ", " +
+                      shortest(origin.options.config.intersection_cost) + ") " +
                       fixed(report.tree.cost, 2) + ": a random ray meets " + fixed(q.I, 2) +
                       " inner nodes, " + fixed(q.L, 2) + " leaves and " + fixed(q.P, 2) +
                       " triangles"},

@@ -69,7 +69,7 @@ void require_done(const app::Result& result, const PoolSize& pool) {
         case Outcome::pool_exhausted:
         case Outcome::overwritten: {
             PoolSize larger = pool.doubled();
-            if (result.pool_bytes < result.allocator.smallest_pool) {
+            if (result.built.pool_bytes < result.allocator.smallest_pool) {
                 larger = {.bytes = result.allocator.smallest_pool};
             }
             throw OutOfPool(message + "; pass a larger pool, as pool=\"" + larger.text() + "\"");
@@ -95,30 +95,30 @@ TreeObject* build(const SceneObject& scene, const std::string& device, const std
     data->scene = scene;
     data->config = read_parameters(preset, fields);
     app::Report report;
-    report.machine = app::choose_machine(gpu ? app::DeviceChoice::gpu : app::DeviceChoice::cpu);
-    report.configuration = data->config;
-    report.preset = preset;
+    report.provenance.machine =
+        app::choose_machine(gpu ? app::DeviceChoice::gpu : app::DeviceChoice::cpu);
     app::note_scene(report, *scene.scene);  // Scene and load() warn
     const Backend& backend = backend_named(method, allocator, gpu);
     std::optional<PoolSize> chosen;
     if (pool) chosen = PoolSize::parse(*pool);
-    report.run = {.pool_bytes = app::pool_bytes(chosen, report, backend),
-                  .repeat = 1,
-                  .warm_up = 0,
-                  .threads = threads,
-                  .choices = read_options(options, backend),
-                  .statistics = statistics};
+    app::RunOptions& run = report.options.run;
+    report.options = {.config = data->config, .preset = preset, .run = {}, .verify = verify};
+    run.pool_bytes = app::pool_bytes(chosen, report, backend);
+    run.repeat = 1;
+    run.warm_up = 0;
+    run.threads = threads;
+    run.choices = read_options(options, backend);
+    run.statistics = statistics;
 
     const nb::gil_scoped_release release;
     app::Result result;
     const auto take_turn = [&](std::stop_token stop) {
-        report.run.stop = std::move(stop);
-        result =
-            app::take_turn(backend, {*scene.scene, data->config, report.run, verify, &data->tree});
+        run.stop = std::move(stop);
+        result = app::take_turn(backend, {*scene.scene, report.options, &data->tree});
     };
     // A GPU is the current one of a thread, and builds there end soon.
     gpu ? take_turn({}) : run_interruptibly(take_turn);
-    require_done(result, chosen.value_or(PoolSize{.bytes = report.run.pool_bytes}));
+    require_done(result, chosen.value_or(PoolSize{.bytes = run.pool_bytes}));
     data->report = app::json_text(app::result_json(report, result));
     return new TreeObject(std::move(data), place);
 }

@@ -57,8 +57,8 @@ std::string build_forest(const std::string& scene, unsigned parts, const std::st
                          const nb::dict& fields, const nb::callable& make_peer) {
     app::BuildOptions options;
     options.arguments = {"heapwood.forest.build", scene};
-    options.config = read_parameters(preset, fields);
-    options.preset = preset;
+    options.measure.config = read_parameters(preset, fields);
+    options.measure.preset = preset;
     options.scene = scene;
     options.parts = parts;
     options.out = out;

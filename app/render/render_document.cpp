@@ -14,7 +14,7 @@ std::string point_text(const vec3& p) {
 }
 
 std::string_view mode_of(const RenderReport& report) {
-    return name_of(report.settings.mode).name;
+    return facts_of(report.settings.mode).name;
 }
 
 Table summary(const RenderReport& report) {
@@ -23,7 +23,7 @@ Table summary(const RenderReport& report) {
     Table table = facts_table(
         "",
         {{"scene", origin.scene_path + ": " + grouped(origin.triangles) + " triangles"},
-         {"device", origin.machine.text()},
+         {"device", origin.provenance.machine.text()},
          {"picture", report.file + ": " + std::string(mode_of(report)) + ", " +
                          std::to_string(s.width) + "x" + std::to_string(s.height) + ", " +
                          grouped(s.samples_or_default()) +
@@ -44,12 +44,6 @@ Table summary(const RenderReport& report) {
                                            fixed(report.effort->tests, 2) + " tests"});
     }
     return table;
-}
-
-/// Where rays and pixels are counted in the same kernel, the rate is not that of the library.
-bool counts(const RenderReport& report) {
-    const Mode mode = report.settings.mode;
-    return mode == Mode::cost || mode == Mode::leaf_size || mode == Mode::leaf_depth;
 }
 
 Table rates(const RenderReport& report) {
@@ -114,7 +108,7 @@ Shape<RenderReport> picture_shape() {
         };
     };
     Json modes = Json::array();
-    for (const ModeName& mode : kModes) modes.push_back(mode.name);
+    for (const ModeFacts& mode : kModes) modes.push_back(mode.name);
     Shape<Of> shape;
     shape.field("file", [](const Of& r) { return r.file; })
         .choice("mode", modes, mode_of)
@@ -173,7 +167,7 @@ Record record(const RenderReport& report, const TracedRays& traced) {
     const RenderSettings& s = report.settings;
     return {{"scene", origin.scene_path},
             {"triangles", origin.triangles},
-            {"device_name", origin.machine.name},
+            {"device_name", origin.provenance.machine.name},
             {"version", version().version},
             {"git", version().git},
             {"mode", mode_of(report)},
@@ -195,7 +189,8 @@ Document document_of(const RenderReport& report) {
     document.remarks = {
         {"Rays of a kind from when they are known until their hits are; any: asked "
          "is whether there is a hit, else for the first."}};
-    if (counts(report)) {
+    // The rate of rays is then not that of the library.
+    if (facts_of(report.settings.mode).of_tree) {
         document.remarks.push_back(
             {"These rays count their steps, and are slower for it than those of other modes."});
     }

@@ -104,12 +104,11 @@ private:
     /// One batch's samples.
     void shade() {
         const std::uint64_t eye_rays = machine_.run(samples_, EyeStage{batch_}).rays;
+        if (facts_of(batch_.mode).of_tree) {
+            timed(primary, eye_rays, [&] { machine_.run(samples_, TreeStage{batch_}); });
+            return;
+        }
         switch (batch_.mode) {
-            case Mode::cost:
-            case Mode::leaf_size:
-            case Mode::leaf_depth:
-                timed(primary, eye_rays, [&] { machine_.run(samples_, TreeStage{batch_}); });
-                return;
             case Mode::normal:
             case Mode::depth:
                 trace_first(primary, eye_rays);
@@ -120,8 +119,7 @@ private:
                 trace_any(occlusion, machine_.run(samples_, OcclusionStage{batch_}).shadow_rays);
                 machine_.run(samples_, OpennessStage{batch_});
                 return;
-            case Mode::shaded:
-            case Mode::path:
+            default:
                 follow_paths(eye_rays);
         }
     }

@@ -2,7 +2,7 @@
 /// What a picture is to show, and how.
 #pragma once
 
-#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
@@ -20,22 +20,51 @@ enum class Mode {
     leaf_depth,         ///< that leaf's depth in the tree
 };
 
-/// The modes' names on the command line.
-struct ModeName {
+/// What is known of a mode wherever it is named.
+struct ModeFacts {
     Mode mode;
-    std::string_view name;
-    unsigned samples;  ///< a pixel's, if nobody says how many
+    std::string_view name;      ///< on the command line
+    std::string_view help;      ///< what a pixel shows, if the name does not say it
+    unsigned samples;           ///< a pixel's, if the user does not say how many
+    const char* channels[3]{};  ///< a pixel's numbers in EXR files
+    const char* scale{};        ///< title of the legend; nullptr: the picture has no legend
+    bool from_zero = false;     ///< the scale begins at 0, not at the least number
+    bool of_tree = false;       ///< rays and what they meet in the tree are counted together
 };
-inline constexpr std::array<ModeName, 8> kModes{{{Mode::shaded, "shaded", 4},
-                                                 {Mode::normal, "normal", 1},
-                                                 {Mode::depth, "depth", 1},
-                                                 {Mode::ambient_occlusion, "ambient-occlusion", 32},
-                                                 {Mode::path, "path", 64},
-                                                 {Mode::cost, "cost", 1},
-                                                 {Mode::leaf_size, "leaf-size", 1},
-                                                 {Mode::leaf_depth, "depth-of-tree", 1}}};
 
-inline const ModeName& name_of(Mode mode) {
+/// In the order of Mode. Beside a line here a mode has a stage (stages.cuh), and if it is neither
+/// light nor a number, its colours (pictures/picture.cpp).
+inline constexpr ModeFacts kModes[]{
+    {Mode::shaded, "shaded", "", 4, {"R", "G", "B"}},
+    {Mode::normal, "normal", "", 1, {"R", "G", "B"}},
+    {Mode::depth, "depth", "", 1, {"Z"}, "depth"},
+    {Mode::ambient_occlusion, "ambient-occlusion", "", 32, {"Y"}},
+    {Mode::path, "path", "light over several bounces", 64, {"R", "G", "B"}},
+    {.mode = Mode::cost,
+     .name = "cost",
+     .help = "nodes and tests a ray",
+     .samples = 1,
+     .channels = {"nodes", "leaves", "tests"},
+     .scale = "nodes + 1.5 tests",
+     .from_zero = true,
+     .of_tree = true},
+    {.mode = Mode::leaf_size,
+     .name = "leaf-size",
+     .help = "of the leaf that is seen",
+     .samples = 1,
+     .channels = {"Y"},
+     .scale = "references in leaf",
+     .from_zero = true,
+     .of_tree = true},
+    {.mode = Mode::leaf_depth,
+     .name = "depth-of-tree",
+     .help = "of the leaf that is seen",
+     .samples = 1,
+     .channels = {"Y"},
+     .scale = "depth of leaf",
+     .of_tree = true}};
+
+inline const ModeFacts& facts_of(Mode mode) {
     return kModes[static_cast<std::size_t>(mode)];
 }
 
@@ -52,7 +81,7 @@ struct RenderSettings {
     unsigned threads = 0;  ///< CPU only; 0: one a core
 
     std::uint32_t samples_or_default() const {
-        return samples > 0 ? samples : kModes[static_cast<std::size_t>(mode)].samples;
+        return samples > 0 ? samples : facts_of(mode).samples;
     }
 };
 

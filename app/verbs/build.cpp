@@ -27,21 +27,21 @@ Result build_with(const Backend& backend, const BuildOptions& options, const sce
                   kdtree::Tree* keep) {
     const std::string name = backend.traits.name;
     const bool single = backend.method == Method::single;
-    auto run = report.run;
-    const PoolSize pool = options.pool.value_or(PoolSize());
-    if (single) run.pool_bytes = pool_bytes(options.pool, report, backend);
-    const Turn turn{scene, options.config, run, options.verify, keep};
+    const Machine& machine = report.provenance.machine;
+    MeasureOptions measure = report.options;
+    measure.run.pool_bytes = pool_bytes(options.pool, report, backend);
+    const Turn turn{scene, measure, keep};
     Result result = take_turn(backend, turn);
     if (!frames.empty()) take_frames(backend, frames, turn, result);
     if (backend.gpu && single) {
-        result.kernels = find_registers(kernel_table(), name, report.machine.architecture);
+        result.kernels = find_registers(kernel_table(), name, machine.architecture);
     }
     guarded(result, [&] {
         if (result.outcome == Outcome::pool_exhausted || result.outcome == Outcome::overwritten) {
-            result.message +=
-                "; " + pool_trial(backend, scene, options.config, run, pool, report.machine.memory);
-        } else if (result.outcome == Outcome::done && options.minimal_pool && single) {
-            result.minimal_pool_bytes = minimal_pool(backend, scene, options.config, run);
+            const PoolSize pool = options.pool.value_or(PoolSize());
+            result.message += "; " + pool_trial(backend, turn, pool, machine.memory);
+        } else if (result.outcome == Outcome::done && measure.minimal_pool && single) {
+            result.minimal_pool_bytes = minimal_pool(backend, turn);
         }
     });
     if (result.outcome != Outcome::done) log::error(name + ": " + result.message);
@@ -53,22 +53,22 @@ Result build_with(const Backend& backend, const BuildOptions& options, const sce
 ExitCode build(const BuildOptions& options, const Backends& available) {
     if (options.memory || options.parts > 0) return build_in_parts(options);
     Report report = new_report(options);
-    const auto chosen = choose_backends(available, options, report.machine.gpu);
+    const bool gpu = report.provenance.machine.gpu;
+    const auto chosen = choose_backends(available, options, gpu);
     Publisher publisher(options);
     if (!options.trace.empty()) check_trace(chosen, options);
     const FrameChoice choice = choose_frames(options.frames, chosen);
     Output trace(options.trace), out(options.out);
-    report.run.trace = !options.trace.empty();
+    report.options.run.trace = !options.trace.empty();
     show_progress("loading " + options.scene);
     const scenes::Scene scene = scenes::load(options.scene);
     const std::vector<scenes::Scene> frames = load_frames(choice, scene);
     describe(report, scene);
     log::detail(options.scene + ": " + grouped(report.triangles) + " triangles, root array of " +
                 bytes_text(report.root_bytes));
-    allocators::ArrayPool array_pool(
-        report.machine.gpu ? allocators::Place::device : allocators::Place::host,
-        options.array_pool);
-    report.run.array_pool = &array_pool;
+    allocators::ArrayPool array_pool(gpu ? allocators::Place::device : allocators::Place::host,
+                                     report.options.run.keep);
+    report.options.run.array_pool = &array_pool;
     kdtree::Tree tree;
     for (std::size_t i = 0; i < chosen.size(); ++i) {
         show_progress("building with " + std::string(chosen[i]->traits.name) + " (" +
@@ -76,14 +76,14 @@ ExitCode build(const BuildOptions& options, const Backends& available) {
         report.results.push_back(
             build_with(*chosen[i], options, scene, frames, report, out ? &tree : nullptr));
     }
-    report.run.array_pool = nullptr;
     for (const Result& result : report.results) {
-        if (result.trace)
-            publisher.save(trace, trace_text(*result.trace, trace_origin(report, result)));
+        if (result.built.trace)
+            publisher.save(trace, trace_text(*result.built.trace, trace_origin(report, result)));
     }
     const bool agree = trees_agree(report);
     if (!agree) log::error("THE TREES DIFFER: they must be equal bit for bit for every allocator");
-    if (agree && !tree.nodes.empty()) publisher.save(out, tree_file(tree, scene, options.config));
+    if (agree && !tree.nodes.empty())
+        publisher.save(out, tree_file(tree, scene, report.options.config));
     return publisher.publish(document_of(report)) ? verdict(report) : ExitCode::internal;
 }
 

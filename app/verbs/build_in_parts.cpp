@@ -34,7 +34,7 @@ void check_choices(const BuildOptions& options) {
             "--memory is of a build by one process, and --parts or --devices of one by many: give "
             "one");
     }
-    if (options.verify) refuse("--verify");
+    if (options.measure.verify) refuse("--verify");
     if (!options.trace.empty()) refuse("--trace");
     if (!options.whole_options.empty()) {
         log::warning("the build is in parts, by the level method, once: no effect of " +
@@ -61,7 +61,7 @@ ExitCode build_in_parts(const BuildOptions& options) {
     Publisher publisher(options);
     if (options.parts > 0) check_shared_scene(options.scene);
     kdtree::TreeWriter writer = writer_of(options.out);
-    const unsigned threads = platform::thread_count(options.threads);
+    const unsigned threads = platform::thread_count(options.measure.run.threads);
 
     const Interrupts interrupts;
     show_progress("loading " + options.scene);

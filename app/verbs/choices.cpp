@@ -43,8 +43,8 @@ std::vector<const Backend*> named_backends(const std::vector<const Backend*>& av
     return chosen;
 }
 
-void warn_of_threads(const RunParameters& parameters, bool gpu) {
-    if (!gpu || parameters.threads == 0) return;
+void warn_of_threads(unsigned threads, bool gpu) {
+    if (!gpu || threads == 0) return;
     log::warning("--threads is for builds on the CPU and has no effect on a GPU");
 }
 
@@ -76,33 +76,24 @@ Report new_report(const BuildParameters& parameters) {
 
 Report new_report(const BuildParameters& parameters, const Machine& machine) {
     try {
-        kdtree::validate(parameters.config);
+        kdtree::validate(parameters.measure.config);
     } catch (const std::invalid_argument& error) {
         throw UsageError(error.what());
     }
-    Report report;
-    report.arguments = parameters.arguments;
-    report.date = now();
-    report.machine = machine;
-    report.configuration = parameters.config;
-    report.preset = parameters.preset;
-    report.run.threads = parameters.threads;
-    report.run.choices = parameters.choices;
-    report.run.repeat = parameters.repeat;
-    report.run.warm_up = parameters.warm_up;
-    if (parameters.heap_map && !parameters.statistics) {
+    if (parameters.measure.run.heap_map && !parameters.measure.run.statistics) {
         throw UsageError("--heap-map needs the counting build that --no-statistics leaves out");
     }
-    report.run.statistics = parameters.statistics;
-    report.run.heap_map = parameters.heap_map;
-    report.run.keep = parameters.array_pool;
+    Report report;
+    report.provenance = provenance_of(parameters.arguments, machine);
+    report.options = parameters.measure;
     return report;
 }
 
 std::uint64_t pool_bytes(const std::optional<PoolSize>& chosen, const Report& report,
                          const Backend& backend) {
+    if (backend.method != Method::single) return 0;
     return chosen ? chosen->bytes_for(report.root_bytes)
-                  : default_pool_bytes(report.root_bytes, report.machine.memory,
+                  : default_pool_bytes(report.root_bytes, report.provenance.machine.memory,
                                        backend.traits.smallest_pool);
 }
 
@@ -116,17 +107,17 @@ std::vector<const Backend*> choose_backends(const std::vector<const Backend*>& a
                      joined(parameters.allocator_options, ", "));
     }
     if (contains(parameters.methods, Method::levels)) chosen.push_back(&level_backend(gpu));
-    warn_of_threads(parameters, gpu);
+    warn_of_threads(parameters.measure.run.threads, gpu);
     return chosen;
 }
 
 std::vector<Runner> choose_runners(const std::vector<const Backend*>& available,
-                                   const RunParameters& parameters, bool gpu) {
+                                   const WorkloadParameters& parameters, bool gpu) {
     std::vector<Runner> runners;
     for (const Backend* backend : named_backends(available, parameters, gpu)) {
         runners.push_back(runner_of(*backend));
     }
-    warn_of_threads(parameters, gpu);
+    warn_of_threads(parameters.run.threads, gpu);
     return runners;
 }
 

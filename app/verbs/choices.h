@@ -26,7 +26,8 @@ Report new_report(const BuildParameters& parameters);
 /// The same of a machine that need not be this one.
 Report new_report(const BuildParameters& parameters, const Machine& machine);
 
-/// The pool that a scene's build gets, of the size chosen or of the default.
+/// The pool that a scene's build gets, of the size chosen or of the default; 0 for the level
+/// method.
 /// @throws UsageError if no machine has one as large.
 std::uint64_t pool_bytes(const std::optional<PoolSize>& chosen, const Report& report,
                          const Backend& backend);
@@ -43,7 +44,7 @@ std::vector<const Backend*> choose_backends(const std::vector<const Backend*>& a
 
 /// The same, of the single kernel's backends, as the runners of bench and replay.
 std::vector<Runner> choose_runners(const std::vector<const Backend*>& available,
-                                   const RunParameters& parameters, bool gpu);
+                                   const WorkloadParameters& parameters, bool gpu);
 
 /// That there is no allocator `name`, and what to do: to choose one of the `known`, or to compile
 /// it into the program if it is one of those `left_out`: `by_pip` in a Python package.

@@ -53,7 +53,8 @@ RunFiles files_of(const BuildOptions& options) {
 
 RunFiles files_of(const CompareOptions& options) {
     RunFiles files = of_turns(options);
-    for (const std::string& scene : options.scenes) add(files.inputs, files_of_scene(scene));
+    for (const std::string& scene : options.compared.scenes)
+        add(files.inputs, files_of_scene(scene));
     return files;
 }
 

@@ -16,7 +16,7 @@ ExitCode inspect(const InspectOptions& options, const Backends& available) {
     Output boxes(options.boxes);
     const TreeSource source = tree_source(options, available);
     if (source.tree.nodes.empty()) return verdict(source.origin);
-    const kdtree::BuildConfig& config = source.origin.configuration;
+    const kdtree::BuildConfig& config = source.origin.options.config;
     show_progress("counting");
     const InspectReport report{
         .origin = source.origin,

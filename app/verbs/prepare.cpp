@@ -11,24 +11,6 @@
 
 namespace heapwood::app {
 
-Comparison new_comparison(const CompareOptions& options, const Machine& machine) {
-    Comparison comparison;
-    comparison.common = new_report(options, machine);
-    comparison.time_limit = options.time_limit;
-    comparison.minimal_pool = options.minimal_pool;
-    comparison.published = options.published;
-    return comparison;
-}
-
-Compared compared(const CompareOptions& options, const Backends& available,
-                  const Machine& machine) {
-    return {.scenes = options.scenes,
-            .pools = options.pools,
-            .backends = choose_backends(available, options, machine.gpu),
-            .verify = options.verify,
-            .budget = options.budget};
-}
-
 BenchFiles files_for(const BenchOptions& options) {
     const std::vector<std::string> tests = choose_tests(options.tests);
     const auto chosen = [&](const char* test) {
@@ -62,25 +44,18 @@ BenchReport new_bench(const BenchOptions& options, const Backends& available,
                       const Machine& machine, const BenchFiles& files) {
     BenchReport report;
     const std::vector<std::string> tests = choose_tests(options.tests);
-    report.arguments = options.arguments;
-    report.date = now();
-    report.machine = machine;
-    report.run = {.settings = {.gpu = report.machine.gpu,
-                               .quick = options.quick,
-                               .blocks = options.blocks.value_or(8 * report.machine.units),
-                               .pool_bytes = options.pool_bytes,
-                               .largest_bytes = options.largest_bytes,
-                               .iterations = options.iterations,
-                               .choices = options.choices,
-                               .seed = options.seed,
-                               .sizes = files.sizes,
-                               .graph = files.graph},
-                  .repeat = options.repeat.value_or(options.quick ? 1 : 3),
-                  .threads = options.threads,
-                  .time_limit = options.time_limit.value_or(report.machine.gpu ? 2 : 5)};
-    report.runners = choose_runners(available, options, report.machine.gpu);
+    report.provenance = provenance_of(options.arguments, machine);
+    report.run = options.run;
+    SweepSettings& settings = report.run.settings;
+    settings.gpu = machine.gpu;
+    settings.blocks = options.blocks.value_or(8 * machine.units);
+    settings.sizes = files.sizes;
+    settings.graph = files.graph;
+    report.run.repeat = options.repeat.value_or(settings.quick ? 1 : 3);
+    report.run.time_limit = options.time_limit.value_or(machine.gpu ? 2 : 5);
+    report.runners = choose_runners(available, options, machine.gpu);
     for (const std::string& test : tests) {
-        for (Series& series : series_of(test, report.run.settings)) {
+        for (Series& series : series_of(test, settings)) {
             if (!series.points.empty() || test == "registers") {
                 report.series.push_back(std::move(series));
             }
@@ -91,8 +66,8 @@ BenchReport new_bench(const BenchOptions& options, const Backends& available,
         report.runners.push_back(prefix_sum_runner());
     }
     if (report.series.empty()) {
-        const std::uint64_t pool = default_bench_pool(report.run.settings);
-        throw UsageError("a pool of " + bytes_text(options.pool_bytes.value_or(pool)) +
+        const std::uint64_t pool = default_bench_pool(settings);
+        throw UsageError("a pool of " + bytes_text(settings.pool_bytes.value_or(pool)) +
                          " is too small for any point of " + joined(tests, ", ") +
                          ": use a larger --pool");
     }
@@ -115,40 +90,22 @@ BenchReport new_bench(const BenchOptions& options, const Backends& available,
 void add_cells(ReplayReport& report, const ReplayOptions& options, const Machine& machine,
                const std::vector<Runner>& runners) {
     BenchReport& turns = report.turns;
-    turns.arguments = options.arguments;
-    turns.date = now();
-    turns.machine = machine;
+    turns.provenance = provenance_of(options.arguments, machine);
+    turns.run = options.run;
     turns.run.settings.gpu = machine.gpu;
-    turns.run.settings.choices = options.choices;
-    turns.run.repeat = options.repeat;
-    turns.run.threads = options.threads;
-    turns.run.time_limit = options.time_limit;
     turns.runners = runners;
-    report.pool_bytes = options.pool
-                            ? options.pool->bytes_for(report.root_bytes)
-                            : default_pool_bytes(report.root_bytes, turns.machine.memory, 1);
     Task task;
     task.procedure = Procedure::replay;
     task.lanes = 1;
     task.callers = report.callers;
-    task.pool_bytes = report.pool_bytes;
-    task.pace = report.pace = options.pace;
+    task.pool_bytes = report.trace.pool_bytes;
+    task.pace = report.trace.pace;
     Series series;
     series.id = series.test = "replay";
     series.points.push_back({0, task});
     turns.series.push_back(series);
     turns.cells = cells_of(turns.series, turns.runners);
-    if (options.pool) refuse_small_pools(turns, report.pool_bytes);
-}
-
-ReplayedTrace replayed(const ReplayReport& report, const ReplayOptions& options,
-                       const std::string& digest, double seconds) {
-    return {.path = report.path,
-            .digest = digest,
-            .seconds = seconds,
-            .pace = options.pace,
-            .pool = options.pool ? options.pool->text() : "default",
-            .pool_bytes = report.pool_bytes};
+    if (options.pool) refuse_small_pools(turns, task.pool_bytes);
 }
 
 }  // namespace heapwood::app

@@ -1,5 +1,5 @@
 /// @file
-/// Runs before their first turn: what `compare`, `bench` and `replay` prepare.
+/// Runs before their first turn: what `bench` and `replay` prepare.
 #pragma once
 
 #include <optional>
@@ -8,18 +8,11 @@
 
 #include "app/base/machine.h"
 #include "app/cli/cli.h"
-#include "app/measure/builds/build_plan.h"
 #include "app/measure/workloads/bench_report.h"
 #include "app/measure/workloads/workload_plan.h"
 #include "app/verbs/commands.h"
 
 namespace heapwood::app {
-
-/// A comparison without scenes and groups.
-Comparison new_comparison(const CompareOptions& options, const Machine& machine);
-
-/// What is built in that comparison. @throws UsageError for an allocator that there is not.
-Compared compared(const CompareOptions& options, const Backends& available, const Machine& machine);
 
 /// The files that the tests of bench are made from.
 struct BenchFiles {
@@ -42,10 +35,5 @@ BenchReport new_bench(const BenchOptions& options, const Backends& available,
 /// @param report that has the facts of its trace (trace_facts())
 void add_cells(ReplayReport& report, const ReplayOptions& options, const Machine& machine,
                const std::vector<Runner>& runners);
-
-/// The trace of a report that has all its cells.
-/// @param seconds that reading it took
-ReplayedTrace replayed(const ReplayReport& report, const ReplayOptions& options,
-                       const std::string& digest, double seconds);
 
 }  // namespace heapwood::app

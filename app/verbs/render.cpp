@@ -61,10 +61,10 @@ ExitCode render(const RenderOptions& options, const Backends& available) {
     RenderReport report{
         .origin = source.origin, .settings = options.settings, .file = options.out, .rays = {}};
     report.tree_digest = digest(source.tree);
-    report.settings.threads = options.threads;
+    report.settings.threads = options.measure.run.threads;
     const auto start = Clock::now();
     const kdtree::RayTree rays(source.tree, source.scene,
-                               source.origin.machine.gpu ? Place::device : Place::host);
+                               source.origin.provenance.machine.gpu ? Place::device : Place::host);
     report.layout_ms = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
     report.camera = chosen_camera(options, source, rays);
     const Rendering made = render(source.scene, source.tree, rays, report.camera, report.settings,

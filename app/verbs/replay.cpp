@@ -26,10 +26,10 @@ void check_pace(const ReplayOptions& options, const allocators::TraceFacts& fact
     }
     // A turn has two replays at this pace.
     const double seconds = 2e-9 * static_cast<double>(*facts.nanoseconds) / options.pace;
-    if (seconds >= options.time_limit) {
+    if (seconds >= options.run.time_limit) {
         throw UsageError("--pace: two replays of '" + options.trace + "', which a turn has, take " +
                          duration_text(seconds) + " at least, and the time limit is " +
-                         duration_text(options.time_limit) +
+                         duration_text(options.run.time_limit) +
                          ": use a faster pace, as --pace 10x, or a longer --time-limit");
     }
 }
@@ -47,16 +47,23 @@ ExitCode replay(const ReplayOptions& options, const Backends& available) {
     const std::chrono::duration<double> reading = std::chrono::steady_clock::now() - start;
     const allocators::TraceFacts facts = allocators::facts(file.trace);
     check_pace(options, facts);
-    ReplayReport report{.path = options.trace,
+    const std::uint64_t pool_bytes = options.pool
+                                         ? options.pool->bytes_for(file.root_bytes)
+                                         : default_pool_bytes(file.root_bytes, machine.memory, 1);
+    ReplayReport report{.trace = {.path = options.trace,
+                                  .digest = file.digest,
+                                  .seconds = reading.count(),
+                                  .pace = options.pace,
+                                  .pool = options.pool ? options.pool->text() : "default",
+                                  .pool_bytes = pool_bytes},
                         .header = file.header,
                         .callers = file.trace.callers,
                         .root_bytes = file.root_bytes,
                         .facts = facts,
                         .turns = {}};
     add_cells(report, options, machine, runners);
-    WorkloadPlan plan(report.turns, replayed(report, options, file.digest, reading.count()));
+    WorkloadPlan plan(report.turns, &report.trace);
     Engine engine(plan, options.arguments, {.resume = options.resume, .results = publisher.file()});
-    report.pool_bytes = plan.pool_bytes();
     engine.run();
     const ExitCode code = engine.finish(publisher.publish(document_of(report)));
     return code == ExitCode::done ? verdict(report.turns) : code;

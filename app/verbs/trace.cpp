@@ -20,14 +20,12 @@ TracedTree trace_with(const Backend& backend, const TraceOptions& options,
                       const scenes::Scene& scene, const Report& settings, RayBench& bench,
                       const std::vector<TracedTree>& before) {
     TracedTree traced{
-        .name = backend.traits.name, .preset = settings.preset, .build = {}, .times = {}};
-    RunOptions run = settings.run;
-    if (backend.method == Method::single) {
-        run.pool_bytes = pool_bytes(options.pool, settings, backend);
-    }
+        .name = backend.traits.name, .preset = settings.options.preset, .build = {}, .times = {}};
+    MeasureOptions measure = settings.options;
+    measure.run.pool_bytes = pool_bytes(options.pool, settings, backend);
     show_progress("building with " + traced.name);
     kdtree::Tree tree;
-    traced.build = take_turn(backend, {scene, settings.configuration, run, options.verify, &tree});
+    traced.build = take_turn(backend, {scene, measure, &tree});
     bench.trace_once(tree, traced, before);
     return traced;
 }
@@ -35,28 +33,23 @@ TracedTree trace_with(const Backend& backend, const TraceOptions& options,
 }  // namespace
 
 ExitCode trace(const TraceOptions& options, const Backends& available) {
-    RayReport report{.origin = new_report(options),
-                     .seed = options.seed,
-                     .fast = options.fast,
-                     .devices = options.devices,
-                     .trees = {}};
-    check_devices(options.devices);
-    const bool gpu = report.origin.machine.gpu;
+    RayReport report{.origin = new_report(options), .options = options.rays, .trees = {}};
+    check_devices(options.rays.devices);
+    const bool gpu = report.origin.provenance.machine.gpu;
     const std::vector<const Backend*> chosen = choose_backends(available, options, gpu);
     Publisher publisher(options);
     show_progress("loading " + options.scene);
     std::optional<ReadTree> read;
-    if (names_tree(options.scene)) read = read_tree(options.scene, options.verify);
+    if (names_tree(options.scene)) read = read_tree(options.scene, options.measure.verify);
     const scenes::Scene scene = read ? std::move(read->stored.scene) : scenes::load(options.scene);
     describe(report.origin, scene);
-    RayBench bench(scene, {options.rays, options.seed, options.repeat, options.warm_up,
-                           options.threads, options.fast, gpu, options.devices});
-    report.rays = bench.rays();
+    RayBench bench(scene, options.rays, report.origin.options.run, gpu);
+    report.options.rays = bench.rays();
     ExitCode code = ExitCode::done;
     std::vector<Report> settings;
     if (read) {
-        report.origin.configuration = read->stored.config;
-        report.origin.preset = kPresetOfFile;
+        report.origin.options.config = read->stored.config;
+        report.origin.options.preset = kPresetOfFile;
         TracedTree& traced = report.trees.emplace_back(TracedTree{
             .name = "file", .preset = kPresetOfFile, .build = read->result, .times = {}});
         bench.trace_once(read->stored.tree, traced, {});
@@ -66,8 +59,8 @@ ExitCode trace(const TraceOptions& options, const Backends& available) {
     }
     for (const std::string& preset : options.beside) {
         settings.push_back(report.origin);
-        settings.back().configuration = kdtree::presets().at(preset);
-        settings.back().preset = preset;
+        settings.back().options.config = kdtree::presets().at(preset);
+        settings.back().options.preset = preset;
     }
     for (Report& built : settings) {
         for (const Backend* backend : chosen) {

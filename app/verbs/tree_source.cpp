@@ -22,9 +22,9 @@ TreeSource loaded(const TreeParameters& parameters) {
     }
     TreeSource source{.origin = new_report(parameters), .scene = {}, .tree = {}};
     Report& origin = source.origin;
-    ReadTree read = read_tree(parameters.scene, parameters.verify);
-    origin.configuration = read.stored.config;
-    origin.preset = kPresetOfFile;
+    ReadTree read = read_tree(parameters.scene, parameters.measure.verify);
+    origin.options.config = read.stored.config;
+    origin.options.preset = kPresetOfFile;
     source.scene = std::move(read.stored.scene);
     describe(origin, source.scene);
     origin.results.push_back(std::move(read.result));
@@ -40,20 +40,17 @@ TreeSource loaded(const TreeParameters& parameters) {
 TreeSource built(const TreeParameters& parameters, const std::vector<const Backend*>& available) {
     TreeSource source{.origin = new_report(parameters), .scene = {}, .tree = {}};
     Report& origin = source.origin;
-    const auto chosen = choose_backends(available, parameters, origin.machine.gpu);
+    const auto chosen = choose_backends(available, parameters, origin.provenance.machine.gpu);
     require_one(
         chosen, parameters,
         parameters.verb + " needs one tree, which is the same of all allocators and methods");
     const Backend& backend = *chosen.front();
     source.scene = scenes::load(parameters.scene);
     describe(origin, source.scene);
-    RunOptions run = origin.run;
-    if (backend.method == Method::single) {
-        run.pool_bytes = pool_bytes(parameters.pool, origin, backend);
-    }
+    MeasureOptions measure = origin.options;
+    measure.run.pool_bytes = pool_bytes(parameters.pool, origin, backend);
     show_progress("building with " + std::string(backend.traits.name));
-    origin.results.push_back(take_turn(
-        backend, {source.scene, parameters.config, run, parameters.verify, &source.tree}));
+    origin.results.push_back(take_turn(backend, {source.scene, measure, &source.tree}));
     const Result& result = origin.results.front();
     if (result.outcome != Outcome::done) {
         log::error(std::string(backend.traits.name) + ": " + result.message);
@@ -69,7 +66,7 @@ ReadTree read_tree(const std::string& path, bool verify) {
     const kdtree::StoredTree& stored = read.stored;
     const std::size_t triangles = stored.scene.triangles.size();
     read.result.allocator.full = true;
-    read.result.samples = {ms};
+    read.result.built.milliseconds = {ms};
     read.result.tree.emplace().digest = kdtree::digest(stored.tree);
     if (!verify) return read;
     show_progress("verifying " + path);

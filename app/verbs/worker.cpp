@@ -26,20 +26,19 @@ struct Serve {
     }
     void operator()(const CompareOptions& options) const {
         const Report settings = new_report(options);
-        const Backend* found = backend(settings.machine.gpu);
-        serve_builds(found != nullptr ? *found : level_backend(settings.machine.gpu), settings);
+        const Backend* found = backend(settings.provenance.machine.gpu);
+        serve_builds(found != nullptr ? *found : level_backend(settings.provenance.machine.gpu),
+                     settings);
     }
     void operator()(const BuildOptions& options) const {
         const unsigned threads =
-            platform::thread_count(options.threads) / std::max(options.parts, 1U);
-        serve_parts(options.config,
+            platform::thread_count(options.measure.run.threads) / std::max(options.parts, 1U);
+        serve_parts(options.measure.config,
                     {.threads = std::max(threads, 1U), .gpu = choose_machine(options.device).gpu});
     }
-    /// That of bench or replay.
-    template <class Options>
-    void operator()(const Options& options) const {
+    void operator()(const WorkloadParameters& options) const {
         const bool gpu = choose_machine(options.device).gpu;
-        serve_workloads(backend(gpu), gpu, options.threads, options.choices);
+        serve_workloads(backend(gpu), gpu, options.run.threads, options.run.settings.choices);
     }
 };
 

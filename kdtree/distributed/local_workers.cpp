@@ -29,9 +29,9 @@ CellTree build_cell(const CellReferences& references, const CellOrder& cell, con
                            .references = references.references,
                            .normalisation = normalisation,
                            .budget = cell.budget};
-    const BuildOptions options{.threads = machine.threads, .array_pool = &pool};
-    BuildResult built = machine.gpu ? build_by_levels_on_gpu(input, unlimited, options)
-                                    : build_by_levels_on_cpu(input, unlimited, options);
+    const RunConfig run{.threads = machine.threads, .array_pool = &pool};
+    BuildResult built = machine.gpu ? build_by_levels_on_gpu(input, unlimited, run)
+                                    : build_by_levels_on_cpu(input, unlimited, run);
     return {.status = built.status,
             .message = std::move(built.message),
             .tree = std::move(built.tree),

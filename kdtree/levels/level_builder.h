@@ -14,7 +14,7 @@
 
 namespace heapwood::kdtree {
 
-/// Builds the tree of a scene once on this machine's CPU. The fields of BuildOptions that concern
+/// Builds the tree of a scene once on this machine's CPU. The fields of RunConfig that concern
 /// the single kernel's allocator (pool_bytes, choices) have no effect, nor has
 /// BuildConfig::large_limit, and its capacities only limit.
 ///
@@ -24,22 +24,22 @@ namespace heapwood::kdtree {
 /// @throws std::invalid_argument for a bad configuration or a tree of too many nodes or
 /// references, allocators::BufferError when memory cannot be had.
 BuildResult build_by_levels_on_cpu(const scenes::Scene& scene, const BuildConfig& config,
-                                   const BuildOptions& options);
+                                   const RunConfig& run);
 
 /// The same on the current GPU, measured by CUDA events.
 /// @throws also std::runtime_error with what CUDA answered, or where there is no CUDA.
 BuildResult build_by_levels_on_gpu(const scenes::Scene& scene, const BuildConfig& config,
-                                   const BuildOptions& options);
+                                   const RunConfig& run);
 
 /// Builds a node, and all that is below it, once on this machine's CPU. The tree is that of the
 /// node alone: its root is the node, and its references name triangles by their place in the input.
 /// A tree of more references than the input's budget ends as over_budget.
 /// @throws as build_by_levels_on_cpu does for a scene.
 BuildResult build_by_levels_on_cpu(const LevelInput& input, const BuildConfig& config,
-                                   const BuildOptions& options);
+                                   const RunConfig& run);
 
 /// The same on the current GPU. @throws as build_by_levels_on_gpu does for a scene.
 BuildResult build_by_levels_on_gpu(const LevelInput& input, const BuildConfig& config,
-                                   const BuildOptions& options);
+                                   const RunConfig& run);
 
 }  // namespace heapwood::kdtree

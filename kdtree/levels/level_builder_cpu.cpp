@@ -46,8 +46,8 @@ public:
 
     /// Builds a scene's tree, or a node's.
     template <class Input>
-    BuildResult build(const Input& input, const BuildConfig& config, const BuildOptions& options) {
-        BuildResult result = drive_levels(*this, input, config, options);
+    BuildResult build(const Input& input, const BuildConfig& config, const RunConfig& run) {
+        BuildResult result = drive_levels(*this, input, config, run);
         result.warps = threads_;
         return result;
     }
@@ -73,13 +73,13 @@ private:
 }  // namespace
 
 BuildResult build_by_levels_on_cpu(const scenes::Scene& scene, const BuildConfig& config,
-                                   const BuildOptions& options) {
-    return CpuLevels(options.threads).build(scene, config, options);
+                                   const RunConfig& run) {
+    return CpuLevels(run.threads).build(scene, config, run);
 }
 
 BuildResult build_by_levels_on_cpu(const LevelInput& input, const BuildConfig& config,
-                                   const BuildOptions& options) {
-    return CpuLevels(options.threads).build(input, config, options);
+                                   const RunConfig& run) {
+    return CpuLevels(run.threads).build(input, config, run);
 }
 
 }  // namespace heapwood::kdtree

@@ -78,15 +78,15 @@ private:
 }  // namespace
 
 BuildResult build_by_levels_on_gpu(const scenes::Scene& scene, const BuildConfig& config,
-                                   const BuildOptions& options) {
+                                   const RunConfig& run) {
     GpuLevels machine;
-    return drive_levels(machine, scene, config, options);
+    return drive_levels(machine, scene, config, run);
 }
 
 BuildResult build_by_levels_on_gpu(const LevelInput& input, const BuildConfig& config,
-                                   const BuildOptions& options) {
+                                   const RunConfig& run) {
     GpuLevels machine;
-    return drive_levels(machine, input, config, options);
+    return drive_levels(machine, input, config, run);
 }
 
 }  // namespace heapwood::kdtree

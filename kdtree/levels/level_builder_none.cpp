@@ -13,11 +13,11 @@ namespace {
 
 }  // namespace
 
-BuildResult build_by_levels_on_gpu(const scenes::Scene&, const BuildConfig&, const BuildOptions&) {
+BuildResult build_by_levels_on_gpu(const scenes::Scene&, const BuildConfig&, const RunConfig&) {
     refuse();
 }
 
-BuildResult build_by_levels_on_gpu(const LevelInput&, const BuildConfig&, const BuildOptions&) {
+BuildResult build_by_levels_on_gpu(const LevelInput&, const BuildConfig&, const RunConfig&) {
     refuse();
 }
 

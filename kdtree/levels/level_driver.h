@@ -260,11 +260,11 @@ void finish_levels(const LevelDriver<Machine>& driver, const allocators::ArrayPo
 /// Builds a scene's tree on a machine. See level_builder.h.
 template <class Machine>
 BuildResult drive_levels(Machine& machine, const scenes::Scene& scene, const BuildConfig& config,
-                         const BuildOptions& options) {
+                         const RunConfig& run) {
     validate(config);
     BuildResult result;
     allocators::ArrayPool own(machine.place());
-    allocators::ArrayPool& pool = options.array_pool != nullptr ? *options.array_pool : own;
+    allocators::ArrayPool& pool = run.array_pool != nullptr ? *run.array_pool : own;
     pool.reset_peak();
     std::optional<LevelDriver<Machine>> driver;
     result.upload_ms = platform::run_timed([&] {
@@ -279,7 +279,7 @@ BuildResult drive_levels(Machine& machine, const scenes::Scene& scene, const Bui
                        .references = {},
                        .normalisation = scale,
                        .budget = reference_budget(config, triangles.size())},
-            config, options.stop);
+            config, run.stop);
     });
     result.root_bytes = root_array_bytes(scene.triangles.size());
     DepthSearch depth(driver->max_depth());
@@ -295,14 +295,14 @@ BuildResult drive_levels(Machine& machine, const scenes::Scene& scene, const Bui
 /// Builds a node, and all below it, on a machine. See level_builder.h.
 template <class Machine>
 BuildResult drive_levels(Machine& machine, const LevelInput& input, const BuildConfig& config,
-                         const BuildOptions& options) {
+                         const RunConfig& run) {
     BuildResult result;
     allocators::ArrayPool own(machine.place());
-    allocators::ArrayPool& pool = options.array_pool != nullptr ? *options.array_pool : own;
+    allocators::ArrayPool& pool = run.array_pool != nullptr ? *run.array_pool : own;
     pool.reset_peak();
     std::optional<LevelDriver<Machine>> driver;
     result.upload_ms =
-        platform::run_timed([&] { driver.emplace(machine, pool, input, config, options.stop); });
+        platform::run_timed([&] { driver.emplace(machine, pool, input, config, run.stop); });
     result.root_bytes = root_array_bytes(input.root.count);
     result.build_ms = machine.time([&] { result.status = driver->build(driver->max_depth()); });
     finish_levels(*driver, pool, result);

@@ -38,9 +38,6 @@ inline Triangle triangle_of(const scenes::Scene& scene, std::size_t number, floa
             scene.positions[t.z] * scale, 0};
 }
 
-/// The rules for a scene of N triangles within `bounds`, normalised.
-TreeRules tree_rules(const BuildConfig& config, const Box& bounds, std::uint64_t triangles);
-
 /// Divides the planes of the nodes of a canonical tree by `scale`. (A builder's own array has
 /// places that were never written, which are not to be read.)
 void denormalise(std::vector<Node>& nodes, float scale);

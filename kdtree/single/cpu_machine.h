@@ -25,7 +25,7 @@ private:
 
 class CpuMachine {
 public:
-    /// `threads`: how many, 0 for one a core. `stop` is that of BuildOptions.
+    /// `threads`: how many, 0 for one a core. `stop` is that of RunConfig.
     explicit CpuMachine(unsigned threads, std::stop_token stop = {})
         : threads_(platform::thread_count(threads)), stop_(std::move(stop)) {}
 

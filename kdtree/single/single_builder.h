@@ -48,7 +48,7 @@ A make_allocator(const allocators::PoolConfig& config) {
 }
 
 /// A scene in a machine's memory, and any number of builds of its tree, with any allocators; then
-/// another scene. Refers to options.array_pool.
+/// another scene. Refers to run.array_pool.
 template <class Machine>
 class SingleBuilder {
 public:
@@ -56,28 +56,28 @@ public:
     /// @throws std::invalid_argument for a bad configuration or number, allocators::BufferError
     /// when memory cannot be had.
     SingleBuilder(const Machine& machine, std::uint64_t triangles, const BuildConfig& config,
-                  const BuildOptions& options)
+                  const RunConfig& run)
         : machine_(machine),
           config_(config),
           own_pool_(machine.place()),
-          array_pool_(options.array_pool != nullptr ? *options.array_pool : own_pool_) {
+          array_pool_(run.array_pool != nullptr ? *run.array_pool : own_pool_) {
         validate(config);
         arrays_ms_ = platform::run_timed([&] {
             memory_.emplace(array_pool_, config, machine.warps(), triangles, machine.lanes());
             forget_others();
         });
         pool_ = {.place = machine.place(),
-                 .bytes = options.pool_bytes,
+                 .bytes = run.pool_bytes,
                  .largest_request = root_array_bytes(triangles),
                  .multiprocessors = machine.multiprocessors(),
                  .callers = machine.warps(),
                  .cache_users = machine.cache_users(),
-                 .choices = options.choices};
+                 .choices = run.choices};
     }
     /// The same for this scene, which is loaded.
     SingleBuilder(const Machine& machine, const scenes::Scene& scene, const BuildConfig& config,
-                  const BuildOptions& options, BuildResult& result)
-        : SingleBuilder(machine, scene.triangles.size(), config, options) {
+                  const RunConfig& run, BuildResult& result)
+        : SingleBuilder(machine, scene.triangles.size(), config, run) {
         load(scene, result);
     }
 

@@ -19,7 +19,7 @@ inline Result done_result(const char* allocator, double ms, std::uint64_t tree, 
                    .walkable = true,
                    .header_bytes = 0,
                    .smallest_pool = 0};
-    r.samples = {ms};
+    r.built.milliseconds = {ms};
     r.tree.emplace();
     r.tree->digest = tree;
     return r;
@@ -43,9 +43,9 @@ inline Result failed_result(const char* allocator, Outcome outcome, bool full = 
 /// One scene, and a pool for each list of results: 1x, 2x, ...
 inline Comparison sample_comparison(std::initializer_list<std::vector<Result>> pools) {
     Comparison comparison;
-    comparison.common.machine.name = "Machine";
-    comparison.common.arguments = {"heapwood", "compare"};
-    comparison.common.date = "2024-02-29T12:00:00Z";
+    comparison.common.provenance.machine.name = "Machine";
+    comparison.common.provenance.arguments = {"heapwood", "compare"};
+    comparison.common.provenance.date = "2024-02-29T12:00:00Z";
     Report scene = comparison.common;
     scene.scene_path = "models/a_b.obj.xz";
     scene.triangles = 12345;

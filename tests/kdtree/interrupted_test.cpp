@@ -27,13 +27,13 @@ const scenes::Scene& sphere() {
 
 TEST(Interrupted, ABuildFreesAllAndSaysSo) {
     for (const unsigned threads : {1U, 3U}) {
-        const BuildOptions options{.pool_bytes = 64 << 20, .threads = threads, .stop = stopped()};
-        const BuildResult result = build_on_cpu<allocators::Hybrid>(sphere(), {}, options);
+        const RunConfig run{.pool_bytes = 64 << 20, .threads = threads, .stop = stopped()};
+        const BuildResult result = build_on_cpu<allocators::Hybrid>(sphere(), {}, run);
         EXPECT_EQ(result.status, Status::interrupted);
         EXPECT_EQ(result.message, "the build was interrupted");
         EXPECT_EQ(result.leaked_bytes, 0U);
         EXPECT_TRUE(result.tree.nodes.empty());
-        EXPECT_EQ(build_by_levels_on_cpu(sphere(), {}, options).status, Status::interrupted);
+        EXPECT_EQ(build_by_levels_on_cpu(sphere(), {}, run).status, Status::interrupted);
     }
 }
 

@@ -10,12 +10,12 @@
 namespace heapwood::kdtree::tests {
 
 Tree plain_tree(const scenes::Scene& scene, const BuildConfig& config) {
-    BuildOptions options;
-    options.pool_bytes = (std::uint64_t{1} << 30) + 200 * root_array_bytes(scene.triangles.size());
-    options.threads = 1;
+    RunConfig run;
+    run.pool_bytes = (std::uint64_t{1} << 30) + 200 * root_array_bytes(scene.triangles.size());
+    run.threads = 1;
     BuildConfig all = config;
     all.small_arrays = true;
-    BuildResult result = build_on_cpu<allocators::AtomicMalloc>(scene, all, options);
+    BuildResult result = build_on_cpu<allocators::AtomicMalloc>(scene, all, run);
     if (result.status != Status::done) throw std::runtime_error(scene.path + ": " + result.message);
     return std::move(result.tree);
 }

@@ -26,19 +26,19 @@ Table result_table(const Report& report, const Results& results, std::string tit
     }
     Table table = figure_table(build_figures(), std::move(title), rows, keys);
     for (Column& column : table.columns) {
-        if (column.title == "warps" && !report.machine.gpu) column.title = "threads";
+        if (column.title == "warps" && !report.provenance.machine.gpu) column.title = "threads";
     }
     table.depth = depth;
     return table;
 }
 
 std::string settings_text(const Report& report, bool allocators) {
-    const kdtree::BuildConfig& c = report.configuration;
+    const kdtree::BuildConfig& c = report.options.config;
     return std::string(!allocators      ? "arrays of whole levels (no allocator)"
                        : c.small_arrays ? "every child's array comes from the allocator"
                                         : "the arrays of small nodes do not come from the "
                                           "allocator") +
-           ", clipping " + (c.clip ? "on" : "off") + ", preset " + report.preset;
+           ", clipping " + (c.clip ? "on" : "off") + ", preset " + report.options.preset;
 }
 
 const Result* first_tree(const Report& report) {
@@ -54,7 +54,7 @@ Table summary_table(const Report& report, bool allocators) {
         facts_table("",
                     {{"scene", report.scene_path + ": " + grouped(report.triangles) +
                                    " triangles, " + grouped(report.vertices) + " vertices"},
-                     {"device", report.machine.text()},
+                     {"device", report.provenance.machine.text()},
                      {"settings", settings_text(report, allocators)}},
                     Depth::brief);
     if (const Result* r = first_tree(report)) {
@@ -76,7 +76,7 @@ Table scene_table(const Report& report, bool allocators) {
          {"N_tris", grouped(report.triangles) + " (" + grouped(report.degenerate) +
                         " of zero area), " + grouped(report.vertices) + " vertices"},
          {"bounds", vector_text(report.bounds.lo) + " to " + vector_text(report.bounds.hi)},
-         {"device", report.machine.text()},
+         {"device", report.provenance.machine.text()},
          {"settings", settings_text(report, allocators)}},
         Depth::detailed);
 }
@@ -138,7 +138,7 @@ Table fragmentation_table(const Report& report, const Results& results) {
                       "allocated_bytes_at_peak", "internal_fragmentation_at_peak",
                       "external_fragmentation_at_peak"});
     for (std::size_t i = 0; i < results.size(); ++i) {
-        if (!results[i]->allocations) continue;
+        if (!results[i]->built.allocations) continue;
         for (Cell& cell : table.rows[i]) {
             if (cell.text == kNoValue) cell.text = "unknown";
         }
@@ -158,11 +158,11 @@ void add_details(const Report& report, const Results& results, const Results& so
     }
     std::vector<std::string> keys{"ms_median", "ms_min",  "ms_max", "slowdown",
                                   "upload_ms", "pool_ms", "warps"};
-    if (report.machine.gpu) keys.insert(keys.end(), {"registers", "spill_bytes"});
+    if (report.provenance.machine.gpu) keys.insert(keys.end(), {"registers", "spill_bytes"});
     keys.emplace_back("outcome");
     all.push_back(result_table(report, results, "Times", keys));
     for (const Result& result : report.results) {
-        if (result.profile) all.push_back(profile_table(report, result));
+        if (result.built.profile) all.push_back(profile_table(report, result));
     }
     all.push_back(
         result_table(report, results, "Memory",
@@ -176,7 +176,7 @@ void add_details(const Report& report, const Results& results, const Results& so
                                 "mean_bytes", "deviation_bytes", "peak_live_bytes"}));
     add_minimal_pools(report, some, all.back());
     all.push_back(fragmentation_table(report, some));
-    if (!report.machine.gpu) return;
+    if (!report.provenance.machine.gpu) return;
     all.push_back(registers_table(report.results));
     all.back().depth = Depth::detailed;
 }
@@ -199,11 +199,11 @@ std::vector<Remark> remarks(const Report& report) {
              true});
     }
     if (const Result* r = first_tree(report); r != nullptr) {
-        if (r->tree->depth_limit) {
-            all.push_back(overlap_remark(*r->tree->depth_limit, report.configuration));
+        if (r->built.depth_limit) {
+            all.push_back(overlap_remark(*r->built.depth_limit, report.options.config));
         }
         const auto undivided =
-            undivided_remark(r->tree->quality.P, report.triangles, report.configuration);
+            undivided_remark(r->tree->quality.P, report.triangles, report.options.config);
         if (undivided) all.push_back(*undivided);
     }
     if (asterisk) all.push_back({kAsteriskRemark});

@@ -18,12 +18,12 @@ using kdtree::MemoryUse;
 using kdtree::Quality;
 
 inline bool ran(const BuildOf& b) {
-    return !b.result.samples.empty();
+    return !b.result.built.milliseconds.empty();
 }
 
 /// Whether the single kernel has been at work on a GPU.
 inline bool ran_on_gpu(const BuildOf& b) {
-    return ran(b) && b.report.machine.gpu && b.result.method == Method::single;
+    return ran(b) && b.report.provenance.machine.gpu && b.result.method == Method::single;
 }
 
 /// A figure or null; no fraction is negative but one that is unknown.
@@ -88,8 +88,11 @@ BuildFigure choice(const char* name, const Values& values, Get get) {
 inline constexpr auto kResult = [](auto& r) -> auto& {
     return r;
 };
+inline constexpr auto kBuilt = [](auto& r) -> auto& {
+    return r.built;
+};
 inline constexpr auto kMemory = [](auto& r) -> auto& {
-    return r.memory;
+    return r.built.memory;
 };
 inline constexpr auto kTree = [](auto& r) -> auto& {
     return *r.tree;
@@ -98,10 +101,10 @@ inline constexpr auto kQuality = [](auto& r) -> auto& {
     return r.tree->quality;
 };
 inline constexpr auto kCounts = [](auto& r) -> auto& {
-    return *r.allocations;
+    return *r.built.allocations;
 };
 inline constexpr auto kPeak = [](auto& r) -> auto& {
-    return *r.peak;
+    return *r.built.peak;
 };
 
 /// Where blocks lie in a pool.

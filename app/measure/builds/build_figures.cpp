@@ -28,7 +28,7 @@ BuildGroup outcome_group() {
 BuildGroup what_group() {
     const auto arrays = [](const BuildOf& b) -> std::optional<const char*> {
         if (b.result.method != Method::single) return {};
-        return b.report.configuration.small_arrays ? "every" : "large";
+        return b.report.options.config.small_arrays ? "every" : "large";
     };
     return {
         "/build",
@@ -41,53 +41,58 @@ BuildGroup what_group() {
          derived("full_allocator", "full_allocator", "full", Unit::word,
                  [](const BuildOf& b) { return b.result.allocator.full; })
              .about("false: memory returns with the whole pool, or in ring order, only"),
-         choice("device", kDevices, [](const BuildOf& b) { return b.report.machine.kind(); }),
+         choice("device", kDevices,
+                [](const BuildOf& b) { return b.report.provenance.machine.kind(); }),
          choice("arrays", Json{"every", "large", nullptr}, arrays)
              .about("which of the nodes' arrays come from the allocator, if there is one"),
-         stored(kResult, &Result::pool_bytes, "pool_bytes", "pool_bytes", "pool", Unit::bytes),
-         stored(kResult, &Result::pool_multiple, "pool_multiple", "pool_multiple", "multiple",
-                Unit::multiple)
+         stored(kBuilt, &MeasuredBuild::pool_bytes, "pool_bytes", "pool_bytes", "pool",
+                Unit::bytes),
+         derived("pool_multiple", "pool_multiple", "multiple", Unit::multiple,
+                 [](const BuildOf& b) { return pool_multiple(b.report, b.result); })
              .about("of the root node's primitive array"),
          stored(kResult, &Result::minimal_pool_bytes, "minimal_pool_bytes", "minimal_pool_bytes",
                 "minimal pool", Unit::bytes)
              .never_zero()
              .about("the smallest pool with which it builds, if --minimal-pool was given"),
-         stored(kResult, &Result::overhead_bytes, "overhead_bytes", "overhead_bytes", "side tables",
-                Unit::bytes, ran)
+         stored(kBuilt, &MeasuredBuild::overhead_bytes, "overhead_bytes", "overhead_bytes",
+                "side tables", Unit::bytes, ran)
              .about("side tables of the allocator"),
-         stored(kResult, &Result::leaked_bytes, "leaked_bytes", "leaked_bytes", "leaked",
+         stored(kBuilt, &MeasuredBuild::leaked_bytes, "leaked_bytes", "leaked_bytes", "leaked",
                 Unit::bytes, [](const BuildOf& b) { return ran(b) && b.result.allocator.walkable; })
              .about("still allocated after the build")}};
 }
 
 BuildGroup times_group() {
     const auto time = [](const char* key, const char* name, const char* title, auto which) {
-        return derived(key, name, title, Unit::ms,
-                       [=](const BuildOf& b) { return spread(b.result.samples).*which; });
+        return derived(key, name, title, Unit::ms, [=](const BuildOf& b) {
+            return spread(b.result.built.milliseconds).*which;
+        });
     };
-    return {"/build/ms",
-            ran,
-            {time("ms_median", "median", "T_build ms", &Spread::median),
-             time("ms_min", "min", "min", &Spread::min), time("ms_max", "max", "max", &Spread::max),
-             stored(kResult, &Result::samples, "ms_samples", "samples", "samples", Unit::ms)
-                 .with({{"minItems", 1}})},
-            {},
-            "milliseconds of the build kernel, or of all kernels (GPU) or of the build by the "
-            "steady clock (CPU)"};
+    return {
+        "/build/ms",
+        ran,
+        {time("ms_median", "median", "T_build ms", &Spread::median),
+         time("ms_min", "min", "min", &Spread::min), time("ms_max", "max", "max", &Spread::max),
+         stored(kBuilt, &MeasuredBuild::milliseconds, "ms_samples", "samples", "samples", Unit::ms)
+             .with({{"minItems", 1}})},
+        {},
+        "milliseconds of the build kernel, or of all kernels (GPU) or of the build by the "
+        "steady clock (CPU)"};
 }
 
 BuildGroup rest_group() {
-    return {"/build",
-            {},
-            {derived("slowdown", "slowdown", "slowdown", Unit::factor,
-                     [](const BuildOf& b) { return slowdown(b.report, b.result); })
-                 .about("over atomicmalloc in the same run"),
-             stored(kResult, &Result::upload_ms, "upload_ms", "upload_ms", "upload ms", Unit::ms,
-                    [](const BuildOf& b) { return ran(b) && b.report.machine.gpu; }),
-             stored(kResult, &Result::pool_ms, "pool_ms", "pool_ms", "pool ms", Unit::ms, ran),
-             stored(kResult, &Result::warps, "warps", "warps", "warps", Unit::count,
-                    [](const BuildOf& b) { return ran(b) && b.result.warps > 0; })
-                 .about("resident warps, or threads")}};
+    return {
+        "/build",
+        {},
+        {derived("slowdown", "slowdown", "slowdown", Unit::factor,
+                 [](const BuildOf& b) { return slowdown(b.report, b.result); })
+             .about("over atomicmalloc in the same run"),
+         stored(kBuilt, &MeasuredBuild::upload_ms, "upload_ms", "upload_ms", "upload ms", Unit::ms,
+                [](const BuildOf& b) { return ran(b) && b.report.provenance.machine.gpu; }),
+         stored(kBuilt, &MeasuredBuild::pool_ms, "pool_ms", "pool_ms", "pool ms", Unit::ms, ran),
+         stored(kBuilt, &MeasuredBuild::warps, "warps", "warps", "warps", Unit::count,
+                [](const BuildOf& b) { return ran(b) && b.result.built.warps > 0; })
+             .about("resident warps, or threads")}};
 }
 
 BuildGroup memory_group() {
@@ -117,7 +122,7 @@ BuildGroup memory_group() {
          part("memory_spare_bytes", "spare_bytes", "spare", &MemoryUse::spare,
               "held by the host pool beyond these"),
          derived("memory_total_bytes", "total_bytes", "memory", Unit::bytes,
-                 [](const BuildOf& b) { return b.result.memory.total(); })},
+                 [](const BuildOf& b) { return b.result.built.memory.total(); })},
         {},
         "bytes of everything that the build took, at its peak"};
 }
@@ -145,7 +150,7 @@ BuildGroup tree_group() {
          figure(kQuality, &Quality::references_per_triangle, "references_per_triangle", "N_ref",
                 Unit::cost),
          figure(kQuality, &Quality::max_depth, "max_depth", "depth", Unit::count),
-         figure(kTree, &TreeFacts::depth_limit, "depth_limit", "depth limit", Unit::count),
+         figure(kBuilt, &MeasuredBuild::depth_limit, "depth_limit", "depth limit", Unit::count),
          figure(kQuality, &Quality::largest_leaf, "largest_leaf", "largest leaf", Unit::count),
          figure(kQuality, &Quality::I, "I", "I", Unit::cost)
              .about("inner nodes that a random ray visits"),
@@ -179,7 +184,7 @@ BuildFigure histogram_figure() {
             array_schema(shape.schema()),
             [shape](const BuildOf& b) {
                 Json bins = Json::array();
-                const auto& histogram = b.result.allocations->histogram;
+                const auto& histogram = b.result.built.allocations->histogram;
                 for (std::size_t i = 0; i < histogram.size(); ++i) {
                     if (histogram[i] > 0) bins.push_back(shape.json({i, histogram[i]}));
                 }
@@ -190,7 +195,7 @@ BuildFigure histogram_figure() {
                     const auto from = whole_number<std::uint64_t>(bin.at("from_bytes"));
                     if (from == 0) throw std::invalid_argument("a bin of requests of 0 bytes");
                     const auto place = static_cast<std::size_t>(std::bit_width(from) - 1);
-                    read_into(r.allocations->histogram[place], bin.at("requests"));
+                    read_into(r.built.allocations->histogram[place], bin.at("requests"));
                 }
             }};
 }
@@ -201,7 +206,7 @@ BuildGroup allocations_group() {
         return stored(kCounts, member, name, name, title, unit);
     };
     return {"/allocations",
-            [](const BuildOf& b) { return b.result.allocations.has_value(); },
+            [](const BuildOf& b) { return b.result.built.allocations.has_value(); },
             {figure(&Statistics::requests, "requests", "N_alloc", Unit::count),
              figure(&Statistics::frees, "frees", "frees", Unit::count),
              figure(&Statistics::failed, "failed", "failed", Unit::count),
@@ -209,32 +214,32 @@ BuildGroup allocations_group() {
              figure(&Statistics::deviation_bytes, "deviation_bytes", "deviation B", Unit::size),
              figure(&Statistics::peak_live_bytes, "peak_live_bytes", "peak live", Unit::bytes),
              histogram_figure()},
-            [](Result& r) { r.allocations.emplace(); }};
+            [](Result& r) { r.built.allocations.emplace(); }};
 }
 
 BuildGroup fragmentation_group() {
     BuildFigure internal = derived("internal_fragmentation", "internal", "internal", Unit::fraction,
                                    [](const BuildOf& b) -> std::optional<double> {
-                                       if (!b.result.allocations) return {};
+                                       if (!b.result.built.allocations) return {};
                                        const double fraction =
-                                           b.result.allocations->internal_fragmentation;
+                                           b.result.built.allocations->internal_fragmentation;
                                        return fraction < 0 ? std::nullopt : std::optional(fraction);
                                    });
     internal.set = [](Result& r, const Json& json) {
-        if (r.allocations) read_into(r.allocations->internal_fragmentation, json);
+        if (r.built.allocations) read_into(r.built.allocations->internal_fragmentation, json);
     };
     return {"/fragmentation",
             {},
             {internal.about("mean over all requests; null: unknown"),
-             stored(kResult, &Result::external_fragmentation, "external_fragmentation", "external",
-                    "external", Unit::fraction)
+             stored(kBuilt, &MeasuredBuild::external_fragmentation, "external_fragmentation",
+                    "external", "external", Unit::fraction)
                  .about("of the pool after the build; null: unknown")}};
 }
 
 BuildGroup peak_group() {
     using allocators::PeakUse;
     return {"/fragmentation/peak",
-            [](const BuildOf& b) { return b.result.peak.has_value(); },
+            [](const BuildOf& b) { return b.result.built.peak.has_value(); },
             {stored(kPeak, &PeakUse::live_bytes, "live_bytes_at_peak", "live_bytes", "peak: live",
                     Unit::bytes)
                  .never_zero()
@@ -249,7 +254,7 @@ BuildGroup peak_group() {
              stored(kPeak, &PeakUse::external_fragmentation, "external_fragmentation_at_peak",
                     "external", "peak: external", Unit::fraction)
                  .about("null: unknown")},
-            [](Result& r) { r.peak.emplace(); },
+            [](Result& r) { r.built.peak.emplace(); },
             "the pool when most was live in it; null: unknown"};
 }
 
@@ -258,18 +263,19 @@ BuildGroup registers_group() {
         if (!b.result.kernels) return {};
         return architecture_name(b.result.kernels->architecture);
     };
-    return {"/registers",
-            ran_on_gpu,
-            {stored(kResult, &Result::registers, "registers", "build", "registers", Unit::count)
-                 .about("registers of the build kernel, by the CUDA runtime"),
-             stored(kResult, &Result::spill_bytes, "spill_bytes", "spill_bytes", "local memory",
-                    Unit::bytes)
-                 .about("local memory of the build kernel, by the CUDA runtime"),
-             derived("", "architecture", "compiled for", Unit::word, architecture)
-                 .with({{"pattern", kArchitecturePattern}})
-                 .about("for which the kernels below were compiled")},
-            {},
-            "per thread; null on a CPU"};
+    return {
+        "/registers",
+        ran_on_gpu,
+        {stored(kBuilt, &MeasuredBuild::registers, "registers", "build", "registers", Unit::count)
+             .about("registers of the build kernel, by the CUDA runtime"),
+         stored(kBuilt, &MeasuredBuild::spill_bytes, "spill_bytes", "spill_bytes", "local memory",
+                Unit::bytes)
+             .about("local memory of the build kernel, by the CUDA runtime"),
+         derived("", "architecture", "compiled for", Unit::word, architecture)
+             .with({{"pattern", kArchitecturePattern}})
+             .about("for which the kernels below were compiled")},
+        {},
+        "per thread; null on a CPU"};
 }
 
 /// A kernel with one allocation and one deallocation; its columns in CSV begin with its name.

@@ -36,7 +36,7 @@ Record build_record(const Report& report, const Result& result) {
     Record record{{"scene", report.scene_path},
                   {"triangles", report.triangles},
                   {"scene_digest", hex(report.scene_digest)},
-                  {"device_name", report.machine.name},
+                  {"device_name", report.provenance.machine.name},
                   {"version", version().version},
                   {"git", version().git},
                   {"host_pool", keeps_memory(report) ? "on" : "off"}};
@@ -66,11 +66,11 @@ Plot slowdown_plot(const Report& report, std::string table, std::string title,
         Plot::Line line = line_of(r.allocator.name, r.allocator.full);
         line.strong = fastest == i;
         if (done(r)) {
-            const double ms = spread(r.samples).median;
+            const double ms = spread(r.built.milliseconds).median;
             const double figure = relative ? *slowdown(report, r) : ms;
             line.points = {{0, figure,
                             (relative ? fixed(figure, 2) + "x" : fixed(ms, 3) + " ms") +
-                                deviation_text(r.samples) +
+                                deviation_text(r.built.milliseconds) +
                                 (relative ? ", " + fixed(ms, 3) + " ms" : "")}};
         } else {
             line.word = word(r.outcome);

@@ -23,27 +23,26 @@ bool same_file(const std::string& a, const std::string& b) {
     return a == b || std::filesystem::equivalent(a, b, not_there);
 }
 
-Request request_of(const RunOptions& run, bool verify) {
-    Json work = run;
-    work["verify"] = verify;
-    return {.work = work, .heap_bytes = run.pool_bytes};
+Request request_of(const MeasureOptions& options) {
+    return {.work = options, .heap_bytes = options.run.pool_bytes};
 }
 
 }  // namespace
 
-BuildPlan::BuildPlan(Comparison& comparison, const Compared& compared)
-    : comparison_(comparison), verify_(compared.verify) {
-    repeat = comparison.common.run.repeat;
-    time_limit = comparison.time_limit;
-    if (compared.budget > 0) budget = compared.budget;
+BuildPlan::BuildPlan(Comparison& comparison, const std::vector<const Backend*>& backends)
+    : comparison_(comparison) {
+    const ComparisonOptions& options = comparison.options;
+    repeat = comparison.common.options.run.repeat;
+    time_limit = options.time_limit;
+    if (options.budget > 0) budget = options.budget;
     budget_of = "scene";
-    for (const Backend* backend : compared.backends) runners.push_back(runner_of(*backend));
-    for (const PoolSize& pool : compared.pools) {
+    for (const Backend* backend : backends) runners.push_back(runner_of(*backend));
+    for (const PoolSize& pool : options.pools) {
         const bool first = pools_.emplace(pool.text(), pool).second;
         if (first) comparison.pools.push_back(pool.text());
     }
     if (pools_.empty()) comparison.pools.emplace_back("default");
-    for (const std::string& path : compared.scenes) load_scene(path);
+    for (const std::string& path : options.scenes) load_scene(path);
     for (std::size_t scene = 0; scene < comparison.scenes.size(); ++scene) {
         for (const std::string& pool : comparison.pools) make_group(scene, pool);
     }
@@ -75,56 +74,57 @@ void BuildPlan::make_group(std::size_t scene, const std::string& pool) {
         r.outcome = Outcome::unfinished;
         if (backend.gpu && single) {
             r.kernels = find_registers(kernel_table(), r.allocator.name,
-                                       comparison_.common.machine.architecture);
+                                       comparison_.common.provenance.machine.architecture);
         }
         cells.push_back({.number = cells.size(),
                          .runner = i,
                          .block = comparison_.groups.size(),
                          .account = scene,
                          .work = static_cast<double>(group.report.triangles),
-                         .searched = !comparison_.minimal_pool || !single});
+                         .searched = !comparison_.common.options.minimal_pool || !single});
     }
     comparison_.groups.push_back(std::move(group));
 }
 
 Json BuildPlan::identity() const {
     const Report& common = comparison_.common;
+    const RunOptions& run = common.options.run;
     Json scenes = Json::array();
     for (const Report& scene : comparison_.scenes) {
         scenes.push_back({scene.scene_path, hex(scene.scene_digest)});
     }
     return {{"kind", "compare"},
-            {"device", common.machine.name},
+            {"device", common.provenance.machine.name},
             {"scenes", scenes},
             {"pools", comparison_.pools},
-            {"warm_up", common.run.warm_up},
-            {"threads", common.run.threads},
-            {"forms", choices_json(common.run.choices)},
-            {"arrays", common.configuration.small_arrays ? "every" : "large"},
+            {"warm_up", run.warm_up},
+            {"threads", run.threads},
+            {"forms", choices_json(run.choices)},
+            {"arrays", common.options.config.small_arrays ? "every" : "large"},
             {"host_pool", keeps_memory(common)},
-            {"statistics", common.run.statistics},
-            {"heap_map", common.run.heap_map},
-            {"verify", verify_},
-            {"minimal_pool", comparison_.minimal_pool},
+            {"statistics", run.statistics},
+            {"heap_map", run.heap_map},
+            {"verify", common.options.verify},
+            {"minimal_pool", common.options.minimal_pool},
             {"configuration", configuration_json(common)}};
 }
 
 /// What a default pool may have depends on what else runs on the machine.
 Json BuildPlan::adopted() const {
-    return {{"memory", comparison_.common.machine.memory}};
+    return {{"memory", comparison_.common.provenance.machine.memory}};
 }
 
 void BuildPlan::adopt(const Json& adopted) {
     const auto memory = whole_number<std::uint64_t>(adopted.at("memory"));
-    comparison_.common.machine.memory = memory;
-    for (Report& scene : comparison_.scenes) scene.machine.memory = memory;
+    comparison_.common.provenance.machine.memory = memory;
+    for (Report& scene : comparison_.scenes) scene.provenance.machine.memory = memory;
 }
 
 std::uint64_t BuildPlan::pool_bytes(const Group& group, const Backend& backend) const {
     if (backend.method != Method::single) return 0;
     const auto chosen = pools_.find(group.pool);
     if (chosen != pools_.end()) return chosen->second.bytes_for(group.report.root_bytes);
-    return default_pool_bytes(group.report.root_bytes, comparison_.common.machine.memory,
+    return default_pool_bytes(group.report.root_bytes, comparison_.common.provenance.machine.memory,
                               backend.traits.smallest_pool);
 }
 
@@ -134,11 +134,12 @@ Setting BuildPlan::setting(const CellState& cell) const {
 
 Request BuildPlan::request(const CellState& cell) const {
     const bool first = cell.turns == 0;
-    RunOptions run = comparison_.common.run;
-    run.pool_bytes = pool_bytes(group(cell), backend(cell));
-    run.repeat = 1;
-    run.statistics = first && run.statistics;
-    return request_of(run, first && verify_);
+    MeasureOptions options = comparison_.common.options;
+    options.run.pool_bytes = pool_bytes(group(cell), backend(cell));
+    options.run.repeat = 1;
+    options.run.statistics = first && options.run.statistics;
+    options.verify = first && options.verify;
+    return request_of(options);
 }
 
 std::string BuildPlan::label(const CellState& cell) const {
@@ -151,19 +152,18 @@ std::string BuildPlan::label(const CellState& cell) const {
 Result BuildPlan::turn(const CellState& cell, const Answer& answer) const {
     if (!answer.sample.is_null()) return read_result(answer.sample, backend(cell));
     Result failed = result_of(backend(cell));
-    failed.pool_bytes = pool_bytes(group(cell), backend(cell));
+    failed.built.pool_bytes = pool_bytes(group(cell), backend(cell));
     failed.fail(answer.outcome, answer.message);
     return failed;
 }
 
 Outcome BuildPlan::add(const CellState& cell, const Answer& answer) {
     Result one = turn(cell, answer);
-    if (!answer.sample.is_null() && (!can_end(of_build, one.outcome) || one.samples.size() > 1)) {
+    if (!answer.sample.is_null() &&
+        (!can_end(of_build, one.outcome) || one.built.milliseconds.size() > 1)) {
         throw std::invalid_argument("no turn of one build");
     }
     const Group& of = group(cell);
-    one.pool_multiple =
-        static_cast<double>(one.pool_bytes) / static_cast<double>(of.report.root_bytes);
     if (one.outcome != Outcome::done && repeat > 1) {
         one.message +=
             " (turn " + std::to_string(cell.turns + 1) + " of " + std::to_string(repeat) + ")";
@@ -178,7 +178,7 @@ Outcome BuildPlan::add(const CellState& cell, const Answer& answer) {
 
 void BuildPlan::pass_over(const CellState& cell, const std::string& why) {
     Result& r = result(cell);
-    if (r.samples.empty()) {
+    if (r.built.milliseconds.empty()) {
         r.fail(Outcome::skipped, why);
     } else {
         r.outcome = Outcome::done;
@@ -207,9 +207,10 @@ Json BuildPlan::search(const CellState& cell, const Probe& probe) {
 
 /// @throws Failure that leaves it open.
 bool BuildPlan::enough(const CellState& cell, std::uint64_t bytes, const Probe& probe) const {
+    const MeasureOptions options{.config = {},
+                                 .run = trial_run(comparison_.common.options.run, bytes)};
     const Result trial =
-        turn(cell, probe(request_of(trial_run(comparison_.common.run, bytes), false),
-                         "smallest pool: " + bytes_text(bytes)));
+        turn(cell, probe(request_of(options), "smallest pool: " + bytes_text(bytes)));
     if (trial.outcome == Outcome::done) return true;
     if (trial.outcome != Outcome::pool_exhausted && trial.outcome != Outcome::overwritten) {
         throw Failure{trial.outcome, trial.message};

@@ -13,24 +13,13 @@
 
 namespace heapwood::app {
 
-/// The parts of a comparison that a Comparison does not hold.
-struct Compared {
-    /// Paths and specifications; none: the comparison has the scenes already.
-    std::vector<std::string> scenes;
-    std::vector<PoolSize> pools;  ///< none: default_pool_bytes
-    std::vector<const Backend*> backends;
-    bool verify = false;
-    double budget = 0;  ///< seconds that an allocator has for a scene; 0: any
-};
-
 /// Builds every scene with every pool and allocator. A block is a scene with a pool; the budget is
 /// that of an allocator for a scene. The first turn of a cell also counts allocations and verifies.
 class BuildPlan final : public Plan {
 public:
-    /// Reads every scene once, unless the comparison has them already, and makes the comparison's
-    /// groups; how it runs must be there.
+    /// Reads every scene once, and makes the comparison's groups; how it runs must be there.
     /// @throws UsageError if no machine has a pool as large as one of these; scenes::SceneError.
-    BuildPlan(Comparison& comparison, const Compared& compared);
+    BuildPlan(Comparison& comparison, const std::vector<const Backend*>& backends);
 
     Json identity() const override;
     Json adopted() const override;
@@ -57,8 +46,7 @@ private:
 
     Comparison& comparison_;
     std::map<std::string, PoolSize> pools_;  ///< by Group::pool; the default is not among them
-    bool verify_;
-    std::vector<Setting> settings_;  ///< by scene
+    std::vector<Setting> settings_;          ///< by scene
 };
 
 }  // namespace heapwood::app

@@ -17,12 +17,9 @@ void serve_builds(const Backend& backend, const Report& settings) {
         return hex(digest(scene));
     };
     const auto take = [&](const Json& work) {
-        RunOptions run = settings.run;
-        work.get_to(run);
-        return result_json(settings, take_turn(backend, {.scene = scene,
-                                                         .config = settings.configuration,
-                                                         .run = run,
-                                                         .verify = work.at("verify")}));
+        MeasureOptions options = settings.options;
+        work.get_to(options);
+        return result_json(settings, take_turn(backend, {scene, options}));
     };
     serve_turns(load, take);
 }

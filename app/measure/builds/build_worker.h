@@ -9,6 +9,7 @@
 namespace heapwood::app {
 
 HEAPWOOD_JSON_OF(RunOptions, pool_bytes, repeat, warm_up, statistics, heap_map)
+HEAPWOOD_JSON_OF(MeasureOptions, run, verify)
 
 /// Builds trees of scenes, {"load": path}, until the parent is gone.
 /// @param settings machine, configuration and how it runs.

@@ -70,30 +70,28 @@ void judge_trees(const std::vector<Result*>& results) {
 }  // namespace
 
 void add_turn(Result& result, Result turn, unsigned repeat) {
+    MeasuredBuild& built = result.built;
     if (turn.outcome != Outcome::done) {
-        result.pool_bytes = turn.pool_bytes;
-        result.pool_multiple = turn.pool_multiple;
+        built.pool_bytes = turn.built.pool_bytes;
         result.fail(turn.outcome, std::move(turn.message));
         return;
     }
-    Result before = std::exchange(result, std::move(turn));
-    result.samples.insert(result.samples.begin(), before.samples.begin(), before.samples.end());
-    result.minimal_pool_bytes = before.minimal_pool_bytes;
-    result.kernels = before.kernels;
+    std::swap(built, turn.built);
+    const MeasuredBuild& before = turn.built;
+    built.milliseconds.insert(built.milliseconds.begin(), before.milliseconds.begin(),
+                              before.milliseconds.end());
+    const std::optional<TreeFacts> first = std::exchange(result.tree, turn.tree);
+    result.fail(built.milliseconds.size() < repeat ? Outcome::unfinished : Outcome::done, "");
+    if (!first) return;
     // Only the first turn counts allocations and verifies.
-    if (before.allocations) result.allocations = before.allocations;
-    if (before.peak) result.peak = before.peak;
-    if (before.heap_map) result.heap_map = before.heap_map;
-    if (before.external_fragmentation) {
-        result.external_fragmentation = before.external_fragmentation;
-    }
-    if (before.tree && before.tree->verified) result.tree->verified = true;
-    if (before.tree && before.tree->digest != result.tree->digest) {
-        result.fail(Outcome::wrong_tree,
-                    "the tree differs from run to run: " + hex(before.tree->digest) + ", then " +
-                        hex(result.tree->digest));
-    } else if (result.samples.size() < repeat) {
-        result.outcome = Outcome::unfinished;
+    built.allocations = before.allocations;
+    built.peak = before.peak;
+    built.heap_map = before.heap_map;
+    built.external_fragmentation = before.external_fragmentation;
+    result.tree->verified = first->verified;
+    if (first->digest != result.tree->digest) {
+        result.fail(Outcome::wrong_tree, "the tree differs from run to run: " + hex(first->digest) +
+                                             ", then " + hex(result.tree->digest));
     }
 }
 
@@ -134,7 +132,7 @@ std::optional<std::size_t> fastest_full(const Group& group) {
         const Result& r = results[i];
         // The level method is no allocator.
         if (r.outcome != Outcome::done || !r.allocator.full || r.method != Method::single) continue;
-        const double ms = spread(r.samples).median;
+        const double ms = spread(r.built.milliseconds).median;
         if (fastest && ms >= least) continue;
         fastest = i;
         least = ms;

@@ -22,10 +22,8 @@ struct Group {
 
 /// All results of one call of `compare`.
 struct Comparison {
-    Report common;  ///< arguments, date, machine, configuration and how it ran; no scene, no result
-    double time_limit = 0;           ///< seconds that a turn may take
-    bool minimal_pool = false;       ///< whether the smallest pools were asked for
-    bool published = false;          ///< whether the papers' tables were asked for
+    Report common;  ///< where it is from and how it ran; no scene, no result
+    ComparisonOptions options;
     std::vector<std::string> pools;  ///< the groups' pools, in the order of the command line
     /// A report for each scene that says what is known of it; without results.
     std::vector<Report> scenes;

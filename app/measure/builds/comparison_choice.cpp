@@ -45,14 +45,14 @@ std::optional<double> mean(const Rows& rows, std::size_t allocator, const Figure
 }
 
 std::optional<double> median(const Result& r) {
-    return spread(r.samples).median;
+    return spread(r.built.milliseconds).median;
 }
 
 /// Where the mean of an allocator's medians lies, if all scenes have samples enough.
 std::optional<Interval> interval(const Rows& rows, std::size_t allocator) {
     const auto end = [&](double Interval::*which) {
         return mean(rows, allocator, [&](const Result& r) -> std::optional<double> {
-            const std::optional<Interval> one = median_interval(r.samples);
+            const std::optional<Interval> one = median_interval(r.built.milliseconds);
             return one ? std::optional(*one.*which) : std::nullopt;
         });
     };
@@ -62,13 +62,13 @@ std::optional<Interval> interval(const Rows& rows, std::size_t allocator) {
 }
 
 std::optional<double> bytes_at_peak(const Result& r) {
-    if (!r.peak) return std::nullopt;
-    return static_cast<double>(r.peak->allocated_bytes + r.overhead_bytes);
+    if (!r.built.peak) return std::nullopt;
+    return static_cast<double>(r.built.peak->allocated_bytes + r.built.overhead_bytes);
 }
 
 std::optional<double> bytes_of_smallest_pool(const Result& r) {
     if (!r.minimal_pool_bytes) return std::nullopt;
-    return static_cast<double>(*r.minimal_pool_bytes + r.overhead_bytes);
+    return static_cast<double>(*r.minimal_pool_bytes + r.built.overhead_bytes);
 }
 
 }  // namespace
@@ -79,7 +79,8 @@ void add_choices(const Comparison& comparison, Document& document) {
         std::vector<Candidate> candidates;
         for (std::size_t i = 0; i < rows.front().size(); ++i) {
             const Result& r = *rows.front()[i];
-            const auto bytes = comparison.minimal_pool ? bytes_of_smallest_pool : bytes_at_peak;
+            const auto bytes =
+                comparison.common.options.minimal_pool ? bytes_of_smallest_pool : bytes_at_peak;
             Candidate one{.name = r.allocator.name,
                           .time = mean(rows, i, median).value_or(0),
                           .memory = mean(rows, i, bytes),
@@ -91,7 +92,7 @@ void add_choices(const Comparison& comparison, Document& document) {
             candidates.push_back(one);
         }
         add_recommendation("pool " + comparison.pools[pool],
-                           comparison.minimal_pool
+                           comparison.common.options.minimal_pool
                                ? "the smallest pool, and side tables"
                                : "allocated of the pool at the peak, and side tables",
                            candidates, document);

@@ -13,7 +13,7 @@ namespace {
 std::vector<Remark> remarks(const Comparison& comparison) {
     std::vector<Remark> all;
     std::set<std::string> marks;
-    if (comparison.common.run.statistics) {
+    if (comparison.common.options.run.statistics) {
         marks.insert(
             "N_alloc to peak live: of the first full allocator that is done; others may "
             "ask for the arrays of both children at once.");
@@ -26,7 +26,7 @@ std::vector<Remark> remarks(const Comparison& comparison) {
                                r.allocator.name + ": " + r.message});
             }
             if (!r.allocator.full) marks.insert(kAsteriskRemark);
-            if (r.outcome == Outcome::done && !deviation_text(r.samples).empty()) {
+            if (r.outcome == Outcome::done && !deviation_text(r.built.milliseconds).empty()) {
                 marks.insert(kDeviationRemark);
             }
             if (group.baseline_pool != group.pool && slowdown(group.report, r)) {
@@ -76,10 +76,10 @@ Shape<Comparison> comparison_provenance() {
     Shape<Comparison> shape;
     shape.all_of(provenance_shape(false), [](const Comparison& c) { return c.common; })
         .field(
-            "threads", [](const Comparison& c) { return c.common.run.threads; },
+            "threads", [](const Comparison& c) { return c.common.options.run.threads; },
             "asked for on a CPU; 0: one for each hardware thread")
         .field(
-            "time_limit_s", [](const Comparison& c) { return c.time_limit; },
+            "time_limit_s", [](const Comparison& c) { return c.options.time_limit; },
             "seconds that a turn may take");
     return shape;
 }
@@ -156,7 +156,7 @@ Document document_of(const Comparison& comparison) {
         add_heap_maps(group.report, scene_names(comparison)[group.scene] + ", pool " + group.pool,
                       document);
     }
-    if (comparison.published) add_published(comparison, document);
+    if (comparison.options.published) add_published(comparison, document);
     for (const ComparedCell& cell : cells_in(comparison)) {
         add_record(document.records, record_of(cell));
     }

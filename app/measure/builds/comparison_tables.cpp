@@ -47,15 +47,15 @@ Table matrix_of_done(const Comparison& comparison, std::size_t pool, const std::
 Table run_table(const Comparison& comparison) {
     const Report& c = comparison.common;
     const std::string untimed =
-        std::to_string(c.run.warm_up) + " untimed " + (c.run.warm_up == 1 ? "one" : "ones");
+        std::to_string(c.options.run.warm_up) + " untimed " + (c.options.run.warm_up == 1 ? "one" : "ones");
     return facts_table(
         "Comparison",
-        {{"device", c.machine.text()},
+        {{"device", c.provenance.machine.text()},
          {"version", version_line()},
-         {"times", "median of " + std::to_string(c.run.repeat) + " builds, each after " + untimed +
+         {"times", "median of " + std::to_string(c.options.run.repeat) + " builds, each after " + untimed +
                        "; the allocators take turns"},
-         {"arrays", std::string(c.configuration.small_arrays ? "every" : "large") + ", clipping " +
-                        (c.configuration.clip ? "on" : "off") + ", preset " + c.preset}});
+         {"arrays", std::string(c.options.config.small_arrays ? "every" : "large") + ", clipping " +
+                        (c.options.config.clip ? "on" : "off") + ", preset " + c.options.preset}});
 }
 
 Table scene_table(const Comparison& comparison) {
@@ -88,8 +88,8 @@ Table time_table(const Comparison& comparison, std::size_t pool) {
     const auto cell = [](const Group& group, const Result& r) -> Cell {
         const std::optional<double> factor = slowdown(group.report, r);
         const bool reference = std::string_view(r.allocator.name) == "atomicmalloc";
-        const double median = spread(r.samples).median;
-        const std::string deviation = deviation_text(r.samples);
+        const double median = spread(r.built.milliseconds).median;
+        const std::string deviation = deviation_text(r.built.milliseconds);
         const std::string ms = fixed(median, 3) + " ms" + deviation;
         if (reference || !factor) return {ms, factor.value_or(median)};
         Cell slower = shown(*factor, Unit::factor);
@@ -120,19 +120,19 @@ void add_memory_tables(const Comparison& comparison, std::size_t pool, std::vect
         all.push_back(matrix_of_done(
             comparison, pool, "Pool " + comparison.pools[pool] + ": " + title,
             [&](const Group& group, const Result& r) {
-                const bool known = r.method == Method::single && (!counted || r.allocations);
+                const bool known = r.method == Method::single && (!counted || r.built.allocations);
                 return known ? cell(group, r) : kNoValue;
             }));
     };
-    if (comparison.common.run.statistics) {
+    if (comparison.common.options.run.statistics) {
         add("fragmentation after the build in %, internal / external", true,
             [](const Group&, const Result& r) {
-                return fragmentation_cell(r.allocations->internal_fragmentation,
-                                          r.external_fragmentation.value_or(-1));
+                return fragmentation_cell(r.built.allocations->internal_fragmentation,
+                                          r.built.external_fragmentation);
             });
         add("fragmentation at the peak in %, internal / external", true,
             [](const Group&, const Result& r) {
-                const allocators::PeakUse peak = r.peak.value_or(allocators::PeakUse{});
+                const allocators::PeakUse peak = r.built.peak.value_or(allocators::PeakUse{});
                 return fragmentation_cell(peak.internal_fragmentation, peak.external_fragmentation);
             });
         add("allocated of the pool at the peak", true, [](const Group& group, const Result& r) {
@@ -141,8 +141,8 @@ void add_memory_tables(const Comparison& comparison, std::size_t pool, std::vect
         });
     }
     add("pool and side tables", false, [](const Group&, const Result& r) -> Cell {
-        return {bytes_text(r.pool_bytes) + " + " + bytes_text(r.overhead_bytes),
-                static_cast<double>(r.pool_bytes + r.overhead_bytes)};
+        return {bytes_text(r.built.pool_bytes) + " + " + bytes_text(r.built.overhead_bytes),
+                static_cast<double>(r.built.pool_bytes + r.built.overhead_bytes)};
     });
 }
 
@@ -170,12 +170,14 @@ Plot pools_plot(const Comparison& comparison, std::size_t scene, const std::stri
         const allocators::Traits& allocator = first_results(comparison)[a].allocator;
         Plot::Line line = line_of(allocator.name, allocator.full);
         for (std::size_t pool = 0; pool < comparison.pools.size(); ++pool) {
-            const Result& r = group_of(comparison, scene, pool).report.results[a];
-            if (r.outcome != Outcome::done || r.pool_multiple <= 0) continue;
-            const double ms = spread(r.samples).median;
-            line.points.push_back({r.pool_multiple, ms,
+            const Group& group = group_of(comparison, scene, pool);
+            const Result& r = group.report.results[a];
+            const double multiple = pool_multiple(group.report, r);
+            if (r.outcome != Outcome::done || multiple <= 0) continue;
+            const double ms = spread(r.built.milliseconds).median;
+            line.points.push_back({multiple, ms,
                                    "pool " + comparison.pools[pool] + ": " + fixed(ms, 3) + " ms" +
-                                       deviation_text(r.samples)});
+                                       deviation_text(r.built.milliseconds)});
         }
         plot.lines.push_back(std::move(line));
     }
@@ -209,8 +211,8 @@ const Result* typical(const Comparison& comparison, std::size_t scene) {
         if (group.scene != scene) continue;
         for (const Result& r : group.report.results) {
             if (r.outcome != Outcome::done) continue;
-            if (found == nullptr || (!found->allocations && r.allocations) ||
-                (!found->allocator.full && r.allocator.full && r.allocations)) {
+            if (found == nullptr || (!found->built.allocations && r.built.allocations) ||
+                (!found->allocator.full && r.allocator.full && r.built.allocations)) {
                 found = &r;
             }
         }
@@ -223,11 +225,12 @@ std::vector<Table> comparison_tables(const Comparison& comparison) {
     for (std::size_t pool = 0; pool < comparison.pools.size(); ++pool) {
         all.push_back(time_table(comparison, pool));
     }
-    if (comparison.common.machine.gpu) all.push_back(registers_table(first_results(comparison)));
+    if (comparison.common.provenance.machine.gpu)
+        all.push_back(registers_table(first_results(comparison)));
     for (std::size_t pool = 0; pool < comparison.pools.size(); ++pool) {
         add_memory_tables(comparison, pool, all);
     }
-    if (comparison.minimal_pool) all.push_back(minimal_pool_table(comparison));
+    if (comparison.common.options.minimal_pool) all.push_back(minimal_pool_table(comparison));
     return all;
 }
 

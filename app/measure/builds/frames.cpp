@@ -181,11 +181,12 @@ void take_frames(const Backend& backend, const std::vector<scenes::Scene>& frame
     guarded(result, [&] {
         std::vector<std::uint64_t> digests;
         MeasuredFrames built = backend.build_frames(
-            frames, turn.config, turn.run,
+            frames, turn.options.config, turn.options.run,
             [&](const scenes::Scene& frame, const kdtree::Tree& tree) {
                 digests.push_back(kdtree::digest(tree));
-                if (!turn.verify) return;
-                const std::uint32_t depth = kdtree::max_depth(turn.config, frame.triangles.size());
+                if (!turn.options.verify) return;
+                const std::uint32_t depth =
+                    kdtree::max_depth(turn.options.config, frame.triangles.size());
                 const auto wrong = kdtree::verify(frame, tree, depth);
                 if (wrong) {
                     throw Failure{Outcome::verification_failed,

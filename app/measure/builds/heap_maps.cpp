@@ -22,13 +22,13 @@ void add_heap_maps(const Report& report, const std::string& of, Document& docume
                             {"allocated / reach", true}},
                 .depth = Depth::detailed};
     for (const Result& result : report.results) {
-        if (!result.heap_map || !result.peak) continue;
-        const allocators::HeapMap& map = *result.heap_map;
-        table.rows.push_back({result.allocator.name, shown(result.pool_bytes, Unit::bytes),
+        if (!result.built.heap_map || !result.built.peak) continue;
+        const allocators::HeapMap& map = *result.built.heap_map;
+        table.rows.push_back({result.allocator.name, shown(result.built.pool_bytes, Unit::bytes),
                               shown(map.reach_bytes, Unit::bytes),
-                              share_cell(map.reach_bytes, result.pool_bytes),
-                              shown(result.peak->allocated_bytes, Unit::bytes),
-                              share_cell(result.peak->allocated_bytes, map.reach_bytes)});
+                              share_cell(map.reach_bytes, result.built.pool_bytes),
+                              shown(result.built.peak->allocated_bytes, Unit::bytes),
+                              share_cell(result.built.peak->allocated_bytes, map.reach_bytes)});
         document.pools.push_back(
             {.table = table.title,
              .title =
@@ -43,20 +43,20 @@ detail::BuildGroup detail::heap_map_group() {
     using allocators::HeapCells;
     using allocators::HeapMap;
     constexpr auto kMap = [](auto& r) -> auto& {
-        return *r.heap_map;
+        return *r.built.heap_map;
     };
     constexpr auto kAtPeak = [](auto& r) -> auto& {
-        return r.heap_map->peak;
+        return r.built.heap_map->peak;
     };
     constexpr auto kAtEnd = [](auto& r) -> auto& {
-        return r.heap_map->end;
+        return r.built.heap_map->end;
     };
     const Json letters{{"pattern", "^[a-zA-Z.-]{1,2048}$"}};
     const Json digits{{"pattern", "^[0-9]{1,2048}$"}};
     const char* const after = "the same after the build";
     return {
         "/heap_map",
-        [](const BuildOf& b) { return b.result.heap_map.has_value(); },
+        [](const BuildOf& b) { return b.result.built.heap_map.has_value(); },
         {stored(kMap, &HeapMap::reach_bytes, "heap_reach_bytes", "reach_bytes", "reach",
                 Unit::bytes)
              .never_zero()
@@ -79,7 +79,7 @@ detail::BuildGroup detail::heap_map_group() {
          stored(kAtEnd, &HeapCells::fill, "", "end_fill", "fill", Unit::word)
              .with(digits)
              .about(after)},
-        [](Result& r) { r.heap_map.emplace(); },
+        [](Result& r) { r.built.heap_map.emplace(); },
         "where blocks lie in the pool; null without --heap-map, or where the peak is unknown"};
 }
 

@@ -25,21 +25,29 @@ std::optional<std::uint64_t> smallest_enough(std::uint64_t low, std::uint64_t hi
     return high;
 }
 
-std::optional<std::uint64_t> minimal_pool(const Backend& backend, const scenes::Scene& scene,
-                                          const kdtree::BuildConfig& config,
-                                          const RunOptions& run) {
-    return smallest_enough(backend.traits.smallest_pool, run.pool_bytes, [&](std::uint64_t bytes) {
-        show_progress("looking for the smallest pool of " + std::string(backend.traits.name) +
-                      ": " + bytes_text(bytes));
-        return backend.build(scene, config, trial_run(run, bytes)).status == kdtree::Status::done;
-    });
+namespace {
+
+/// How a build of the turn with another pool ends.
+kdtree::Status try_pool(const Backend& backend, const Turn& turn, std::uint64_t bytes) {
+    const MeasureOptions& options = turn.options;
+    return backend.build(turn.scene, options.config, trial_run(options.run, bytes)).status;
 }
 
-std::string pool_trial(const Backend& backend, const scenes::Scene& scene,
-                       const kdtree::BuildConfig& config, const RunOptions& run,
-                       const PoolSize& failed, std::uint64_t memory) {
-    const std::uint64_t root = kdtree::root_array_bytes(scene.triangles.size());
-    std::uint64_t tried = run.pool_bytes;
+}  // namespace
+
+std::optional<std::uint64_t> minimal_pool(const Backend& backend, const Turn& turn) {
+    const auto enough = [&](std::uint64_t bytes) {
+        show_progress("looking for the smallest pool of " + std::string(backend.traits.name) +
+                      ": " + bytes_text(bytes));
+        return try_pool(backend, turn, bytes) == kdtree::Status::done;
+    };
+    return smallest_enough(backend.traits.smallest_pool, turn.options.run.pool_bytes, enough);
+}
+
+std::string pool_trial(const Backend& backend, const Turn& turn, const PoolSize& failed,
+                       std::uint64_t memory) {
+    const std::uint64_t root = kdtree::root_array_bytes(turn.scene.triangles.size());
+    std::uint64_t tried = turn.options.run.pool_bytes;
     // Half of the memory at most: side tables, the tree and other programs need some as well, and
     // a system that overcommits would kill the program rather than refuse.
     for (PoolSize size = failed.doubled(); size.bytes_for(root) <= memory / 2;
@@ -49,7 +57,7 @@ std::string pool_trial(const Backend& backend, const scenes::Scene& scene,
         if (bytes < backend.traits.smallest_pool) continue;
         kdtree::Status status = kdtree::Status::done;
         try {
-            status = backend.build(scene, config, trial_run(run, bytes)).status;
+            status = try_pool(backend, turn, bytes);
         } catch (...) {
             if (failure_in_flight().outcome != Outcome::out_of_memory) throw;
             break;

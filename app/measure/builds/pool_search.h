@@ -9,6 +9,7 @@
 
 #include "app/backends/backend.h"
 #include "app/base/pool_size.h"
+#include "app/measure/builds/turn.h"
 
 namespace heapwood::app {
 
@@ -24,16 +25,14 @@ std::optional<std::uint64_t> smallest_enough(std::uint64_t low, std::uint64_t hi
                                              const std::function<bool(std::uint64_t)>& enough);
 
 /// The smallest pool with which three builds in a row succeed, between the allocator's own lower
-/// limit and run.pool_bytes, in bytes as asked of the allocator.
+/// limit and the turn's pool, in bytes as asked of the allocator.
 /// @throws what a build throws, but for pools that are too small.
-std::optional<std::uint64_t> minimal_pool(const Backend& backend, const scenes::Scene& scene,
-                                          const kdtree::BuildConfig& config, const RunOptions& run);
+std::optional<std::uint64_t> minimal_pool(const Backend& backend, const Turn& turn);
 
-/// After a pool ran out: builds once with a pool of twice the size, four times, and so on until a
-/// build succeeds or the pool would need more than half of `memory` bytes, and returns a sentence
-/// with the result.
-std::string pool_trial(const Backend& backend, const scenes::Scene& scene,
-                       const kdtree::BuildConfig& config, const RunOptions& run,
-                       const PoolSize& failed, std::uint64_t memory);
+/// After the turn's pool, of that size, ran out: builds once with a pool of twice the size, four
+/// times, and so on until a build succeeds or the pool would need more than half of `memory` bytes,
+/// and returns a sentence with the result.
+std::string pool_trial(const Backend& backend, const Turn& turn, const PoolSize& failed,
+                       std::uint64_t memory);
 
 }  // namespace heapwood::app

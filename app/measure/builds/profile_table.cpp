@@ -19,7 +19,7 @@ std::string milliseconds(double ms) {
 /// Where the time of a build went. The floor: bytes that a build streams at least if every level of
 /// nodes above the exact limit is read and written once, and all triangles once.
 Table profile_table(const Report& report, const Result& r) {
-    const kdtree::BuildProfile& profile = *r.profile;
+    const kdtree::BuildProfile& profile = *r.built.profile;
     Table table{.title = "Profile of " + std::string(r.allocator.name) + " (slowed by counting)",
                 .columns = {{""}, {"", true}, {""}},
                 .depth = Depth::detailed};
@@ -49,7 +49,7 @@ Table profile_table(const Report& report, const Result& r) {
     table.rows.push_back({"floor", milliseconds(floor_ms),
                           "ms to stream " + fixed(bytes / 1e6, 0) + " MB at 3 TB/s"});
     table.rows.push_back(
-        {"T_build", fixed(spread(r.samples).median / floor_ms, 1) + "x", "of that"});
+        {"T_build", fixed(spread(r.built.milliseconds).median / floor_ms, 1) + "x", "of that"});
     return table;
 }
 

@@ -76,7 +76,7 @@ bool same_page(const Comparison& comparison, const std::string& row) {
     const std::size_t mark = row.rfind('_');
     if (mark == row.npos || row.find_first_not_of("0123456789", mark + 1) != row.npos) return true;
     std::string page = "4096";
-    for (const auto& choice : comparison.common.run.choices) {
+    for (const auto& choice : comparison.common.options.run.choices) {
         if (choice.key == "page_bytes") page = choice.value;
     }
     return row.substr(mark + 1) == page;
@@ -88,14 +88,14 @@ Cell figure(const Comparison& comparison, const PublishedBuilds& table,
     const Result* r = result_of(group, row.allocator);
     if (r == nullptr || !same_page(comparison, row.name)) return kNoValue;
     if (r->outcome != Outcome::done) return failed_cell(r->outcome, r->message);
-    const double ms = spread(r->samples).median;
+    const double ms = spread(r->built.milliseconds).median;
     if (row.allocator == table.reference) {
         const double time = table.unit == "s" ? ms / 1000 : ms;
         return {fixed(time, time < 10 ? 3 : 2) + " " + table.unit, time};
     }
     const Result* reference = result_of(group, table.reference);
     if (reference == nullptr || reference->outcome != Outcome::done) return kNoValue;
-    return shown(ms / spread(reference->samples).median, Unit::factor);
+    return shown(ms / spread(reference->built.milliseconds).median, Unit::factor);
 }
 
 Table side_by_side(const Comparison& comparison, const PublishedBuilds& table,

@@ -16,7 +16,7 @@ namespace {
 
 /// Whether there is a time that means something.
 bool finished(const Result& result) {
-    return result.outcome == Outcome::done && !result.samples.empty();
+    return result.outcome == Outcome::done && !result.built.milliseconds.empty();
 }
 
 }  // namespace
@@ -47,10 +47,15 @@ void describe(Report& report, const scenes::Scene& scene) {
     for (const std::string& warning : scenes::warnings(scene)) log::warning(warning);
 }
 
+double pool_multiple(const Report& report, const Result& result) {
+    if (report.root_bytes == 0) return 0;
+    return static_cast<double>(result.built.pool_bytes) / static_cast<double>(report.root_bytes);
+}
+
 std::optional<double> reference_ms(const Report& report) {
     for (const Result& result : report.results) {
         if (std::string_view(result.allocator.name) != "atomicmalloc") continue;
-        if (finished(result)) return spread(result.samples).median;
+        if (finished(result)) return spread(result.built.milliseconds).median;
     }
     return std::nullopt;
 }
@@ -59,11 +64,11 @@ std::optional<double> slowdown(const Report& report, const Result& result) {
     std::optional<double> base = reference_ms(report);
     if (!base) base = report.baseline_ms;
     if (!base || *base <= 0 || !finished(result)) return std::nullopt;
-    return spread(result.samples).median / *base;
+    return spread(result.built.milliseconds).median / *base;
 }
 
 bool keeps_memory(const Report& report) {
-    return report.run.keep == allocators::ArrayPool::Keep::slabs;
+    return report.options.run.keep == allocators::ArrayPool::Keep::slabs;
 }
 
 ExitCode verdict(const Report& report) {

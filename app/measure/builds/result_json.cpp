@@ -70,8 +70,8 @@ bool is_map(const allocators::HeapMap& map) {
 
 }  // namespace
 
-Shape<OriginOf> origin_shape() {
-    using Of = OriginOf;
+Shape<Provenance> origin_shape() {
+    using Of = Provenance;
     const auto of_gpu = [](std::string Machine::*text) {
         return [=](const Of& o) {
             return o.machine.gpu ? text_or_none(o.machine.*text) : std::nullopt;
@@ -100,15 +100,13 @@ Shape<OriginOf> origin_shape() {
 }
 
 Json configuration_json(const Report& report) {
-    Json json{{"preset", report.preset}};
-    kdtree::for_each_field(report.configuration,
+    Json json{{"preset", report.options.preset}};
+    kdtree::for_each_field(report.options.config,
                            [&]<class T>(const kdtree::Field& field, const T& value) {
                                if constexpr (std::is_same_v<T, kdtree::EmptyRule>) {
                                    json[field.name] = kdtree::name(value);
-                               } else if constexpr (std::is_floating_point_v<T>) {
-                                   json[field.name] = neat(value);
                                } else {
-                                   json[field.name] = value;
+                                   json[field.name] = json_value(value);
                                }
                            });
     return json;
@@ -118,24 +116,23 @@ const Shape<Report>& provenance_shape(bool of_one_scene) {
     const auto make = [](bool one) {
         using Of = Report;
         Shape<Of> shape;
-        shape.all_of(origin_shape(),
-                     [](const Of& r) {
-                         return OriginOf{r.arguments, r.machine};
-                     })
+        shape.all_of(origin_shape(), [](const Of& r) { return r.provenance; })
             .without("device_kind");  // each result has its own
         if (one) shape.field("scene_digest", [](const Of& r) { return Digest{r.scene_digest}; });
         shape
             .put("configuration", configuration_schema(), configuration_json,
                  "kdtree/config.h says what each field means")
-            .field("repeat", [](const Of& r) { return r.run.repeat; })
-            .field("warm_up", [](const Of& r) { return r.run.warm_up; });
-        add_forms(shape, [](const Of& r) -> const allocators::Choices& { return r.run.choices; });
+            .field("repeat", [](const Of& r) { return r.options.run.repeat; })
+            .field("warm_up", [](const Of& r) { return r.options.run.warm_up; });
+        add_forms(shape,
+                  [](const Of& r) -> const allocators::Choices& { return r.options.run.choices; });
         shape
             .choice(
                 "host_pool", Json{"on", "off"},
                 [](const Of& r) { return keeps_memory(r) ? "on" : "off"; },
                 "whether memory outside the pool is kept for the next array or build")
-            .field("date", [](const Of& r) { return r.date; }, "", {{"pattern", kDatePattern}});
+            .field("date", [](const Of& r) { return r.provenance.date; }, "",
+                   {{"pattern", kDatePattern}});
         return shape;
     };
     static const Shape<Report> one = make(true);
@@ -144,7 +141,7 @@ const Shape<Report>& provenance_shape(bool of_one_scene) {
 }
 
 Json vector_json(const glm::vec3& v) {
-    return Json::array({neat(v.x), neat(v.y), neat(v.z)});
+    return Json::array({json_value(v.x), json_value(v.y), json_value(v.z)});
 }
 
 Json vector_schema() {
@@ -187,7 +184,7 @@ const Shape<Report>& scene_facts() {
 Json trace_origin(const Report& report, const Result& result) {
     return {{"root_bytes", report.root_bytes},
             {"allocator", result.allocator.name},
-            {"pool_bytes", result.pool_bytes},
+            {"pool_bytes", result.built.pool_bytes},
             {"scene", scene_shape().json(report)},
             {"provenance", provenance_shape().json(report)}};
 }
@@ -202,14 +199,12 @@ Result read_result(const Json& json, const Backend& backend) {
         build.at("method") != name(backend.method)) {
         throw std::invalid_argument("the result of another allocator");
     }
-    Result r;
-    r.method = backend.method;
-    r.allocator = backend.traits;
+    Result r = result_of(backend);
     read(build_figures(), json, r);
-    if (r.outcome == Outcome::done && (r.samples.empty() || !r.tree)) {
+    if (r.outcome == Outcome::done && (r.built.milliseconds.empty() || !r.tree)) {
         throw std::invalid_argument("a finished build without a time or a tree");
     }
-    if (r.heap_map && !is_map(*r.heap_map)) throw std::invalid_argument("no heap map");
+    if (r.built.heap_map && !is_map(*r.built.heap_map)) throw std::invalid_argument("no heap map");
     return r;
 }
 

@@ -7,18 +7,13 @@
 
 #include "app/backends/allocator_options.h"
 #include "app/backends/backend.h"
-#include "app/base/machine.h"
 #include "app/measure/builds/report.h"
 #include "app/report/figures/shape.h"
 
 namespace heapwood::app {
 
-/// Where figures of any verb come from: arguments, program, machine.
-struct OriginOf {
-    const std::vector<std::string>& arguments;
-    const Machine& machine;
-};
-Shape<OriginOf> origin_shape();
+/// Where figures of any verb come from: arguments, program, machine. Verbs add the date.
+Shape<Provenance> origin_shape();
 
 /// The allocators' options that a run had.
 template <class Of, class Get>

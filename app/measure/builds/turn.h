@@ -6,7 +6,6 @@
 
 #include "app/backends/backend.h"
 #include "app/measure/builds/report.h"
-#include "kdtree/config.h"
 #include "kdtree/tree/tree.h"
 #include "scenes/scene.h"
 
@@ -15,9 +14,7 @@ namespace heapwood::app {
 /// What is built, and how.
 struct Turn {
     const scenes::Scene& scene;
-    const kdtree::BuildConfig& config;
-    RunOptions run;
-    bool verify = false;           ///< check the tree against the scene
+    const MeasureOptions& options;
     kdtree::Tree* keep = nullptr;  ///< where a sound tree goes; nullptr: nowhere
 };
 

@@ -4,7 +4,7 @@
 ///     {"load": "bunny.obj"}    -> {"digest": "..."}      what turns are taken with from now on; of
 ///                                                        workloads a trace, "" for nothing, or
 ///                                                        {"graph": "road.mtx"}
-///     {"pool_bytes": ...}      -> a sample               a turn: RunOptions, "verify"; or a Task
+///     {"run": {...}, ...}      -> a sample               a turn: MeasureOptions; or a Task
 ///
 /// Samples are results as in the report's JSON, or of workloads a TaskResult. A failure is answered
 /// by {"failure": why}, and but for a scene that cannot be read with an "outcome", too. A worker

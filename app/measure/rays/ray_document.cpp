@@ -36,13 +36,15 @@ const TracedTree* first_traced(const RayReport& report) {
 Table summary(const RayReport& report) {
     const Report& origin = report.origin;
     return facts_table(
-        "", {{"scene", origin.scene_path + ": " + grouped(origin.triangles) + " triangles"},
-             {"device", origin.machine.text()},
-             {"rays", grouped(report.rays) + " of each kind, seed " + std::to_string(report.seed) +
-                          (report.fast ? ", the fast triangle test" : "") +
-                          (report.devices.empty()
-                               ? ""
-                               : ", shared by " + grouped(report.devices.size()) + " GPUs")}});
+        "",
+        {{"scene", origin.scene_path + ": " + grouped(origin.triangles) + " triangles"},
+         {"device", origin.provenance.machine.text()},
+         {"rays", grouped(report.options.rays) + " of each kind, seed " +
+                      std::to_string(report.options.seed) +
+                      (report.options.fast ? ", the fast triangle test" : "") +
+                      (report.options.devices.empty()
+                           ? ""
+                           : ", shared by " + grouped(report.options.devices.size()) + " GPUs")}});
 }
 
 Table rates(const RayReport& report) {
@@ -106,7 +108,7 @@ Table times_to(const RayReport& report) {
         if (tree.times.empty()) continue;
         auto& row = table.rows.emplace_back();
         row.push_back(title(tree));
-        row.push_back(shown(spread(tree.build.samples).median, Unit::ms));
+        row.push_back(shown(spread(tree.build.built.milliseconds).median, Unit::ms));
         row.push_back(shown(tree.layout_ms, Unit::ms));
         for (const double rays : kRays)
             row.push_back({fixed(tree.ms_to(rays), 1), tree.ms_to(rays)});
@@ -207,7 +209,7 @@ const Shape<TreeOf>& tree_shape() {
                 "trees of one digest are the same tree, and traced once")
             .object(
                 "build_ms", samples_shape(),
-                [](const Of& t) { return samples_or_none(t.tree.build.samples); },
+                [](const Of& t) { return samples_or_none(t.tree.build.built.milliseconds); },
                 "as in heapwood build; Embree's by a steady clock, once")
             .field("layout_ms", if_traced([](const Of& t) { return t.tree.layout_ms; }),
                    "milliseconds from the tree in the host's memory to one that rays can read")
@@ -242,14 +244,14 @@ const Shape<RayReport>& ray_shape() {
             .object("provenance", provenance_shape(), origin, "where the figures come from")
             .object("scene", scene_shape(), origin)
             .field(
-                "rays", [](const Of& r) { return r.rays; }, "of each kind: of a square picture",
-                at_least(1024))
-            .field("seed", [](const Of& r) { return r.seed; })
+                "rays", [](const Of& r) { return r.options.rays; },
+                "of each kind: of a square picture", at_least(1024))
+            .field("seed", [](const Of& r) { return r.options.seed; })
             .field(
-                "fast", [](const Of& r) { return r.fast; },
+                "fast", [](const Of& r) { return r.options.fast; },
                 "with the faster test of triangles, which is wrong for a few rays in a million")
             .field(
-                "devices", [](const Of& r) { return r.devices; },
+                "devices", [](const Of& r) { return r.options.devices; },
                 "GPUs that share the rays, by CUDA's numbers; empty: the rays are not shared")
             .object(
                 "camera", camera_shape(), [](const Of& r) { return r.camera; },
@@ -290,7 +292,7 @@ void add_record_of(const Json& tree, const RayReport& report, Table& records) {
     const Report& origin = report.origin;
     Record record{{"scene", origin.scene_path},
                   {"triangles", origin.triangles},
-                  {"device_name", origin.machine.name},
+                  {"device_name", origin.provenance.machine.name},
                   {"version", version().version},
                   {"git", version().git}};
     for (const auto& [heading, place] : kRayColumns) {
@@ -325,7 +327,7 @@ void add_notes(const RayReport& report, std::vector<Remark>& remarks) {
 Document document_of(const RayReport& report) {
     Document document{.title = "heapwood trace",
                       .tables = {summary(report), rates(report), times_to(report)}};
-    if (!report.devices.empty()) {
+    if (!report.options.devices.empty()) {
         document.tables.insert(document.tables.begin() + 2, rates_of_devices(report));
     }
     document.remarks = {{"closest hits; in brackets: any hit, or all hits front to back."},
@@ -341,7 +343,7 @@ Document document_of(const RayReport& report) {
     if (!report.trees.empty() && report.trees.front().build.tree) {
         const auto undivided =
             undivided_remark(report.trees.front().build.tree->quality.P, report.origin.triangles,
-                             report.origin.configuration);
+                             report.origin.options.config);
         if (undivided) document.remarks.push_back(*undivided);
     }
     document.data = ray_shape().json(report);

@@ -25,7 +25,7 @@ std::string RayTimes::note() const {
 }
 
 double TracedTree::cost_ms() const {
-    return spread(build.samples).median + layout_ms;
+    return spread(build.built.milliseconds).median + layout_ms;
 }
 
 double TracedTree::ms_per_ray() const {

@@ -77,11 +77,8 @@ std::optional<Payoff> payoff(const TracedTree& tree, const TracedTree& other);
 
 /// Everything one call of `trace` found out.
 struct RayReport {
-    Report origin;  ///< scene, machine and settings; no results
-    std::uint64_t rays = 0;
-    std::uint32_t seed = 0;
-    bool fast = false;
-    std::vector<std::uint32_t> devices = {};  ///< GPUs that share the rays; none: nothing is shared
+    Report origin;                      ///< scene, machine and settings; no results
+    RayOptions options;                 ///< with as many rays as a square picture has
     std::optional<Camera> camera = {};  ///< where primary rays come from; none: no tree was traced
     std::vector<TracedTree> trees;
 };

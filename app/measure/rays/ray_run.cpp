@@ -27,7 +27,7 @@ double ms_since(Clock::time_point start) {
 
 /// Milliseconds of each repeat on the host; `work` returns when all is done.
 template <class Work>
-std::vector<double> timed(const RayRun& run, const Work& work) {
+std::vector<double> timed(const RunOptions& run, const Work& work) {
     std::vector<double> ms;
     for (unsigned i = 0; i < run.warm_up + run.repeat; ++i) {
         const auto start = Clock::now();
@@ -55,7 +55,7 @@ void note(const RayBatchRun::Found& found, RayTimes& times, scenes::Fnv& hash) {
 }  // namespace
 
 unsigned RayBench::width() const {
-    const double side = std::ceil(std::sqrt(static_cast<double>(run_.rays)));
+    const double side = std::ceil(std::sqrt(static_cast<double>(options_.rays)));
     return 32 * static_cast<unsigned>(std::ceil(side / 32));
 }
 
@@ -64,17 +64,17 @@ void RayBench::make_sets(const kdtree::RayReplicas& replicas) {
         replicas.closest_hits(rays.data(), rays.size(), hits);
     };
     camera_ = camera_of(scene_, closest_hits);
-    sets_.push_back(random_rays(scene_, rays(), run_.seed));
+    sets_.push_back(random_rays(scene_, rays(), options_.seed));
     sets_.push_back(primary_rays(*camera_, width()));
     const std::vector<Ray>& primary = sets_.back().rays;
     std::vector<Hit> hits(primary.size());
     closest_hits(primary, hits.data());
-    std::ranges::move(secondary_rays(scene_, *camera_, primary, hits, run_.seed),
+    std::ranges::move(secondary_rays(scene_, *camera_, primary, hits, options_.seed),
                       std::back_inserter(sets_));
 }
 
 kdtree::BatchOptions RayBench::options_of(const RaySet& set) const {
-    return {.fast = run_.fast, .coherent = set.coherent, .threads = run_.threads};
+    return {.fast = options_.fast, .coherent = set.coherent, .threads = run_.threads};
 }
 
 RayTimes RayBench::time(const kdtree::RayTree& tree, const RaySet& set, Asked asked) const {
@@ -131,11 +131,11 @@ RayTimes RayBench::time_shared(const kdtree::RayReplicas& replicas, const RaySet
 }
 
 void RayBench::trace(const kdtree::Tree& tree, TracedTree& to) {
-    const bool shared = !run_.devices.empty();
+    const bool shared = !options_.devices.empty();
     const auto start = Clock::now();
     const kdtree::RayReplicas replicas(tree, scene_,
-                                       shared ? run_.devices : std::vector<std::uint32_t>{0},
-                                       run_.gpu ? Place::device : Place::host);
+                                       shared ? options_.devices : std::vector<std::uint32_t>{0},
+                                       gpu_ ? Place::device : Place::host);
     to.layout_ms = ms_since(start);
     to.bytes = replicas.bytes();
     if (sets_.empty()) make_sets(replicas);
@@ -170,11 +170,11 @@ void RayBench::trace_once(const kdtree::Tree& tree, TracedTree& to,
 }
 
 std::optional<TracedTree> RayBench::trace_with_embree() const {
-    if (run_.gpu || !Embree::exists() || sets_.empty()) return std::nullopt;
+    if (gpu_ || !Embree::exists() || sets_.empty()) return std::nullopt;
     TracedTree to{.name = "embree", .preset = "", .build = {}, .times = {}};
     const auto start = Clock::now();
     const Embree embree(scene_, run_.threads);
-    to.build.samples = {ms_since(start)};
+    to.build.built.milliseconds = {ms_since(start)};
     for (const RaySet& set : sets_) {
         RayTimes times = untimed(set, set.any_hit ? Asked::any : Asked::closest);
         const auto trace = [&] { times.hits = embree.trace(set.rays, set.any_hit, run_.threads); };

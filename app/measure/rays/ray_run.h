@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "app/measure/rays/ray_report.h"
@@ -16,23 +17,12 @@
 
 namespace heapwood::app {
 
-/// What is traced, and how.
-struct RayRun {
-    std::uint64_t rays = 1 << 20;  ///< of each kind, at least
-    std::uint64_t seed = 1;
-    unsigned repeat = 5;
-    unsigned warm_up = 1;
-    unsigned threads = 0;  ///< CPU only; 0: one a core
-    bool fast = false;     ///< with FastTriangleTest
-    bool gpu = false;      ///< rather than the CPU
-    /// GPUs that each have the tree and share the rays; none: the rays are not shared.
-    std::vector<std::uint32_t> devices = {};
-};
-
 /// Traces the same rays through one tree after another. The scene must live as long.
 class RayBench {
 public:
-    RayBench(const scenes::Scene& scene, const RayRun& run) : scene_(scene), run_(run) {}
+    /// @param run how often, and on a CPU by how many threads @param gpu rather than on the CPU
+    RayBench(const scenes::Scene& scene, RayOptions options, RunOptions run, bool gpu)
+        : scene_(scene), options_(std::move(options)), run_(std::move(run)), gpu_(gpu) {}
 
     /// Lays a tree out and times all rays; the first hits of the first tree are where secondary
     /// rays begin. Times are by a steady clock, until all results are there.
@@ -62,7 +52,9 @@ private:
     RayTimes time(const kdtree::RayTree& tree, const RaySet& set, Asked asked) const;
 
     const scenes::Scene& scene_;
-    RayRun run_;
+    RayOptions options_;
+    RunOptions run_;
+    bool gpu_;
     std::optional<Camera> camera_;
     std::vector<RaySet> sets_;  ///< random rays first
 };

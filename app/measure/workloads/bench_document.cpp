@@ -169,10 +169,7 @@ void add_records(const BenchReport& report, const BenchCell& cell, Table& record
 Shape<BenchReport> bench_provenance() {
     using Of = BenchReport;
     Shape<Of> shape;
-    shape.all_of(origin_shape(),
-                 [](const Of& r) {
-                     return OriginOf{r.arguments, r.machine};
-                 })
+    shape.all_of(origin_shape(), [](const Of& r) { return r.provenance; })
         .choice("setting", Json{"default", "quick"},
                 [](const Of& r) { return r.run.settings.quick ? "quick" : "default"; })
         .field(
@@ -195,7 +192,8 @@ Shape<BenchReport> bench_provenance() {
             "most warm iterations of a turn", at_least(1))
         .field("time_limit_s", [](const Of& r) { return r.run.time_limit; })
         .field("seed", [](const Of& r) { return r.run.settings.seed; })
-        .field("date", [](const Of& r) { return r.date; }, "", {{"pattern", kDatePattern}})
+        .field("date", [](const Of& r) { return r.provenance.date; }, "",
+               {{"pattern", kDatePattern}})
         .object(
             "sizes", sizes_shape(), [](const Of& r) { return r.run.settings.sizes; },
             "with --sizes: the trace whose requests' sizes churn has")

@@ -79,8 +79,8 @@ void add_registers(BenchReport& report) {
         for (std::size_t p = 0; p < report.runners.size(); ++p) {
             if (report.runners[p].baseline()) continue;
             BenchCell cell{.series = s, .runner = p, .x = std::nullopt, .task = {}};
-            const auto found =
-                find_registers(kernel_table(), report.runners[p].name, report.machine.architecture);
+            const auto found = find_registers(kernel_table(), report.runners[p].name,
+                                              report.provenance.machine.architecture);
             if (!found) {
                 cell.result.message = "the compiler's figures are only in a program with CUDA";
             } else {

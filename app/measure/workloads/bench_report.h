@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "app/base/exit_code.h"
-#include "app/base/machine.h"
+#include "app/base/provenance.h"
 #include "app/inputs/published.h"
 #include "app/measure/builds/report.h"
 #include "app/measure/engine/runner.h"
@@ -30,20 +30,10 @@ struct BenchCell {
 /// Adds a turn to a cell: its samples, or how it failed, which ends the cell.
 void add_turn(BenchCell& cell, TaskResult turn);
 
-/// How it was run.
-struct BenchRun {
-    SweepSettings settings;
-    unsigned repeat = 3;
-    unsigned threads = 0;
-    double time_limit = 2;  ///< seconds that an allocator may take for a test
-};
-
 /// Everything one call of `bench` found out.
 struct BenchReport {
-    std::vector<std::string> arguments;
-    std::string date;  ///< UTC, ISO 8601
-    Machine machine;
-    BenchRun run;
+    Provenance provenance;
+    WorkloadOptions run;
     std::vector<Runner> runners;
     std::vector<Series> series;
     std::vector<BenchCell> cells;  ///< by series, then point, then runner
@@ -52,15 +42,23 @@ struct BenchReport {
     bool asked_for_published = false;
 };
 
+/// The trace that is replayed.
+struct ReplayedTrace {
+    std::string path;
+    std::string digest;            ///< of TraceFile
+    double seconds = 0;            ///< that reading the trace took
+    double pace = 0;               ///< Task::pace
+    std::string pool;              ///< as asked for, or "default"
+    std::uint64_t pool_bytes = 0;  ///< of that pool with this trace; an allocator may need more
+};
+
 /// All results of one call of `replay`.
 struct ReplayReport {
-    std::string path;    ///< of the trace
-    std::string header;  ///< its first line, a JSON object
+    ReplayedTrace trace;
+    std::string header;  ///< the trace's first line, a JSON object
     std::uint32_t callers = 0;
     std::uint64_t root_bytes = 0;
-    std::uint64_t pool_bytes = 0;  ///< asked for; an allocator may need more
     allocators::TraceFacts facts;
-    double pace = 0;  ///< Task::pace
     /// One series, and in it a cell for each allocator.
     BenchReport turns;
 };

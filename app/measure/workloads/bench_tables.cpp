@@ -182,7 +182,7 @@ Plot plot_of(const Table& table, const Series& series, const Metric& metric, Pha
 
 void add_tables(const BenchReport& report, Document& document) {
     std::vector<std::vector<Cell>> facts{
-        {"device", report.machine.text()},
+        {"device", report.provenance.machine.text()},
         {"turns", std::to_string(report.run.repeat) +
                       ", each of a cold iteration on a fresh pool and up to " +
                       std::to_string(warm_iterations(report.run.settings)) + " warm ones"}};

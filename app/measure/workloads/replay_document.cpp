@@ -20,11 +20,11 @@ std::string said(const Json& header, const char* object, const char* field) {
 
 /// How fast calls follow each other.
 std::string pace_text(const ReplayReport& report) {
-    if (report.pace <= 0) return "none: calls follow each other without pauses";
+    if (report.trace.pace <= 0) return "none: calls follow each other without pauses";
     const double ms = static_cast<double>(report.facts.nanoseconds.value_or(0)) * 1e-6;
     const std::string recorded = shown(ms, Unit::ms).text + " ms";
-    if (report.pace == 1) return "as recorded: " + recorded;
-    return shortest(report.pace) + "x: " + shown(ms / report.pace, Unit::ms).text +
+    if (report.trace.pace == 1) return "as recorded: " + recorded;
+    return shortest(report.trace.pace) + "x: " + shown(ms / report.trace.pace, Unit::ms).text +
            " ms; recorded were " + recorded;
 }
 
@@ -45,7 +45,7 @@ Table trace_table(const ReplayReport& report) {
             "with " + said(header, "", "allocator") + " on " + said(header, "provenance", "device");
     }
     return facts_table("Trace",
-                       {{"file", report.path},
+                       {{"file", report.trace.path},
                         {"scene", said(header, "scene", "path")},
                         {"recorded", recorded},
                         {"callers", callers},
@@ -53,8 +53,8 @@ Table trace_table(const ReplayReport& report) {
                                       " in all, " + grouped(f.frees) + " frees"},
                         {"peak", bytes_text(f.peak_bytes) + " requested and not yet freed"},
                         {"pace", pace_text(report)},
-                        {"device", report.turns.machine.text()},
-                        {"pool", bytes_text(report.pool_bytes)}});
+                        {"device", report.turns.provenance.machine.text()},
+                        {"pool", bytes_text(report.trace.pool_bytes)}});
 }
 
 std::vector<Remark> remarks(const ReplayReport& report) {
@@ -70,7 +70,7 @@ std::vector<Remark> remarks(const ReplayReport& report) {
 }
 
 Plot slowdowns(const ReplayReport& report) {
-    Plot plot{.table = "Replay", .title = report.path, .x = "", .y = " ms"};
+    Plot plot{.table = "Replay", .title = report.trace.path, .x = "", .y = " ms"};
     for (const BenchCell& cell : report.turns.cells) {
         const ReplayOf one{report, cell};
         const Json ms = value_of(replay_figures(), "ms", one);
@@ -107,25 +107,25 @@ void add_choice(const ReplayReport& report, Document& document) {
 Shape<ReplayReport> replay_provenance() {
     using Of = ReplayReport;
     Shape<Of> shape;
-    shape
-        .all_of(origin_shape(),
-                [](const Of& r) {
-                    return OriginOf{r.turns.arguments, r.turns.machine};
-                })
+    shape.all_of(origin_shape(), [](const Of& r) { return r.turns.provenance; })
         .field(
-            "pool_bytes", [](const Of& r) { return r.pool_bytes; }, "asked for", at_least(1));
+            "pool_bytes", [](const Of& r) { return r.trace.pool_bytes; }, "asked for", at_least(1));
     add_forms(shape, [](const Of& r) -> const allocators::Choices& {
         return r.turns.run.settings.choices;
     });
     shape
         .field(
-            "pace", [](const Of& r) { return r.pace > 0 ? std::optional(r.pace) : std::nullopt; },
+            "pace",
+            [](const Of& r) {
+                return r.trace.pace > 0 ? std::optional(r.trace.pace) : std::nullopt;
+            },
             "how many times as fast as recorded calls are due; null: no pauses")
         .field(
             "repeat", [](const Of& r) { return r.turns.run.repeat; },
             "turns, a fresh pool and a timed replay in each", at_least(1))
         .field("time_limit_s", [](const Of& r) { return r.turns.run.time_limit; })
-        .field("date", [](const Of& r) { return r.turns.date; }, "", {{"pattern", kDatePattern}});
+        .field("date", [](const Of& r) { return r.turns.provenance.date; }, "",
+               {{"pattern", kDatePattern}});
     return shape;
 }
 
@@ -162,7 +162,7 @@ Document document_of(const ReplayReport& report) {
     std::vector<FigureRow<ReplayOf>> rows;
     for (const ReplayOf& one : replay_cells(report)) {
         rows.push_back({starred(one.runner().name, one.runner().full), one});
-        Record record{{"trace", report.path}};
+        Record record{{"trace", report.trace.path}};
         append(record, replay_figures(), one);
         record.emplace_back("peak_requested_bytes", report.facts.peak_bytes);
         add_record(document.records, record);
@@ -173,7 +173,7 @@ Document document_of(const ReplayReport& report) {
                                      "failed", "corrupt", "outcome"}),
                        figure_table(replay_figures(), "Memory of the pool", rows,
                                     {"peak_allocated_bytes", "peak_external", "end_external"})};
-    if (report.pace > 0) {
+    if (report.trace.pace > 0) {
         document.tables.push_back(figure_table(replay_figures(), "Behind the record", rows,
                                                {"behind_p50", "behind_p99", "behind_worst"}));
     } else {

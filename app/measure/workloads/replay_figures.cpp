@@ -151,7 +151,7 @@ const Shape<ReplayReport>& trace_facts() {
     static const Shape<ReplayReport> shape = [] {
         using Of = ReplayReport;
         Shape<Of> all;
-        all.field("path", [](const Of& r) { return r.path; })
+        all.field("path", [](const Of& r) { return r.trace.path; })
             .field(
                 "callers", [](const Of& r) { return r.callers; }, "", at_least(1))
             .field(

@@ -28,8 +28,8 @@ std::vector<std::size_t> turn_order(const BenchReport& report) {
 
 }  // namespace
 
-WorkloadPlan::WorkloadPlan(BenchReport& report, std::optional<ReplayedTrace> trace)
-    : report_(report), trace_(std::move(trace)) {
+WorkloadPlan::WorkloadPlan(BenchReport& report, ReplayedTrace* trace)
+    : report_(report), trace_(trace) {
     repeat = report.run.repeat;
     time_limit = report.run.time_limit;
     budget = report.run.time_limit;
@@ -54,12 +54,12 @@ Json WorkloadPlan::identity() const {
     const SweepSettings& s = report_.run.settings;
     Json series = Json::array();
     for (const Series& one : report_.series) series.push_back(one.id);
-    Json json{{"kind", trace_ ? "replay" : "bench"},
-              {"device", report_.machine.name},
+    Json json{{"kind", trace_ != nullptr ? "replay" : "bench"},
+              {"device", report_.provenance.machine.name},
               {"series", series},
               {"threads", report_.run.threads},
               {"forms", choices_json(s.choices)}};
-    if (trace_) {
+    if (trace_ != nullptr) {
         json["trace"] = trace_->digest;
         json["pool"] = trace_->pool;
         if (trace_->pace > 0) json["pace"] = trace_->pace;
@@ -77,11 +77,11 @@ Json WorkloadPlan::identity() const {
 
 /// What a default pool has depends on what else runs on the machine.
 Json WorkloadPlan::adopted() const {
-    return trace_ ? Json{{"pool_bytes", trace_->pool_bytes}} : Json::object();
+    return trace_ != nullptr ? Json{{"pool_bytes", trace_->pool_bytes}} : Json::object();
 }
 
 void WorkloadPlan::adopt(const Json& adopted) {
-    if (!trace_) return;
+    if (trace_ == nullptr) return;
     trace_->pool_bytes = whole_number<std::uint64_t>(adopted.at("pool_bytes"));
     if (trace_->pool_bytes == 0) throw std::invalid_argument("a pool of 0 bytes");
     for (BenchCell& cell : report_.cells) {
@@ -91,7 +91,7 @@ void WorkloadPlan::adopt(const Json& adopted) {
 }
 
 Setting WorkloadPlan::setting(const CellState& cell) const {
-    if (trace_) return loading(trace_->path, trace_->digest, trace_->seconds);
+    if (trace_ != nullptr) return loading(trace_->path, trace_->digest, trace_->seconds);
     const SweepSettings& s = report_.run.settings;
     if (s.graph && has_graph(report_.cells[cell.number].task.procedure)) {
         return loading({{"graph", s.graph->path}}, s.graph->digest, s.graph->seconds);

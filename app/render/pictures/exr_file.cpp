@@ -14,26 +14,6 @@ namespace heapwood::app {
 
 #if HEAPWOOD_HAS_EXR
 
-namespace {
-
-/// The names of a pixel's numbers.
-std::vector<const char*> channels(Mode mode) {
-    switch (mode) {
-        case Mode::shaded:
-        case Mode::path:
-        case Mode::normal:
-            return {"R", "G", "B"};
-        case Mode::cost:
-            return {"nodes", "leaves", "tests"};
-        case Mode::depth:
-            return {"Z"};
-        default:
-            return {"Y"};
-    }
-}
-
-}  // namespace
-
 bool has_exr() {
     return true;
 }
@@ -50,7 +30,9 @@ std::string exr_file(const Film& film, Mode mode) {
     };
     const Shade& first = film.pixels.front();
     int number = 0;
-    for (const char* name : channels(mode)) add(name, first.value[number++]);
+    for (const char* name : facts_of(mode).channels) {
+        if (name != nullptr) add(name, first.value[number++]);
+    }
     add("A", first.weight);
     Imf::StdOSStream stream;
     {

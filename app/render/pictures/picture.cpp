@@ -37,23 +37,11 @@ std::optional<float> quantile(const Film& film, double part, const Of& of) {
 }
 
 std::optional<ColourScale> scale_of(const Film& film, Mode mode) {
-    const auto range = [&](const char* title, bool from_zero) -> ColourScale {
-        const auto of = [mode](const Shade& shade) { return number_of(shade, mode); };
-        const float least = from_zero ? 0 : quantile(film, 0, of).value_or(0);
-        return {title, least, quantile(film, 0.999, of).value_or(least)};
-    };
-    switch (mode) {
-        case Mode::depth:
-            return range("depth", false);
-        case Mode::cost:
-            return range("nodes + 1.5 tests", true);
-        case Mode::leaf_size:
-            return range("references in leaf", true);
-        case Mode::leaf_depth:
-            return range("depth of leaf", false);
-        default:
-            return std::nullopt;
-    }
+    const ModeFacts& facts = facts_of(mode);
+    if (facts.scale == nullptr) return std::nullopt;
+    const auto of = [mode](const Shade& shade) { return number_of(shade, mode); };
+    const float least = facts.from_zero ? 0 : quantile(film, 0, of).value_or(0);
+    return ColourScale{facts.scale, least, quantile(film, 0.999, of).value_or(least)};
 }
 
 /// Where a number lies on the scale, from 0 to 1.

@@ -2,6 +2,7 @@
 /// JSON Schema of the values that documents hold, made from their types in C++.
 #pragma once
 
+#include <cmath>
 #include <concepts>
 #include <cstdint>
 #include <nlohmann/json.hpp>
@@ -79,7 +80,8 @@ Json schema_of() {
     }
 }
 
-/// A value as documents have it; null for nothing.
+/// A value as documents have it: null for nothing, and for infinity and NaN; a float has the digits
+/// that it was given with.
 template <class T>
 Json json_value(const T& value) {
     if constexpr (schema_detail::IsOptional<T>::value) {
@@ -89,7 +91,7 @@ Json json_value(const T& value) {
         for (const auto& one : value) all.push_back(json_value(one));
         return all;
     } else if constexpr (std::same_as<T, float>) {
-        return Json(neat(value));
+        return std::isfinite(value) ? Json(neat(value)) : Json();
     } else {
         return Json(value);
     }

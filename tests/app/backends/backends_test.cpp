@@ -69,11 +69,11 @@ std::vector<unsigned> thread_counts() {
 }
 
 RunOptions run_options(std::uint64_t pool_bytes, unsigned threads, unsigned repeat = 1) {
-    return {.pool_bytes = pool_bytes,
-            .repeat = repeat,
-            .warm_up = 0,
-            .threads = threads,
-            .statistics = false};
+    RunOptions run{{.pool_bytes = pool_bytes, .threads = threads}};
+    run.repeat = repeat;
+    run.warm_up = 0;
+    run.statistics = false;
+    return run;
 }
 
 /// Nodes are large, medium and small even in small scenes.
@@ -192,7 +192,7 @@ TEST_P(BackendTest, CountsWhatTheBuilderAsksFor) {
         // The root's array, and for a node whose children both have references one array for each;
         // or one for both, on a GPU also for several nodes that a warp makes at the same time.
         const std::uint64_t splits = kdtree::tests::divided_nodes(result.tree);
-        const allocators::Statistics& s = result.allocations;
+        const allocators::Statistics& s = result.allocations.value();
         const bool joint = !traits().frees_individually || traits().splittable;
         if (joint && kGpu) {
             EXPECT_LE(s.requests, 1 + splits);
@@ -232,13 +232,13 @@ TEST_P(BackendTest, RecordsWhatTheBuilderAsksFor) {
     for (const unsigned threads : thread_counts()) {
         const auto scene = scenes::generate({"soup", kTriangles, 1});
         RunOptions options = run_options(kPool, threads);
-        options.trace = true;
+        options.statistics = options.trace = true;
         const MeasuredBuild result = build(scene, busy(), options);
         ASSERT_EQ(result.status, Status::done) << result.message;
         ASSERT_TRUE(result.trace);
         const allocators::Trace& trace = *result.trace;
         // The counts of the same build; a block that is freed in parts is so many requests.
-        const allocators::Statistics& s = result.allocations;
+        const allocators::Statistics& s = result.allocations.value();
         const allocators::TraceFacts found = allocators::facts(trace);
         EXPECT_EQ(found.requests, traits().splittable ? s.frees : s.requests);
         EXPECT_EQ(found.frees, s.frees);

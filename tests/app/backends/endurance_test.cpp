@@ -94,7 +94,9 @@ Draw draw(Dice& dice, const std::vector<const Backend*>& subjects) {
            .scene = kdtree::tests::random_scene(kinds[dice.below(kinds.size())],
                                                 1 + dice.below(300), dice()),
            .config = {},
-           .run = {.repeat = 1 + dice.below(2), .warm_up = 0}};
+           .run = {}};
+    d.run.repeat = 1 + dice.below(2);
+    d.run.warm_up = 0;
     d.config.large_limit = 64;
     d.config.chunk = 32;
     d.config.small_arrays = dice.below(2) == 0;
@@ -119,13 +121,11 @@ Draw draw(Dice& dice, const std::vector<const Backend*>& subjects) {
 std::uint64_t wanted_digest(const Draw& d) {
     kdtree::BuildConfig config = d.config;
     config.max_nodes = config.max_references = 0;
-    const MeasuredBuild result = find_backend("atomicmalloc", false)
-                                     ->build(d.scene, config,
-                                             {.pool_bytes = std::uint64_t{256} << 20,
-                                              .repeat = 1,
-                                              .warm_up = 0,
-                                              .threads = 1,
-                                              .statistics = false});
+    RunOptions run{{.pool_bytes = std::uint64_t{256} << 20, .threads = 1}};
+    run.repeat = 1;
+    run.warm_up = 0;
+    run.statistics = false;
+    const MeasuredBuild result = find_backend("atomicmalloc", false)->build(d.scene, config, run);
     EXPECT_EQ(result.status, Status::done) << d.text();
     return digest(result.tree);
 }

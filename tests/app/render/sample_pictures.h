@@ -67,7 +67,7 @@ inline Rendering picture(const Sample& sample, const Camera& camera, const Rende
 
 /// A mode's name in the name of a test.
 inline std::string mode_name(const ::testing::TestParamInfo<Mode>& mode) {
-    std::string name(name_of(mode.param).name);
+    std::string name(facts_of(mode.param).name);
     std::erase(name, '-');
     return name;
 }

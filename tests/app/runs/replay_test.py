@@ -69,10 +69,13 @@ class Traces(unittest.TestCase):
             cls.lines = cls.path.read_text().splitlines()
             packed = place / "x.trace.xz"
             packed.write_bytes(lzma.compress(cls.path.read_bytes()))
-            cls.csv = replay(packed, "--threads", 2, "--repeat", 2, "--csv", "--json",
-                             place / "x.json")
+            cls.csv = replay(packed, "--threads", 2, "--repeat", 2, "--time-limit", 59.9, "--csv",
+                             "--json", place / "x.json")
             assert cls.csv.returncode == DONE, cls.csv.stderr
             cls.report = json.loads((place / "x.json").read_text())
+
+    def test_the_time_limit_is_told_as_it_was_given(self):
+        self.assertEqual(self.report["provenance"]["time_limit_s"], 59.9)
 
     def test_the_file_has_what_the_build_asked_for(self):
         header = json.loads(self.lines[0])

@@ -100,8 +100,8 @@ Outcome run(const std::vector<Backend>& builders, const char* pool = "64KiB",
     options.allocators = {"all"};
     options.device = DeviceChoice::cpu;
     options.pool = PoolSize::parse(pool);
-    options.minimal_pool = minimal_pool;
-    options.verify = true;
+    options.measure.minimal_pool = minimal_pool;
+    options.measure.verify = true;
     options.output.json = "-";
     testing::internal::CaptureStdout();
     const ExitCode code = build(options, available);

@@ -102,14 +102,14 @@ std::uint64_t wanted_digest(const scenes::Scene& scene) {
 void build_and_trace() {
     scenes::Scene scene = scenes::load("gen:soup:10000");
     const kdtree::BuildConfig config;
-    const kdtree::BuildOptions options{
+    const kdtree::RunConfig run{
         .pool_bytes = (1 << 20) + 20 * kdtree::root_array_bytes(scene.triangles.size())};
-    const kdtree::BuildResult once = kdtree::build_on_gpu<Hybrid>(scene, config, options);
+    const kdtree::BuildResult once = kdtree::build_on_gpu<Hybrid>(scene, config, run);
     expect(once.status == kdtree::Status::done, "the status of one build", 0);
     expect(digest(once.tree) == wanted_digest(scene), "the tree of one build", 0);
 
     kdtree::Builder<Hybrid, kdtree::GpuMachine<Hybrid>> builder(
-        kdtree::GpuMachine<Hybrid>(config), scene.triangles.size(), config, options);
+        kdtree::GpuMachine<Hybrid>(config), scene.triangles.size(), config, run);
     Buffer positions(Place::device, scene.positions.size() * sizeof(glm::vec3));
     Buffer triangles(Place::device, scene.triangles.size() * sizeof(glm::uvec3));
     triangles.write(0, scene.triangles.data(), triangles.size());

@@ -20,10 +20,9 @@ struct LevelThreads {
     static constexpr allocators::Place kPlace = allocators::Place::host;
     static constexpr std::uint64_t kTriangles = kSlow ? 400 : 3000;
     static bool available() { return true; }
-    static BuildResult build(const scenes::Scene& scene, const BuildConfig& config,
-                             BuildOptions options) {
-        options.threads = N;
-        return build_by_levels_on_cpu(scene, config, options);
+    static BuildResult build(const scenes::Scene& scene, const BuildConfig& config, RunConfig run) {
+        run.threads = N;
+        return build_by_levels_on_cpu(scene, config, run);
     }
 };
 
@@ -64,9 +63,9 @@ struct LevelLockstep {
         return 0;
     }
     static BuildResult build(const scenes::Scene& scene, const BuildConfig& config,
-                             const BuildOptions& options) {
+                             const RunConfig& run) {
         LevelLockstep machine;
-        return drive_levels(machine, scene, config, options);
+        return drive_levels(machine, scene, config, run);
     }
 };
 

@@ -12,8 +12,8 @@ struct LevelGpu {
     static constexpr std::uint64_t kTriangles = 20000;
     static bool available() { return heapwood::tests::DeviceMachine::available(); }
     static BuildResult build(const scenes::Scene& scene, const BuildConfig& config,
-                             const BuildOptions& options) {
-        return build_by_levels_on_gpu(scene, config, options);
+                             const RunConfig& run) {
+        return build_by_levels_on_gpu(scene, config, run);
     }
 };
 

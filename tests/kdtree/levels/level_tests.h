@@ -20,7 +20,7 @@
 namespace heapwood::kdtree::tests {
 
 /// A machine M has `available()`, `kTriangles` (how large a scene it builds in a moment), `kSlowly`
-/// (hundreds of triangles are too many) and `build(scene, config, options)`.
+/// (hundreds of triangles are too many) and `build(scene, config, run)`.
 template <class M>
 class LevelTest : public ::testing::Test {
 protected:
@@ -31,8 +31,8 @@ protected:
     }
 
     static BuildResult build(const scenes::Scene& scene, const BuildConfig& config,
-                             const BuildOptions& options = {}) {
-        return M::build(scene, config, options);
+                             const RunConfig& run = {}) {
+        return M::build(scene, config, run);
     }
     static void expect_plain_tree(const scenes::Scene& scene, const BuildConfig& config,
                                   const std::string& what = {}) {
@@ -180,20 +180,20 @@ TYPED_TEST_P(LevelTest, TheHostPoolChangesNothingAndServesTheNextBuild) {
     const auto scene = T::generated("city");
     const std::uint64_t wanted = digest(plain_tree(scene, T::busy()));
     ArrayPool none(T::Machine::kPlace, ArrayPool::Keep::nothing);
-    BuildOptions options;
-    options.array_pool = &none;
-    const BuildResult without = T::build(scene, T::busy(), options);
+    RunConfig run;
+    run.array_pool = &none;
+    const BuildResult without = T::build(scene, T::busy(), run);
     EXPECT_EQ(digest(without.tree), wanted);
     EXPECT_GE(without.pool_bytes, 2 * without.root_bytes);
 
     ArrayPool pool(T::Machine::kPlace);
-    options.array_pool = &pool;
-    EXPECT_EQ(digest(T::build(scene, T::busy(), options).tree), wanted);
+    run.array_pool = &pool;
+    EXPECT_EQ(digest(T::build(scene, T::busy(), run).tree), wanted);
     const ArrayPool::Statistics first = pool.statistics();
     EXPECT_EQ(first.live_bytes, 0U);
     EXPECT_GT(first.grown, 0U);
     EXPECT_GE(first.peak_live_bytes, without.pool_bytes);
-    const BuildResult again = T::build(scene, T::busy(), options);
+    const BuildResult again = T::build(scene, T::busy(), run);
     EXPECT_EQ(digest(again.tree), wanted);
     EXPECT_EQ(pool.statistics().live_bytes, 0U);
     EXPECT_GT(pool.statistics().requests, first.requests);

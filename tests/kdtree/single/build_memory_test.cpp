@@ -135,15 +135,15 @@ TEST(BuildMemory, AnAllocatorsPoolThatCannotBeHadIsNamed) {
 }
 
 TEST(BuildMemory, ResultsSayWhatWasTaken) {
-    BuildOptions options;
-    options.pool_bytes = std::uint64_t{1} << 30;
-    options.threads = 2;
+    RunConfig run;
+    run.pool_bytes = std::uint64_t{1} << 30;
+    run.threads = 2;
     BuildConfig config = crowded();
     config.max_nodes = 0;
     config.max_references = 0;
-    const BuildResult result = build_on_cpu<AtomicMalloc>(crowd(), config, options);
+    const BuildResult result = build_on_cpu<AtomicMalloc>(crowd(), config, run);
     ASSERT_EQ(result.status, Status::done) << result.message;
-    EXPECT_EQ(result.memory.pool, options.pool_bytes);
+    EXPECT_EQ(result.memory.pool, run.pool_bytes);
     EXPECT_EQ(result.memory.side_tables, result.overhead_bytes);
     EXPECT_GE(result.memory.nodes, result.tree.nodes.size() * sizeof(Node));
     EXPECT_GE(result.memory.references, result.tree.references.size() * sizeof(std::uint32_t));

@@ -26,6 +26,14 @@ struct SweepSettings {
     std::optional<GraphFile> graph = {};  ///< of the graph tests; none: graphs by rule
 };
 
+/// How workloads are run.
+struct WorkloadOptions {
+    SweepSettings settings;
+    unsigned repeat = 3;
+    unsigned threads = 0;
+    double time_limit = 2;  ///< seconds that an allocator may take for a test
+};
+
 /// A quantity that a series measures.
 struct Metric {
     std::string name;   ///< in Samples

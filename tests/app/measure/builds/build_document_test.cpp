@@ -103,10 +103,10 @@ TEST(BuildDocument, FragmentationIsUnknownRatherThanZero) {
     EXPECT_EQ(found("atomicmalloc*"),
               (Cells{"unknown", "25.0 %", "1001 B", "1002 B", "unknown", "75.0 %"}));
     EXPECT_EQ(found("cmalloc"), Cells(6, kNoValue));
-    report.results[0].peak.reset();
-    report.results[0].external_fragmentation.reset();
+    report.results[0].built.peak.reset();
+    report.results[0].built.external_fragmentation = -1;
     EXPECT_EQ(found("atomicmalloc*"), Cells(6, "unknown"));
-    report.results[0].allocations.reset();
+    report.results[0].built.allocations.reset();
     EXPECT_EQ(found("atomicmalloc*"), Cells(6, kNoValue));
 }
 

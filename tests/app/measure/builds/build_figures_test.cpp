@@ -20,22 +20,22 @@ Result full_result() {
     Result r = sample_report(true).results[0];
     r.allocator.walkable = true;
     r.minimal_pool_bytes = 301;
-    r.overhead_bytes = 302;
-    r.leaked_bytes = 303;
-    r.pool_ms = 0.1;
-    r.upload_ms = 1e-300;
-    r.warps = 304;
-    r.spill_bytes = 305;
-    r.memory = {.pool = 1,
-                .side_tables = 2,
-                .triangles = 3,
-                .nodes = 4,
-                .references = 5,
-                .large_nodes = 6,
-                .stacks = 7,
-                .queue = 8,
-                .levels = 9,
-                .spare = 10};
+    r.built.overhead_bytes = 302;
+    r.built.leaked_bytes = 303;
+    r.built.pool_ms = 0.1;
+    r.built.upload_ms = 1e-300;
+    r.built.warps = 304;
+    r.built.spill_bytes = 305;
+    r.built.memory = {.pool = 1,
+                      .side_tables = 2,
+                      .triangles = 3,
+                      .nodes = 4,
+                      .references = 5,
+                      .large_nodes = 6,
+                      .stacks = 7,
+                      .queue = 8,
+                      .levels = 9,
+                      .spare = 10};
     r.tree->quality = {.nodes = 11,
                        .leaves = 12,
                        .empty_leaves = 13,
@@ -50,16 +50,16 @@ Result full_result() {
     r.tree->sah_1_1_5 = 21.5;
     r.tree->digest = 0xFEDCBA9876543210U;
     r.tree->verified = true;
-    r.allocations->frees = 22;
-    r.allocations->failed = 23;
-    r.allocations->mean_bytes = 24.5;
-    r.allocations->deviation_bytes = 25.5;
-    r.allocations->peak_live_bytes = std::uint64_t{1} << 60;
-    r.allocations->internal_fragmentation = 0.125;
-    r.heap_map = {.reach_bytes = 306,
-                  .cell_bytes = 77,
-                  .peak = {.blocks = "a.-Z", .fill = "1009"},
-                  .end = {.blocks = "..--", .fill = "0000"}};
+    r.built.allocations->frees = 22;
+    r.built.allocations->failed = 23;
+    r.built.allocations->mean_bytes = 24.5;
+    r.built.allocations->deviation_bytes = 25.5;
+    r.built.allocations->peak_live_bytes = std::uint64_t{1} << 60;
+    r.built.allocations->internal_fragmentation = 0.125;
+    r.built.heap_map = {.reach_bytes = 306,
+                        .cell_bytes = 77,
+                        .peak = {.blocks = "a.-Z", .fill = "1009"},
+                        .end = {.blocks = "..--", .fill = "0000"}};
     return r;
 }
 
@@ -76,10 +76,9 @@ TEST(Frames, AWrongTreeIsToldWhateverFollows) {
     const std::vector<scenes::Scene> frames{scenes::generate({"soup", 20, 1})};
     const Backend backend{
         .traits = {}, .gpu = false, .build = nullptr, .build_frames = wrong_and_short};
-    const kdtree::BuildConfig config;
+    const MeasureOptions options{.config = {}, .run = {}, .verify = true};
     Result result;
-    take_frames(backend, frames, {.scene = frames[0], .config = config, .run = {}, .verify = true},
-                result);
+    take_frames(backend, frames, {frames[0], options}, result);
     EXPECT_EQ(result.outcome, Outcome::verification_failed) << result.message;
 }
 
@@ -93,10 +92,10 @@ TEST(ReadResult, IsTheInverse) {
     with_kernels.kernels = r.kernels;
     EXPECT_EQ(result_json(report, with_kernels).dump(2), json.dump(2));
     // Those whose null has a meaning, too.
-    EXPECT_EQ(again.peak->internal_fragmentation, -1);
-    EXPECT_EQ(again.allocations->histogram, r.allocations->histogram);
-    EXPECT_EQ(again.samples, r.samples);
-    EXPECT_EQ(again.upload_ms, 1e-300);
+    EXPECT_EQ(again.built.peak->internal_fragmentation, -1);
+    EXPECT_EQ(again.built.allocations->histogram, r.built.allocations->histogram);
+    EXPECT_EQ(again.built.milliseconds, r.built.milliseconds);
+    EXPECT_EQ(again.built.upload_ms, 1e-300);
 }
 
 TEST(ReadResult, OfAFailure) {
@@ -107,7 +106,8 @@ TEST(ReadResult, OfAFailure) {
     EXPECT_EQ(result_json(report, again).dump(2), json.dump(2));
     EXPECT_EQ(again.outcome, Outcome::pool_exhausted);
     EXPECT_EQ(again.message, failed.message);
-    EXPECT_FALSE(again.tree || again.allocations || again.peak || again.minimal_pool_bytes);
+    EXPECT_FALSE(again.tree || again.built.allocations || again.built.peak ||
+                 again.minimal_pool_bytes);
 }
 
 TEST(ReadResult, EveryOutcomeHasAName) {

@@ -49,9 +49,9 @@ TEST(ComparisonDocument, ScenesWithOneNameAreToldApart) {
 
 TEST(ComparisonDocument, UntimedBuildsAreCounted) {
     Comparison c = sample_comparison({{done_result("a", 1, 7)}});
-    c.common.run.warm_up = 1;
+    c.common.options.run.warm_up = 1;
     EXPECT_NE(text_of(c).find(" builds, each after 1 untimed one;"), std::string::npos);
-    c.common.run.warm_up = 2;
+    c.common.options.run.warm_up = 2;
     EXPECT_NE(text_of(c).find(" builds, each after 2 untimed ones;"), std::string::npos);
 }
 
@@ -105,7 +105,7 @@ TEST(ComparisonDocument, PublishedTablesStandBesideOurs) {
     c.scenes[0].triangles = 871414;
     judge(c);
     EXPECT_EQ(table_with(document_of(c), "Vinkler"), nullptr) << "nobody asked";
-    c.published = true;
+    c.options.published = true;
     const Document document = document_of(c);
     EXPECT_EQ(table_with(document, "Table 4"), nullptr) << "it has no such scene";
     ASSERT_NE(table_with(document, "2014, Table 2"), nullptr);
@@ -128,7 +128,7 @@ TEST(ComparisonDocument, PublishedTablesStandBesideOurs) {
 TEST(ComparisonDocument, ScenesThatNoPaperHasAreSaidToBeNone) {
     Comparison c = sample_comparison({{done_result("atomicmalloc", 2, 7, false)}});
     c.scenes[0].scene_path = "dragon_202k.obj";
-    c.published = true;
+    c.options.published = true;
     EXPECT_EQ(table_with(document_of(c), "Vinkler"), nullptr);
     EXPECT_NE(text_of(c).find("No published table has one of these scenes"), std::string::npos);
 }

@@ -18,18 +18,18 @@ TEST(Comparison, TurnsAddUp) {
     r.kernels.emplace();
     r.minimal_pool_bytes = 5;
     Result first = done_result("a", 3, 7);
-    first.allocations.emplace();
+    first.built.allocations.emplace();
     first.tree->verified = true;
     add_turn(r, first, 2);
     EXPECT_FALSE(settled(r));
     Result last = done_result("a", 1, 7);
-    last.warps = 9;
+    last.built.warps = 9;
     add_turn(r, last, 2);
     EXPECT_TRUE(settled(r));
     EXPECT_EQ(r.outcome, Outcome::done);
-    EXPECT_EQ(r.samples, (std::vector<double>{3, 1}));
-    EXPECT_TRUE(r.allocations && r.tree->verified) << "the first turn's";
-    EXPECT_EQ(r.warps, 9U) << "the last turn's";
+    EXPECT_EQ(r.built.milliseconds, (std::vector<double>{3, 1}));
+    EXPECT_TRUE(r.built.allocations && r.tree->verified) << "the first turn's";
+    EXPECT_EQ(r.built.warps, 9U) << "the last turn's";
     EXPECT_TRUE(r.kernels && r.minimal_pool_bytes) << "no turn's";
 }
 
@@ -40,7 +40,7 @@ TEST(Comparison, AFailureEndsTheTurnsAndKeepsTheTimes) {
     EXPECT_TRUE(settled(r));
     EXPECT_EQ(r.outcome, Outcome::hang);
     EXPECT_EQ(r.message, "why");
-    EXPECT_EQ(r.samples, std::vector<double>{3});
+    EXPECT_EQ(r.built.milliseconds, std::vector<double>{3});
 }
 
 TEST(Comparison, AnotherTreeInAnotherTurnIsWrong) {

@@ -141,8 +141,8 @@ TEST(MedianInterval, IsBetweenSamples) {
 }
 
 Result with_memory(Result r, std::uint64_t peak, std::uint64_t tables) {
-    r.peak = {.live_bytes = 1, .allocated_bytes = peak};
-    r.overhead_bytes = tables;
+    r.built.peak = {.live_bytes = 1, .allocated_bytes = peak};
+    r.built.overhead_bytes = tables;
     return r;
 }
 
@@ -154,7 +154,7 @@ TEST(Recommendation, OfAComparisonIsOverAllScenes) {
     c.groups.push_back(c.groups[0]);
     c.groups[1].scene = 1;
     // Twice as slow there, so 1.41 times in the mean; c fails there and is no candidate.
-    c.groups[1].report.results[1].samples = {4};
+    c.groups[1].report.results[1].built.milliseconds = {4};
     c.groups[1].report.results[3] = failed_result("c", Outcome::pool_exhausted);
     const Document document = document_of(c);
     const auto table = std::ranges::find(
@@ -175,9 +175,9 @@ TEST(Recommendation, OfAComparisonIsOverAllScenes) {
     const auto sample = [&](double spread) {
         for (Group& group : c.groups) {
             for (Result& r : group.report.results) {
-                if (r.samples.empty()) continue;
-                const double ms = r.samples[0];
-                r.samples = {ms, ms / spread, ms * spread};
+                if (r.built.milliseconds.empty()) continue;
+                const double ms = r.built.milliseconds[0];
+                r.built.milliseconds = {ms, ms / spread, ms * spread};
             }
         }
         return remarks(c);
@@ -190,8 +190,8 @@ TEST(ComparisonTimes, HaveTheirSpread) {
     Comparison c =
         sample_comparison({{done_result("atomicmalloc", 1, 7, false), done_result("a", 2, 7)}});
     c.groups[0].baseline_pool = "1x";
-    c.groups[0].report.results[0].samples = {1, 0.98, 1.01};
-    c.groups[0].report.results[1].samples = {2, 1.5, 2.5};
+    c.groups[0].report.results[0].built.milliseconds = {1, 0.98, 1.01};
+    c.groups[0].report.results[1].built.milliseconds = {2, 1.5, 2.5};
     const Document document = document_of(c);
     const auto table = std::ranges::find_if(
         document.tables, [](const Table& t) { return t.title.starts_with("Pool 1x: T_build"); });

@@ -21,7 +21,7 @@ TEST(Report, SlowdownIsOverAtomicMalloc) {
     Report report = sample_report();
     EXPECT_EQ(slowdown(report, report.results[0]), 1.0);
     EXPECT_FALSE(slowdown(report, report.results[1]));
-    report.results[1].samples = {5};
+    report.results[1].built.milliseconds = {5};
     EXPECT_FALSE(slowdown(report, report.results[1])) << "its build is not done";
     report.results[1].outcome = Outcome::done;
     EXPECT_EQ(slowdown(report, report.results[1]), 2.5);
@@ -32,7 +32,7 @@ TEST(Report, SlowdownIsOverAtomicMalloc) {
     report.baseline_ms.reset();
     EXPECT_FALSE(slowdown(report, report.results[1]));
     report.results[0].outcome = Outcome::done;
-    report.results[0].samples.clear();
+    report.results[0].built.milliseconds.clear();
     EXPECT_FALSE(slowdown(report, report.results[1]));
 }
 

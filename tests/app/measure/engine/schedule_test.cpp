@@ -333,9 +333,10 @@ TEST(Outcomes, TheWorstDecides) {
 
 TEST(WorkloadPlan, AdoptsAPoolOfWholeBytes) {
     BenchReport report;
-    WorkloadPlan plan(report, ReplayedTrace{});
+    ReplayedTrace trace;
+    WorkloadPlan plan(report, &trace);
     plan.adopt({{"pool_bytes", 1U << 30}});
-    EXPECT_EQ(plan.pool_bytes(), 1U << 30);
+    EXPECT_EQ(trace.pool_bytes, 1U << 30);
     for (const Json& wrong : {Json(1e30), Json(-1), Json(0.5), Json("1"), Json()}) {
         EXPECT_THROW(plan.adopt({{"pool_bytes", wrong}}), std::invalid_argument);
     }

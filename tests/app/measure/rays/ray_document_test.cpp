@@ -17,7 +17,7 @@ namespace {
 TracedTree tree_of(const std::string& name, double cost, double ms, double other_ms) {
     TracedTree tree{.name = name, .preset = "default", .build = {}, .times = {}};
     tree.build.allocator.full = true;
-    tree.build.samples = {cost - 1, cost + 99, 0};
+    tree.build.built.milliseconds = {cost - 1, cost + 99, 0};
     tree.layout_ms = 1;
     tree.times = {{"random", Asked::closest, 1000000, 5, {ms, ms + 1, ms - 1}},
                   {"shadow", Asked::any, 1000000, 6, {other_ms}},
@@ -26,7 +26,7 @@ TracedTree tree_of(const std::string& name, double cost, double ms, double other
 }
 
 RayReport sample() {
-    RayReport report{.origin = sample_report(), .rays = 1000000, .trees = {}};
+    RayReport report{.origin = sample_report(), .options = {.rays = 1000000}, .trees = {}};
     report.origin.results.clear();
     report.trees = {tree_of("a", 11, 10, 30), tree_of("b", 21, 5, 15)};
     TracedTree& failed = report.trees.emplace_back();
@@ -82,7 +82,7 @@ TEST(RayDocument, TablesHaveRatesAndTheTreesThatPay) {
 TEST(RayDocument, GpusThatShareRaysHaveATable) {
     EXPECT_EQ(document_of(sample()).tables.size(), 3U);
     RayReport report = sample();
-    report.devices = {0, 3};
+    report.options.devices = {0, 3};
     for (TracedTree& tree : report.trees) {
         for (RayTimes& times : tree.times) {
             times.digest = 0xAB;

@@ -197,7 +197,9 @@ TEST(RayBench, SharedRaysHaveTheSameAnswers) {
     const kdtree::BuildResult built = kdtree::build_by_levels_on_cpu(scene, {}, {});
     const auto trace = [&](std::vector<std::uint32_t> devices) {
         TracedTree traced;
-        RayBench bench(scene, {.rays = 2000, .repeat = 2, .devices = std::move(devices)});
+        RunOptions run;
+        run.repeat = 2;
+        RayBench bench(scene, {.rays = 2000, .devices = std::move(devices)}, run, false);
         bench.trace(built.tree, traced);
         return traced;
     };

@@ -74,6 +74,13 @@ TEST(Shape, PartsOfOthersCanBeLeftOutAndAmended) {
     EXPECT_EQ(misfit(4, shape.schema().at("properties").at("count")), "too large");
 }
 
+TEST(JsonValue, FloatsHaveTheDigitsThatTheyWereGivenWith) {
+    EXPECT_EQ(json_value(0.3F).dump(), "0.3");
+    EXPECT_EQ(json_value(std::optional(0.1F)).dump(), "0.1");
+    EXPECT_EQ(json_value(std::vector{16777216.0F}).dump(), "[16777216.0]");
+    EXPECT_EQ(json_value(std::numeric_limits<float>::infinity()).dump(), "null");
+}
+
 TEST(Misfit, RefusesOtherTypesAndNumbersOutOfRange) {
     const Json count = schema_of<unsigned>();
     for (const Json& wrong : {Json(), Json(1.5), Json("1"), Json(true), Json::array()}) {

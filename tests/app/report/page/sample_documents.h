@@ -23,12 +23,12 @@ inline const char* const kHostileName = "</script>|*_x_*,\"&%";
 
 inline Report hostile_report(bool gpu) {
     Report report = sample_report(gpu);
-    report.arguments = {"heapwood", kHostile};
-    report.machine.name = kHostile;
+    report.provenance.arguments = {"heapwood", kHostile};
+    report.provenance.machine.name = kHostile;
     report.scene_path = kHostile;
     report.results[1].allocator.name = kHostileName;
     report.results[1].message = kHostile;
-    report.results[0].profile.emplace();
+    report.results[0].built.profile.emplace();
     return report;
 }
 
@@ -38,8 +38,8 @@ inline Comparison hostile_comparison() {
           failed_result("b", Outcome::hang)},
          {failed_result("atomicmalloc", Outcome::pool_exhausted, false),
           done_result(kHostileName, 3, 7), failed_result("b", Outcome::unfinished)}});
-    c.minimal_pool = true;
-    c.groups[0].report.results[1].allocations.emplace();
+    c.common.options.minimal_pool = true;
+    c.groups[0].report.results[1].built.allocations.emplace();
     c.groups[0].report.results[1].minimal_pool_bytes = 500;
     c.groups[1].report.results[0].message = kHostile;
     // So many scenes that no line holds their columns.
@@ -58,9 +58,9 @@ inline Comparison hostile_comparison() {
 
 inline BenchReport sample_bench() {
     BenchReport report;
-    report.arguments = {"heapwood", "bench"};
-    report.date = "2024-02-29T12:00:00Z";
-    report.machine.name = kHostile;
+    report.provenance.arguments = {"heapwood", "bench"};
+    report.provenance.date = "2024-02-29T12:00:00Z";
+    report.provenance.machine.name = kHostile;
     report.runners = {{.name = "a", .title = "A"},
                       {.name = kHostileName, .title = "B", .full = false}};
     Series swept;
@@ -105,7 +105,7 @@ inline BenchReport sample_bench() {
 
 inline ReplayReport sample_replay() {
     ReplayReport report;
-    report.path = kHostile;
+    report.trace.path = kHostile;
     report.header = R"({"allocator": "x", "scene": {"path": "|"}})";
     report.callers = 5;
     report.turns = sample_bench();
@@ -124,7 +124,7 @@ inline Listing sample_listing() {
     allocator.traits.source = kHostile.c_str();
     allocator.machines = {"cpu", "gpu"};
     listing.allocators = {allocator, allocator};
-    listing.machines = {sample_report(true).machine};
+    listing.machines = {sample_report(true).provenance.machine};
     listing.no_gpu = kHostile;
     return listing;
 }

@@ -130,7 +130,8 @@ struct Problem : TreeRules {
     std::uint32_t tiny_limit;     ///< most references of a tiny node; 0: there is no third stage
     TinyPiece* tiny_pieces;       ///< the list for the third stage
     std::uint32_t tiny_capacity;
-    TinyPiece* tiny_stacks;  ///< kTinyStackSize for each warp
+    std::uint32_t tiny_block;  ///< tiny nodes that a warp collects before it moves them to the list
+    TinyPiece* tiny_stacks;    ///< kTinyStackSize for each warp
     Reference* arenas;  ///< kArenaSize for each warp; nullptr: all arrays come from the allocator
     TaskSlot<Piece>* slots;
     std::uint32_t slot_bits;

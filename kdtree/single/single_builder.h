@@ -14,6 +14,7 @@
 /// The last three are for those who use them. On a GPU all goes to the StreamScope's stream.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <functional>
@@ -156,7 +157,21 @@ public:
     bool settle(const BuildState& state, const A& allocator, BuildResult& result) {
         if (state.faults != 0) throw std::invalid_argument(explain_faults(state.faults));
         result.status = static_cast<Status>(state.status.value);
+        const bool exhausted = result.status == Status::nodes_exhausted ||
+                               result.status == Status::references_exhausted;
         const bool over = over_budget(state);
+        // Whether a tree that the configuration's limits are too small for is over its budget tells
+        // a build without them.
+        if (exhausted && !over &&
+            (memory_->estimates(result.status) || state.references > budget_)) {
+            memory_->enlarge(state, result.status);
+            result.enlarged = true;
+            return false;
+        }
+        if (const auto exceeded = memory_->restore_limits(state)) {
+            result.enlarged = true;
+            if (!over) result.status = *exceeded;
+        }
         if (over || result.status == Status::done) {
             if (!depth_->settle(over)) {
                 if (over) result.status = Status::over_budget;
@@ -165,14 +180,6 @@ public:
             if (depth_->limited()) result.depth_limit = depth_->depth();
             if (memory_->enlarge_large_arrays(state)) result.enlarged = true;
             return true;
-        }
-        const bool estimated =
-            (result.status == Status::nodes_exhausted && config_.max_nodes == 0) ||
-            (result.status == Status::references_exhausted && config_.max_references == 0);
-        if (estimated) {
-            memory_->enlarge(state);
-            result.enlarged = true;
-            return false;
         }
         result.message = explain(result.status, memory_->problem(), state, pool_.bytes);
         if constexpr (allocators::RefusesToOverwrite<A>) {
@@ -220,7 +227,6 @@ private:
                            });
         result.root_bytes = root_array_bytes(triangles);
         result.warps = machine_.warps();
-        if (pool_.bytes / kAmplePool < result.root_bytes) memory_->make_tiny_nodes_at_once();
         budget_ = reference_budget(config_, triangles);
         full_depth_ = memory_->problem().max_depth;
         begin_settling(result);
@@ -228,12 +234,19 @@ private:
         result.enlarged = grown;
         const bool larger = result.root_bytes > pool_.largest_request;
         if (larger) pool_.largest_request = result.root_bytes;
+        memory_->limit_tiny_nodes(tiny_share(pool_.bytes, result.root_bytes));
         return larger;
     }
-    /// A pool of so many times the root's array holds all tiny nodes' arrays at the same time, and
-    /// what these keep from being used again: allocators that cut blocks front to back get none
-    /// back in which one of them is.
-    static constexpr std::uint64_t kAmplePool = 48;
+    /// The share of tiny nodes that wait for the third stage in a pool of that size. Their arrays
+    /// are all live at the same time, and an allocator that cuts blocks front to back reuses no
+    /// block in which one of them is. So the share is in proportion to what the pool has beyond 20
+    /// times the root's array, which the other nodes need: none with 20 times, all with 48 times.
+    static double tiny_share(std::uint64_t pool_bytes, std::uint64_t root_bytes) {
+        constexpr double kNone = 20;
+        constexpr double kAll = 48;
+        const double times = static_cast<double>(pool_bytes) / static_cast<double>(root_bytes);
+        return std::clamp((times - kNone) / (kAll - kNone), 0.0, 1.0);
+    }
 
     /// What other builds have left in the pool of arrays, and these do not use, is room for an
     /// allocator's pool.
@@ -251,9 +264,8 @@ private:
         allocator.reset();
     }
 
-    /// Whether the last build's tree has more references than it may. The count alone says so of a
-    /// build that has failed, in whatever way: a build to a smaller depth may not. More are
-    /// reserved than used.
+    /// Whether the last build's tree is known to have more references than it may. Of a build that
+    /// has failed only the places are known that were reserved, which are more than are used.
     bool over_budget(const BuildState& state) const {
         if (state.references > memory_->problem().most_references) return true;
         return static_cast<Status>(state.status.value) == Status::done &&

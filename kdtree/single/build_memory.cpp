@@ -33,6 +33,12 @@ std::uint64_t root_array_bytes(std::uint64_t triangles) {
     return triangles * sizeof(Reference);
 }
 
+std::uint64_t default_pool_bytes(std::uint64_t triangles) {
+    constexpr std::uint64_t kTimes = 32;
+    constexpr std::uint64_t kSmall = 1 << 20;
+    return kSmall + kTimes * root_array_bytes(triangles);
+}
+
 BuildMemory::BuildMemory(allocators::ArrayPool& pool, const BuildConfig& config,
                          std::uint32_t warps, std::uint64_t triangles, std::uint32_t lanes)
     : pool_(pool), config_(config), lanes_(lanes) {
@@ -275,14 +281,25 @@ Tree BuildMemory::tree() const {
     return tree;
 }
 
-TreeInPlace BuildMemory::tree_in_place(const BuildState& s) const {
-    // A warp's last block may reach past the end of an array that the used part just fits.
+TreeInPlace BuildMemory::tree_in_flight() const {
     return {.nodes = problem_.nodes,
-            .node_end = std::min(2 * s.nodes, problem_.node_capacity),
+            .node_end = problem_.node_capacity,
             .references = problem_.references,
-            .reference_end = std::min(s.references, problem_.reference_capacity),
+            .reference_end = problem_.reference_capacity,
+            .triangles = problem_.triangles,
+            .triangle_count = problem_.count,
             .bounds = scene_bounds_,
-            .scale = normalisation_};
+            .scale = normalisation_,
+            .state = problem_.state};
+}
+
+TreeInPlace BuildMemory::tree_in_place(const BuildState& s) const {
+    TreeInPlace made = tree_in_flight();
+    made.state = nullptr;
+    // A warp's last block may reach past the end of an array that the used part just fits.
+    made.node_end = std::min(2 * s.nodes, problem_.node_capacity);
+    made.reference_end = std::min(s.references, problem_.reference_capacity);
+    return made;
 }
 
 void BuildMemory::enlarge(const BuildState& s, Status short_of) {

@@ -9,20 +9,10 @@
 #include "allocators/memory/array_pool.h"
 #include "kdtree/build_result.h"
 #include "kdtree/single/build_state.cuh"
+#include "kdtree/single/tree_in_place.cuh"
 #include "scenes/scene.h"
 
 namespace heapwood::kdtree {
-
-/// A finished tree as a build has left it where it lies: not in canonical form, with places between
-/// that no node or reference refers to. Planes are multiplied by `scale`. The root is node 0.
-struct TreeInPlace {
-    const Node* nodes = nullptr;
-    std::uint64_t node_end = 0;  ///< all nodes of the tree have smaller numbers
-    const std::uint32_t* references = nullptr;
-    std::uint64_t reference_end = 0;
-    Box bounds{};  ///< of the scene, not multiplied
-    float scale = 1;
-};
 
 /// All memory of builds but the allocator's pool: arrays that one build after another uses. They
 /// come from an array pool, so that arrays of others need not ask the system for them. In a
@@ -64,6 +54,8 @@ public:
     Tree tree() const;
     /// The finished tree where it lies, after a build with these counters, until the next build.
     TreeInPlace tree_in_place(const BuildState& state) const;
+    /// The tree of a build that goes on, for work behind it on its stream.
+    TreeInPlace tree_in_flight() const;
     /// The next builds are to a depth of at most this.
     void limit_depth(std::uint32_t depth) { problem_.max_depth = depth; }
     /// The next builds of this scene leave at most this share, 0 to 1, of the tiny nodes that there

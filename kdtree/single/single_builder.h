@@ -10,8 +10,9 @@
 ///         // launch.ms() waits until the build has ended, and has its milliseconds
 ///     template <class A> void enqueue(const Problem&, const typename A::Ref&) const;  // untimed
 ///     void gather(const Frame&, float scale, Triangle* to, BuildState&) const;
+///     void widen(const Frame&, WideningBox&) const;
 ///     template <class A> void describe(BuildResult&) const;  // registers and the like
-/// The last three are for those who use them. On a GPU all goes to the StreamScope's stream.
+/// The last four are for those who use them. On a GPU all goes to the StreamScope's stream.
 #pragma once
 
 #include <algorithm>
@@ -60,6 +61,7 @@ public:
                   const BuildOptions& options)
         : machine_(machine),
           config_(config),
+          default_pool_(options.pool_bytes == 0),
           own_pool_(machine.place()),
           array_pool_(options.array_pool != nullptr ? *options.array_pool : own_pool_) {
         validate(config);
@@ -68,7 +70,7 @@ public:
             forget_others();
         });
         pool_ = {.place = machine.place(),
-                 .bytes = options.pool_bytes,
+                 .bytes = default_pool_ ? default_pool_bytes(triangles) : options.pool_bytes,
                  .largest_request = root_array_bytes(triangles),
                  .multiprocessors = machine.multiprocessors(),
                  .callers = machine.warps(),
@@ -90,6 +92,13 @@ public:
             memory_->load(scene);
             gather_ = nullptr;
         });
+    }
+    /// The box around a frame's triangles; lo > hi on an axis without a finite corner. Waits.
+    scenes::Bounds bounds(const Frame& frame) {
+        require_triangles(frame.triangle_count);
+        memory_->reset();
+        machine_.widen(frame, memory_->problem().state->box);
+        return bounds_of(memory_->state().box);
     }
     /// The same of a frame in place, whose triangles are read anew at the beginning of each build.
     /// @throws also std::invalid_argument for a box that is none.
@@ -233,7 +242,10 @@ private:
         result.status = Status::done;
         result.enlarged = grown;
         const bool larger = result.root_bytes > pool_.largest_request;
-        if (larger) pool_.largest_request = result.root_bytes;
+        if (larger) {
+            pool_.largest_request = result.root_bytes;
+            if (default_pool_) pool_.bytes = default_pool_bytes(triangles);
+        }
         memory_->limit_tiny_nodes(tiny_share(pool_.bytes, result.root_bytes));
         return larger;
     }
@@ -274,6 +286,7 @@ private:
 
     const Machine machine_;
     const BuildConfig config_;
+    const bool default_pool_;
     allocators::ArrayPool own_pool_;
     allocators::ArrayPool& array_pool_;
     allocators::PoolConfig pool_{};

@@ -35,7 +35,7 @@ HEAPWOOD_INLINE constexpr bool ends_build(Status status) {
 
 /// How a build runs, beside what is built.
 struct RunConfig {
-    std::uint64_t pool_bytes = 0;      ///< of the allocator's pool
+    std::uint64_t pool_bytes = 0;      ///< of the allocator's pool; 0: default_pool_bytes()
     unsigned threads = 0;              ///< CPU only: threads, each a warp; 0: one a core
     allocators::Choices choices = {};  ///< of the values of the allocator's options
     /// Where arrays outside the allocator's pool come from, to be used again by the next build;
@@ -102,5 +102,9 @@ struct BuildResult {
 /// Bytes of the root node's primitive array for a scene of that many triangles: the unit in which
 /// pools are measured (papers: 20 and 200 times).
 std::uint64_t root_array_bytes(std::uint64_t triangles);
+
+/// The pool of a build that has none chosen: 32 times the root node's array, and 1 MiB for small
+/// scenes. Builds need 2 to 6 times; with more the allocator looks for memory less often.
+std::uint64_t default_pool_bytes(std::uint64_t triangles);
 
 }  // namespace heapwood::kdtree

@@ -65,17 +65,18 @@ public:
     }
 
     /// Builds the tree of a frame that is where the machine's memory is, from which it reads on the
-    /// stream. @throws also std::invalid_argument for a frame that is not within its bounds, or has
-    /// no such positions.
+    /// stream; where its box is empty, it is found first. @throws also std::invalid_argument for a
+    /// frame that is not within its bounds, or has no such positions.
     bool rebuild(const Frame& frame, void* stream = nullptr) {
         const allocators::StreamScope scope(stream);
-        load(frame);
+        load(with_bounds(frame));
         return arrays_.build(*allocator_, result_);
     }
 
     /// Begins a build of a frame in place, and does not wait. In a graph it is what each launch
     /// repeats, of the positions that are there then.
-    /// @throws std::invalid_argument for a frame of more triangles than there is room for.
+    /// @throws std::invalid_argument for a frame of more triangles than there is room for, or
+    /// without a box.
     void enqueue(const Frame& frame, void* stream = nullptr) {
         if (frame.triangle_count > arrays_.memory().capacity()) {
             throw std::invalid_argument("a frame of " + std::to_string(frame.triangle_count) +
@@ -117,6 +118,9 @@ public:
     TreeInPlace tree_in_place() const {
         return arrays_.memory().tree_in_place(arrays_.memory().state());
     }
+    /// The tree of a build that enqueue() began, or a graph repeats, for work behind it on the same
+    /// stream, such as RayTree::lay_out.
+    TreeInPlace tree_in_flight() const { return arrays_.memory().tree_in_flight(); }
     /// All that is known of the last build: result() with the tree, the memory in use, and what is
     /// left in the pool.
     BuildResult report() const {
@@ -126,6 +130,12 @@ public:
     }
 
 private:
+    Frame with_bounds(Frame frame) {
+        const scenes::Bounds& box = frame.bounds;
+        const bool empty = box.lo.x > box.hi.x && box.lo.y > box.hi.y && box.lo.z > box.hi.z;
+        if (empty) frame.bounds = arrays_.bounds(frame);
+        return frame;
+    }
     template <class Source>
     void load(const Source& source) {
         if (arrays_.load(source, result_))

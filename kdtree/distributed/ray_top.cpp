@@ -13,18 +13,16 @@ struct AlikeEverywhere : Unwatched {
 
 }  // namespace
 
-RayTop::RayTop(const Tree& top) : root_(ray_node(top, top.nodes.front())), bounds_(top.bounds) {
+RayTop::RayTop(const Tree& top) : bounds_(top.bounds) {
     nodes_.reserve(top.nodes.size() + 1);
-    nodes_.assign(2, RayNode::end());
-    for (std::size_t i = 1; i < top.nodes.size(); ++i) {
-        nodes_.push_back(ray_node(top, top.nodes[i]));
-    }
+    nodes_.push_back(RayNode::end());
+    for (const Node& node : top.nodes) nodes_.push_back(ray_node(top, node));
 }
 
 std::uint32_t RayTop::next_cell(PassingRay& passing) const {
     const Ray& ray = passing.ray;
     if (!ray.is_valid()) return kNone;
-    const RayTreeView view{nodes_.data(), nullptr, root_, bounds_};
+    const RayTreeView view{nodes_.data(), nullptr, bounds_};
     OwnMemory::Storage storage;
     RayWalk<OwnMemory, AlikeEverywhere> walk(view, ray, OwnMemory(storage));
     // The limit stays the ray's own end: with another one cells would be left out of the count.

@@ -35,11 +35,10 @@ public:
     /// whole tree, front to back, and depends on nothing but the ray. kNone: the ray is at its end.
     std::uint32_t next_cell(PassingRay& passing) const;
 
-    std::uint64_t bytes() const { return (nodes_.size() + 1) * sizeof(RayNode); }
+    std::uint64_t bytes() const { return nodes_.size() * sizeof(RayNode); }
 
 private:
     std::vector<RayNode> nodes_;  ///< as RayTreeView has them
-    RayNode root_;
     Box bounds_;
 };
 

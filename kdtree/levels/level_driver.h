@@ -67,7 +67,7 @@ public:
             if (tree_.next_reference + needs.leaf_references + needs.references > input_.budget) {
                 return Status::over_budget;
             }
-            if (!fits(needs)) return status_;
+            make_room(needs);
             Arrays next = make_level(needs.pieces, needs.references, needs.binned);
             level.items = pool_.request(needs.items * sizeof(LevelItem), "items of work");
             level.level.items = level.items.template as<LevelItem>();
@@ -78,7 +78,7 @@ public:
             tree_.next_reference += needs.leaf_references;
             level = std::move(next);
         }
-        return Status::done;
+        return status_;
     }
 
     /// A sentence on why the last build ended early.
@@ -181,22 +181,20 @@ private:
         return needs;
     }
 
-    /// Makes room in the tree for a level's nodes and leaves; false, and the status set, if that is
-    /// more than the configuration allows.
-    bool fits(const Needs& needs) {
+    /// Makes room in the tree for a level's nodes and leaves. A build that needs more than the
+    /// configuration allows fails, but goes on: only its end tells whether it is over its budget.
+    void make_room(const Needs& needs) {
         const std::uint64_t nodes = 2 * (std::uint64_t{tree_.next_pair} + needs.pairs);
         const std::uint64_t references = tree_.next_reference + needs.leaf_references;
         if (config_.max_nodes != 0 && nodes > config_.max_nodes) {
-            return fail(Status::nodes_exhausted,
-                        "the node array holds " + std::to_string(config_.max_nodes) +
-                            " nodes, but at least " + std::to_string(nodes) +
-                            " would have been needed");
-        }
-        if (config_.max_references != 0 && references > config_.max_references) {
-            return fail(Status::references_exhausted,
-                        "the array of the leaves' references holds " +
-                            std::to_string(config_.max_references) + ", but at least " +
-                            std::to_string(references) + " would have been needed");
+            fail(Status::nodes_exhausted,
+                 "the node array holds " + std::to_string(config_.max_nodes) +
+                     " nodes, but at least " + std::to_string(nodes) + " would have been needed");
+        } else if (config_.max_references != 0 && references > config_.max_references) {
+            fail(Status::references_exhausted, "the array of the leaves' references holds " +
+                                                   std::to_string(config_.max_references) +
+                                                   ", but at least " + std::to_string(references) +
+                                                   " would have been needed");
         }
         if (nodes > Node::kLimit || std::max(references, needs.references) > kMostReferences) {
             throw std::invalid_argument(
@@ -210,13 +208,11 @@ private:
         enlarge(references_, tree_.next_reference * sizeof(std::uint32_t),
                 references * sizeof(std::uint32_t), "the leaves' references");
         point_at_tree();
-        return true;
     }
 
-    bool fail(Status status, std::string why) {
+    void fail(Status status, std::string why) {
         status_ = status;
         message_ = std::move(why);
-        return false;
     }
 
     /// Makes a block at least `needed` bytes large; keeps the `used` first bytes.

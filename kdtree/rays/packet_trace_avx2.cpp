@@ -63,7 +63,7 @@ public:
         if (left(from_, to_) == 0) return;
         __m256 from = from_;
         __m256 to = to_;
-        RayNode node = tree.root;
+        RayNode node = tree.node(kRootPlace);
         unsigned size = 0;
         for (;;) {
             const unsigned axis = node.tagged & 3U;

@@ -45,4 +45,11 @@ void device_wait(const BatchOptions&) {
     refuse();
 }
 
+std::unique_ptr<LateNumber> make_late_number() {
+    refuse();
+}
+void lay_out_on_gpu(const TreeInPlace&, const RayMemory&, void*) {
+    refuse();
+}
+
 }  // namespace heapwood::kdtree::detail

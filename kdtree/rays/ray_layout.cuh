@@ -55,22 +55,24 @@ struct alignas(8) RayNode {
 };
 static_assert(sizeof(RayNode) == 8);
 
-/// The place of pair 0, which is no node's: a walk that comes to it has ended.
+/// The first place of pair 0, which has no parent: a walk that comes to it has ended.
 inline constexpr std::uint32_t kEndOfWalk = 0;
+/// The second place of pair 0: the root.
+inline constexpr std::uint32_t kRootPlace = 8;
+/// Leaves of more references than this are worth a warp's help: see RayTree::has_large_leaves.
+inline constexpr std::uint32_t kLargeLeaf = 16;
 
 /// A RayTree where queries read it: passed to kernels by value. Owns nothing.
 struct RayTreeView {
-    const RayNode*
-        nodes;  ///< pair p is 2 p and 2 p + 1: pair 0 where walks end, then all but the root
+    const RayNode* nodes;   ///< pair p is 2 p and 2 p + 1; pair 0 is where walks end, and the root
     const CornerRow* rows;  ///< three for each reference, in the leaves' order
-    RayNode root;
-    Box bounds;  ///< the root's cell
+    Box bounds;             ///< the root's cell
 
     /// The rows of a reference.
     HEAPWOOD_INLINE const CornerRow* triangle(std::uint32_t reference) const {
         return rows + std::uint64_t{3} * reference;
     }
-    /// A node but the root, at a place that RayNode::child tells.
+    /// A node at a place that RayNode::child tells, or at kRootPlace.
     HEAPWOOD_INLINE RayNode node(std::uint32_t place) const {
         const char* at = reinterpret_cast<const char*>(nodes) + place;
 #if defined(__CUDA_ARCH__)

@@ -2,13 +2,16 @@
 /// Lays a tree out for rays.
 #include "kdtree/rays/ray_tree.h"
 
+#include <algorithm>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "allocators/platform/threads.h"
 #include "kdtree/config.h"
 #include "kdtree/for_chunks.h"
 #include "kdtree/rays/large_pages.h"
+#include "kdtree/rays/ray_in_place.cuh"
 
 namespace heapwood::kdtree {
 namespace {
@@ -58,13 +61,16 @@ void check(const Tree& tree, const scenes::Scene& scene) {
     }
 }
 
+bool are_many(std::uint64_t in_large_leaves, std::uint64_t references) {
+    return in_large_leaves * 64 > references;
+}
+
 bool large_leaves(const Tree& tree) {
-    constexpr std::uint32_t kLarge = 16;
     std::uint64_t in_large_ones = 0;
     for (const Node node : tree.nodes) {
-        if (node.is_leaf() && node.count() > kLarge) in_large_ones += node.count();
+        if (node.is_leaf() && node.count() > kLargeLeaf) in_large_ones += node.count();
     }
-    return in_large_ones * 64 > tree.references.size();
+    return are_many(in_large_ones, tree.references.size());
 }
 
 /// A buffer at `place` with what `fill` writes to host memory.
@@ -92,12 +98,12 @@ RayNode ray_node(const Tree& tree, const Node& node) {
 RayTree::RayTree(const Tree& tree, const scenes::Scene& scene, Place place) : view_{} {
     check(tree, scene);
     has_large_leaves_ = large_leaves(tree);
-    const std::uint64_t below_root = tree.nodes.empty() ? 0 : tree.nodes.size() - 1;
-    nodes_ = filled<RayNode>(place, 2 + below_root, [&](RayNode* pairs) {
-        pairs[0] = pairs[1] = RayNode::end();
-        RayNode* to = pairs + 2;
-        for_chunks(below_root, kChunk, 0, [&](std::uint64_t begin, std::uint64_t end) {
-            for (std::uint64_t i = begin; i < end; ++i) to[i] = ray_node(tree, tree.nodes[i + 1]);
+    const std::uint64_t count = tree.nodes.size();
+    nodes_ = filled<RayNode>(place, std::max<std::uint64_t>(count + 1, 2), [&](RayNode* to) {
+        to[0] = RayNode::end();
+        to[1] = RayNode::leaf(0, 0);
+        for_chunks(count, kChunk, 0, [&](std::uint64_t begin, std::uint64_t end) {
+            for (std::uint64_t i = begin; i < end; ++i) to[i + 1] = ray_node(tree, tree.nodes[i]);
         });
     });
     rows_ = filled<CornerRow>(place, 3 * tree.references.size(), [&](CornerRow* to) {
@@ -105,9 +111,10 @@ RayTree::RayTree(const Tree& tree, const scenes::Scene& scene, Place place) : vi
             for (std::uint64_t i = begin; i < end; ++i) {
                 const std::uint32_t number = tree.references[i];
                 const glm::uvec3 t = scene.triangles[number];
-                const glm::vec3& a = scene.positions[t.x];
-                const glm::vec3& b = scene.positions[t.y];
-                const glm::vec3& c = scene.positions[t.z];
+                // +0 for -0, as in a tree that is laid out where it was built.
+                const glm::vec3 a = scene.positions[t.x] + 0.0F;
+                const glm::vec3 b = scene.positions[t.y] + 0.0F;
+                const glm::vec3 c = scene.positions[t.z] + 0.0F;
                 to[3 * i] = {a.x, b.x, c.x, number};
                 to[3 * i + 1] = {a.y, b.y, c.y, number};
                 to[3 * i + 2] = {a.z, b.z, c.z, number};
@@ -116,8 +123,49 @@ RayTree::RayTree(const Tree& tree, const scenes::Scene& scene, Place place) : vi
     });
     if (place == Place::host && WideTree::is_supported())
         wide_.emplace(tree, rows_.as<CornerRow>());
-    view_ = {nodes_.as<RayNode>(), rows_.as<CornerRow>(),
-             tree.nodes.empty() ? RayNode::leaf(0, 0) : ray_node(tree, tree.nodes[0]), tree.bounds};
+    view_ = {nodes_.as<RayNode>(), rows_.as<CornerRow>(), tree.bounds};
+}
+
+RayTree::RayTree(Place place) : RayTree(Tree{}, scenes::Scene{}, place) {}
+
+void RayTree::reserve(const TreeInPlace& made) {
+    if (made.node_end / 2 >= RayNode::kLimit) {
+        throw std::invalid_argument("a tree of " + std::to_string(made.node_end) +
+                                    " nodes is too large for rays, which take 2^29 at most");
+    }
+    const auto make_room = [&](Buffer& buffer, std::uint64_t bytes) {
+        if (buffer.size() >= bytes) return;
+        const Place where = place();
+        buffer = Buffer();  // there may be no room for both
+        buffer = Buffer(where, bytes);
+    };
+    make_room(nodes_, std::max<std::uint64_t>(made.node_end, 2) * sizeof(RayNode));
+    make_room(rows_, 3 * made.reference_end * sizeof(CornerRow));
+    make_room(counter_, sizeof(std::uint32_t));
+    if (place() == Place::device && !late_) late_ = detail::make_late_number();
+}
+
+void RayTree::lay_out(const TreeInPlace& made, void* stream) {
+    reserve(made);
+    wide_.reset();
+    view_ = {nodes_.as<RayNode>(), rows_.as<CornerRow>(), made.bounds};
+    references_ = made.reference_end;
+    const RayMemory to{nodes_.as<RayNode>(), rows_.as<CornerRow>(), counter_.as<std::uint32_t>()};
+    if (place() == Place::device) {
+        detail::lay_out_on_gpu(made, to, stream);
+        late_->copy(to.in_large_leaves, stream);
+        return;
+    }
+    *to.in_large_leaves = 0;
+    const unsigned threads = platform::thread_count(0);
+    platform::run_threads(threads, [&](std::uint32_t thread, std::uint32_t all) {
+        lay_out_for_rays(made, to, thread, all);
+    });
+    has_large_leaves_ = are_many(*to.in_large_leaves, references_);
+}
+
+bool RayTree::has_large_leaves() const {
+    return late_ ? are_many(late_->value(), references_) : has_large_leaves_;
 }
 
 }  // namespace heapwood::kdtree

@@ -3,11 +3,14 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 
 #include "allocators/memory/buffer.h"
 #include "kdtree/rays/ray_layout.cuh"
+#include "kdtree/rays/ray_layout_gpu.h"
 #include "kdtree/rays/wide_tree.h"
+#include "kdtree/single/tree_in_place.cuh"
 #include "kdtree/tree/tree.h"
 #include "scenes/scene.h"
 
@@ -31,6 +34,23 @@ public:
     RayTree(const Tree& tree, const scenes::Scene& scene,
             allocators::Place place = allocators::Place::host);
 
+    /// A tree that no ray meets, until it is laid out.
+    explicit RayTree(allocators::Place place);
+
+    /// Makes room for lay_out() of a tree as large as that. Waits for the device if there was less.
+    /// @throws std::invalid_argument for 2^29 nodes or more; allocators::BufferError.
+    void reserve(const TreeInPlace& made);
+
+    /// Takes over a tree that lies where it was built, in this tree's place: by one kernel on the
+    /// stream, without the host, so it can be captured in a CUDA graph (after reserve()). Memory is
+    /// kept from one call to the next: 8 bytes a node and 48 bytes a reference, gaps included. The
+    /// tree of a failed build is one that no ray meets. Rays have the hits that they have in a
+    /// RayTree of Builder::tree(), bit for bit. On a host all cores lay out, and batches use no
+    /// vector instructions.
+    /// @param stream GPU only: the cudaStream_t of the build; nullptr: the default stream
+    /// @throws as reserve(), and std::runtime_error with CUDA's answer.
+    void lay_out(const TreeInPlace& made, void* stream = nullptr);
+
     /// Where the tree lies: where its view may be read.
     allocators::Place place() const { return nodes_.place(); }
     /// Valid as long as this object, also when it has moved.
@@ -40,7 +60,8 @@ public:
     /// Whether more than one in 64 references is in a leaf of more than 16. Then lanes of a GPU's
     /// warp test a leaf's triangles together. Of five scenes that this divides rightly the shares
     /// are 22.4 and 4.4 %, where it pays, and 0.55, 0.07 and 0.00 %, where it costs (measured).
-    bool has_large_leaves() const { return has_large_leaves_; }
+    /// After lay_out() on a GPU what the host has heard of so far: a matter of speed alone.
+    bool has_large_leaves() const;
     std::uint64_t bytes() const {
         return nodes_.size() + rows_.size() + (wide_ ? wide_->bytes() : 0);
     }
@@ -50,6 +71,9 @@ private:
     allocators::Buffer rows_;
     std::optional<WideTree> wide_;
     bool has_large_leaves_ = false;
+    allocators::Buffer counter_;  ///< of lay_out(): references in large leaves
+    std::unique_ptr<detail::LateNumber> late_;
+    std::uint64_t references_ = 0;  ///< of lay_out(), gaps included
     RayTreeView view_;
 };
 

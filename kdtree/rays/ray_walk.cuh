@@ -157,7 +157,7 @@ public:
         slack_ = planes.slack;
         from_ = planes.from;
         to_ = planes.to;
-        node_ = tree.root;
+        node_ = tree.node(kRootPlace);
         if (from_ > to_ || (node_.is_leaf() && node_.count() == 0)) stop();
     }
 

@@ -33,6 +33,12 @@ std::uint64_t root_array_bytes(std::uint64_t triangles) {
     return triangles * sizeof(Reference);
 }
 
+std::uint64_t default_pool_bytes(std::uint64_t triangles) {
+    constexpr std::uint64_t kTimes = 32;
+    constexpr std::uint64_t kSmall = 1 << 20;
+    return kSmall + kTimes * root_array_bytes(triangles);
+}
+
 BuildMemory::BuildMemory(allocators::ArrayPool& pool, const BuildConfig& config,
                          std::uint32_t warps, std::uint64_t triangles, std::uint32_t lanes)
     : pool_(pool), config_(config), lanes_(lanes) {
@@ -106,8 +112,8 @@ bool BuildMemory::reserve(std::uint64_t n) {
         large * (sizeof(LargeNode) + sizeof(Piece)) + sizeof(Piece) + work_bytes(large, work);
     const std::uint64_t stack_bytes = warps * kStackSize * sizeof(Piece);
     // Scenes leave 0.02 to 0.4 tiny nodes for each triangle. Past that the second stage makes them.
-    problem_.tiny_capacity = lanes_ > 1 ? static_cast<std::uint32_t>(n / 2 + 1) : 0;
-    const std::uint64_t tiny_list_bytes = problem_.tiny_capacity * std::uint64_t{sizeof(TinyPiece)};
+    tiny_room_ = lanes_ > 1 ? static_cast<std::uint32_t>(n / 2 + 1) : 0;
+    const std::uint64_t tiny_list_bytes = tiny_room_ * std::uint64_t{sizeof(TinyPiece)};
     const std::uint64_t tiny_stack_bytes =
         lanes_ > 1 ? warps * kTinyStackSize * sizeof(TinyPiece) : 0;
     const std::uint64_t arena_bytes =
@@ -169,12 +175,22 @@ void BuildMemory::expect(std::uint64_t n, const scenes::Bounds& bounds, float sc
     problem_.bounds = {bounds.lo * scale, bounds.hi * scale};
     static_cast<TreeRules&>(problem_) = tree_rules(config_, problem_.bounds, n);
     set_division(n);
-    problem_.tiny_limit = std::min(tiny_limit(n), problem_.exact_limit);
+    limit_tiny_nodes(1);
     // Of any two blocks of references that a warp reserves one after the other as much is used as
     // one holds, so of all but its last ones at least half.
     const std::uint64_t budget = reference_budget(config_, n);
     problem_.most_references =
         budget > UINT32_MAX ? UINT64_MAX : 2 * (budget + kLostReferences * problem_.warps);
+}
+
+void BuildMemory::limit_tiny_nodes(double share) {
+    // Fewer nodes than this for each warp do not pay for a stage of their own.
+    constexpr double kFewest = 2;
+    const double nodes = share * tiny_room_;
+    const bool any = share >= 1 || nodes >= kFewest * problem_.warps;
+    problem_.tiny_limit = any ? std::min(tiny_limit(problem_.count), problem_.exact_limit) : 0;
+    problem_.tiny_capacity = static_cast<std::uint32_t>(nodes);
+    problem_.tiny_block = std::max(1U, static_cast<std::uint32_t>(std::lround(share * kTinyBlock)));
 }
 
 std::uint64_t BuildMemory::work_bytes(std::uint32_t nodes, std::uint32_t items) const {
@@ -265,33 +281,63 @@ Tree BuildMemory::tree() const {
     return tree;
 }
 
-TreeInPlace BuildMemory::tree_in_place(const BuildState& s) const {
-    // A warp's last block may reach past the end of an array that the used part just fits.
+TreeInPlace BuildMemory::tree_in_flight() const {
     return {.nodes = problem_.nodes,
-            .node_end = std::min(2 * s.nodes, problem_.node_capacity),
+            .node_end = problem_.node_capacity,
             .references = problem_.references,
-            .reference_end = std::min(s.references, problem_.reference_capacity),
+            .reference_end = problem_.reference_capacity,
+            .triangles = problem_.triangles,
+            .triangle_count = problem_.count,
             .bounds = scene_bounds_,
-            .scale = normalisation_};
+            .scale = normalisation_,
+            .state = problem_.state};
 }
 
-void BuildMemory::enlarge(const BuildState& s) {
+TreeInPlace BuildMemory::tree_in_place(const BuildState& s) const {
+    TreeInPlace made = tree_in_flight();
+    made.state = nullptr;
+    // A warp's last block may reach past the end of an array that the used part just fits.
+    made.node_end = std::min(2 * s.nodes, problem_.node_capacity);
+    made.reference_end = std::min(s.references, problem_.reference_capacity);
+    return made;
+}
+
+void BuildMemory::enlarge(const BuildState& s, Status short_of) {
     if (2 * s.nodes > Node::kLimit || s.references > UINT32_MAX) {
         throw std::invalid_argument("the tree would have " + std::to_string(2 * s.nodes) +
                                     " nodes and " + std::to_string(s.references) +
                                     " references, more than 2^30 and 2^32 - 1: raise the leaf "
                                     "limit or lower the depth");
     }
-    // What the user has limited stays as it is: if that was short as well, the next run says so.
     const std::uint64_t warps = slack_warps(problem_.count);
     const std::uint64_t capacity = std::exchange(capacity_, 0);
-    make_outputs(
-        config_.max_nodes != 0 ? problem_.node_capacity
-                               : std::max(problem_.node_capacity, 2 * s.nodes + kLostNodes * warps),
-        config_.max_references != 0
-            ? problem_.reference_capacity
-            : std::max(problem_.reference_capacity, s.references + kLostReferences * warps));
+    // What the user has limited stays as it is where something else was short: if that was short as
+    // well, the next run says so.
+    const bool nodes = config_.max_nodes == 0 || short_of == Status::nodes_exhausted;
+    const bool references = config_.max_references == 0 || short_of == Status::references_exhausted;
+    make_outputs(nodes ? std::max(problem_.node_capacity, 2 * s.nodes + kLostNodes * warps)
+                       : problem_.node_capacity,
+                 references
+                     ? std::max(problem_.reference_capacity, s.references + kLostReferences * warps)
+                     : problem_.reference_capacity);
     capacity_ = capacity;
+}
+
+bool BuildMemory::estimates(Status short_of) const {
+    return (short_of == Status::nodes_exhausted ? config_.max_nodes : config_.max_references) == 0;
+}
+
+std::optional<Status> BuildMemory::restore_limits(const BuildState& s) {
+    const auto within = [](std::uint64_t limit, std::uint64_t capacity) {
+        return limit == 0 ? capacity : std::min(limit, capacity);
+    };
+    const std::uint64_t nodes = within(config_.max_nodes, problem_.node_capacity);
+    const std::uint64_t references = within(config_.max_references, problem_.reference_capacity);
+    const bool too_many_nodes = 2 * s.nodes > nodes;
+    const bool lifted = nodes < problem_.node_capacity || references < problem_.reference_capacity;
+    if (!lifted || (!too_many_nodes && s.references <= references)) return {};
+    make_outputs(nodes, references);
+    return too_many_nodes ? Status::nodes_exhausted : Status::references_exhausted;
 }
 
 bool BuildMemory::enlarge_large_arrays(const BuildState& s) {

@@ -9,20 +9,10 @@
 #include "allocators/memory/array_pool.h"
 #include "kdtree/build_result.h"
 #include "kdtree/single/build_state.cuh"
+#include "kdtree/single/tree_in_place.cuh"
 #include "scenes/scene.h"
 
 namespace heapwood::kdtree {
-
-/// A finished tree as a build has left it where it lies: not in canonical form, with places between
-/// that no node or reference refers to. Planes are multiplied by `scale`. The root is node 0.
-struct TreeInPlace {
-    const Node* nodes = nullptr;
-    std::uint64_t node_end = 0;  ///< all nodes of the tree have smaller numbers
-    const std::uint32_t* references = nullptr;
-    std::uint64_t reference_end = 0;
-    Box bounds{};  ///< of the scene, not multiplied
-    float scale = 1;
-};
 
 /// All memory of builds but the allocator's pool: arrays that one build after another uses. They
 /// come from an array pool, so that arrays of others need not ask the system for them. In a
@@ -64,15 +54,25 @@ public:
     Tree tree() const;
     /// The finished tree where it lies, after a build with these counters, until the next build.
     TreeInPlace tree_in_place(const BuildState& state) const;
+    /// The tree of a build that goes on, for work behind it on its stream.
+    TreeInPlace tree_in_flight() const;
     /// The next builds are to a depth of at most this.
     void limit_depth(std::uint32_t depth) { problem_.max_depth = depth; }
-    /// The next builds of this scene have no third stage: it needs an allocator with memory for all
-    /// tiny nodes' arrays at the same time. (Neither have those by warps of one lane.)
-    void make_tiny_nodes_at_once() { problem_.tiny_limit = 0; }
+    /// The next builds of this scene leave at most this share, 0 to 1, of the tiny nodes that there
+    /// is room for to the third stage, whose nodes all have their arrays at the same time. With 0
+    /// there is no third stage, as in builds by warps of one lane.
+    void limit_tiny_nodes(double share);
+    /// Whether the array is an estimate that a build ran short of, not a limit of the
+    /// configuration.
+    bool estimates(Status short_of) const;
     /// After a build that ran short of nodes or references: replaces the arrays by ones that are
-    /// large enough, but for those whose size the configuration sets. No build may be going on.
-    /// @throws std::invalid_argument for a tree that no array could hold; as reserve.
-    void enlarge(const BuildState& state);
+    /// large enough, but for the other one if the configuration sets its size. No build may be
+    /// going on. @throws std::invalid_argument for a tree that no array could hold; as reserve.
+    void enlarge(const BuildState& state, Status short_of);
+    /// After a build with these counters in arrays that enlarge() has made larger than the
+    /// configuration allows: takes them back if the build has used more.
+    /// @return what it has used too much of; nothing if all is within the limits.
+    std::optional<Status> restore_limits(const BuildState& state);
     /// After a build that had more large nodes than there is room for, of which it left some to one
     /// warp each: room for more in the next one, if there is memory for it. @return whether there
     /// is more room.
@@ -114,6 +114,7 @@ private:
     Block stacks_;
     Block tiny_stacks_;
     Block tiny_pieces_;
+    std::uint32_t tiny_room_ = 0;  ///< of the list of tiny nodes
     Block arenas_;
     Block slots_;
     Block state_;

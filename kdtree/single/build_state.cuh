@@ -80,6 +80,13 @@ struct LargeWork {
     }
 };
 
+/// The box around some triangles, as six numbers in which a larger one is a wider box: so threads
+/// widen it by maxima, in any order. All zero: empty.
+struct WideningBox {
+    std::uint32_t lo[3];  ///< complements of ordered bits
+    std::uint32_t hi[3];  ///< ordered bits, which are 0 for no finite number
+};
+
 /// Counters of a build, all zero at its start, and a limit that only rare code asks for.
 struct BuildState {
     Counter queue_head;
@@ -104,6 +111,7 @@ struct BuildState {
     alignas(128) std::uint64_t failed_bytes;  ///< size of the largest request that was refused
     /// What is wrong with a frame in place (kdtree/single/frame.cuh), found before the build.
     std::uint32_t faults = 0;
+    WideningBox box{};  ///< of a frame in place, found before its build
 };
 
 /// A build's input, rules, limits and memory, given to every warp by value.
@@ -130,7 +138,8 @@ struct Problem : TreeRules {
     std::uint32_t tiny_limit;     ///< most references of a tiny node; 0: there is no third stage
     TinyPiece* tiny_pieces;       ///< the list for the third stage
     std::uint32_t tiny_capacity;
-    TinyPiece* tiny_stacks;  ///< kTinyStackSize for each warp
+    std::uint32_t tiny_block;  ///< tiny nodes that a warp collects before it moves them to the list
+    TinyPiece* tiny_stacks;    ///< kTinyStackSize for each warp
     Reference* arenas;  ///< kArenaSize for each warp; nullptr: all arrays come from the allocator
     TaskSlot<Piece>* slots;
     std::uint32_t slot_bits;

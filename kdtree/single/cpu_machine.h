@@ -63,6 +63,12 @@ public:
             gather_frame(frame, scale, thread, threads, to, state);
         });
     }
+    /// Widens a box by a frame's triangles.
+    void widen(const Frame& frame, WideningBox& box) const {
+        platform::run_threads(threads_, [&](std::uint32_t thread, std::uint32_t threads) {
+            widen_box(frame, thread, threads, box);
+        });
+    }
 
     template <class A>
     void describe(BuildResult&) const {}

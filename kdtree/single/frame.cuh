@@ -6,6 +6,7 @@
 #include <string>
 
 #include "allocators/platform/atomic.cuh"
+#include "allocators/platform/bits.cuh"
 #include "allocators/platform/macros.cuh"
 #include "kdtree/model/reference.cuh"
 #include "kdtree/single/build_state.cuh"
@@ -21,11 +22,48 @@ struct Frame {
     std::uint32_t position_count = 0;
     const glm::uvec3* triangles = nullptr;
     std::uint32_t triangle_count = 0;
-    /// A box that holds all triangles: the cell of the root. The host has to know it before the
-    /// build. That of Scene::bounds gives the scene's tree; a larger one, such as a box around a
-    /// whole animation, the tree of a scene with these bounds.
+    /// A box that holds all triangles: the cell of the root. That of Scene::bounds gives the
+    /// scene's tree; a larger one, such as a box around a whole animation, the tree of a scene with
+    /// these bounds. The host has to know it before the build: Builder::rebuild finds it where it
+    /// is empty, which takes a kernel and a wait, and Builder::enqueue needs it.
     scenes::Bounds bounds;
 };
+
+/// Widens a box by triangles `begin`, `begin + step`, ... of a frame. Corners that are not finite,
+/// or that do not exist, widen nothing: the build finds them. Relaxed, as gather_frame.
+HEAPWOOD_INLINE void widen_box(const Frame& frame, std::uint32_t begin, std::uint32_t step,
+                               WideningBox& box) {
+    WideningBox mine{};
+    for (std::uint64_t i = begin; i < frame.triangle_count; i += step) {
+        const glm::uvec3 corners = frame.triangles[i];
+        for (unsigned c = 0; c < 3; ++c) {
+            const std::uint32_t corner = c == 0 ? corners.x : c == 1 ? corners.y : corners.z;
+            if (corner >= frame.position_count) continue;
+            for (unsigned axis = 0; axis < 3; ++axis) {
+                const float x = component(frame.positions[corner], axis) + 0.0F;
+                if (!(x - x == 0)) continue;
+                const std::uint32_t bits = platform::float_ordered_bits(x);
+                if (bits > mine.hi[axis]) mine.hi[axis] = bits;
+                if (~bits > mine.lo[axis]) mine.lo[axis] = ~bits;
+            }
+        }
+    }
+    for (unsigned axis = 0; axis < 3; ++axis) {
+        platform::AtomicRef(box.lo[axis]).max_relaxed(mine.lo[axis]);
+        platform::AtomicRef(box.hi[axis]).max_relaxed(mine.hi[axis]);
+    }
+}
+
+/// The box; lo > hi on an axis without a finite corner.
+inline scenes::Bounds bounds_of(const WideningBox& box) {
+    scenes::Bounds bounds;
+    for (unsigned axis = 0; axis < 3; ++axis) {
+        if (box.hi[axis] == 0) continue;
+        set_component(bounds.lo, axis, platform::ordered_bits_float(~box.lo[axis]));
+        set_component(bounds.hi, axis, platform::ordered_bits_float(box.hi[axis]));
+    }
+    return bounds;
+}
 
 /// What is wrong with a frame: bits of BuildState::faults.
 enum FrameFault : std::uint32_t {

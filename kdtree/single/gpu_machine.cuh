@@ -132,6 +132,8 @@ public:
     void gather(const Frame& frame, float scale, Triangle* to, BuildState& state) const {
         gather_on_gpu(frame, scale, to, state, stream());
     }
+    /// Widens a box by a frame's triangles.
+    void widen(const Frame& frame, WideningBox& box) const { widen_on_gpu(frame, box, stream()); }
 
     template <class B>
     void describe(BuildResult& result) const {

@@ -10,10 +10,12 @@
 ///         // launch.ms() waits until the build has ended, and has its milliseconds
 ///     template <class A> void enqueue(const Problem&, const typename A::Ref&) const;  // untimed
 ///     void gather(const Frame&, float scale, Triangle* to, BuildState&) const;
+///     void widen(const Frame&, WideningBox&) const;
 ///     template <class A> void describe(BuildResult&) const;  // registers and the like
-/// The last three are for those who use them. On a GPU all goes to the StreamScope's stream.
+/// The last four are for those who use them. On a GPU all goes to the StreamScope's stream.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <functional>
@@ -59,6 +61,7 @@ public:
                   const RunConfig& run)
         : machine_(machine),
           config_(config),
+          default_pool_(run.pool_bytes == 0),
           own_pool_(machine.place()),
           array_pool_(run.array_pool != nullptr ? *run.array_pool : own_pool_) {
         validate(config);
@@ -67,7 +70,7 @@ public:
             forget_others();
         });
         pool_ = {.place = machine.place(),
-                 .bytes = run.pool_bytes,
+                 .bytes = default_pool_ ? default_pool_bytes(triangles) : run.pool_bytes,
                  .largest_request = root_array_bytes(triangles),
                  .multiprocessors = machine.multiprocessors(),
                  .callers = machine.warps(),
@@ -89,6 +92,13 @@ public:
             memory_->load(scene);
             gather_ = nullptr;
         });
+    }
+    /// The box around a frame's triangles; lo > hi on an axis without a finite corner. Waits.
+    scenes::Bounds bounds(const Frame& frame) {
+        require_triangles(frame.triangle_count);
+        memory_->reset();
+        machine_.widen(frame, memory_->problem().state->box);
+        return bounds_of(memory_->state().box);
     }
     /// The same of a frame in place, whose triangles are read anew at the beginning of each build.
     /// @throws also std::invalid_argument for a box that is none.
@@ -156,7 +166,21 @@ public:
     bool settle(const BuildState& state, const A& allocator, BuildResult& result) {
         if (state.faults != 0) throw std::invalid_argument(explain_faults(state.faults));
         result.status = static_cast<Status>(state.status.value);
+        const bool exhausted = result.status == Status::nodes_exhausted ||
+                               result.status == Status::references_exhausted;
         const bool over = over_budget(state);
+        // Whether a tree that the configuration's limits are too small for is over its budget tells
+        // a build without them.
+        if (exhausted && !over &&
+            (memory_->estimates(result.status) || state.references > budget_)) {
+            memory_->enlarge(state, result.status);
+            result.enlarged = true;
+            return false;
+        }
+        if (const auto exceeded = memory_->restore_limits(state)) {
+            result.enlarged = true;
+            if (!over) result.status = *exceeded;
+        }
         if (over || result.status == Status::done) {
             if (!depth_->settle(over)) {
                 if (over) result.status = Status::over_budget;
@@ -165,14 +189,6 @@ public:
             if (depth_->limited()) result.depth_limit = depth_->depth();
             if (memory_->enlarge_large_arrays(state)) result.enlarged = true;
             return true;
-        }
-        const bool estimated =
-            (result.status == Status::nodes_exhausted && config_.max_nodes == 0) ||
-            (result.status == Status::references_exhausted && config_.max_references == 0);
-        if (estimated) {
-            memory_->enlarge(state);
-            result.enlarged = true;
-            return false;
         }
         result.message = explain(result.status, memory_->problem(), state, pool_.bytes);
         if constexpr (allocators::RefusesToOverwrite<A>) {
@@ -220,20 +236,29 @@ private:
                            });
         result.root_bytes = root_array_bytes(triangles);
         result.warps = machine_.warps();
-        if (pool_.bytes / kAmplePool < result.root_bytes) memory_->make_tiny_nodes_at_once();
         budget_ = reference_budget(config_, triangles);
         full_depth_ = memory_->problem().max_depth;
         begin_settling(result);
         result.status = Status::done;
         result.enlarged = grown;
         const bool larger = result.root_bytes > pool_.largest_request;
-        if (larger) pool_.largest_request = result.root_bytes;
+        if (larger) {
+            pool_.largest_request = result.root_bytes;
+            if (default_pool_) pool_.bytes = default_pool_bytes(triangles);
+        }
+        memory_->limit_tiny_nodes(tiny_share(pool_.bytes, result.root_bytes));
         return larger;
     }
-    /// A pool of so many times the root's array holds all tiny nodes' arrays at the same time, and
-    /// what these keep from being used again: allocators that cut blocks front to back get none
-    /// back in which one of them is.
-    static constexpr std::uint64_t kAmplePool = 48;
+    /// The share of tiny nodes that wait for the third stage in a pool of that size. Their arrays
+    /// are all live at the same time, and an allocator that cuts blocks front to back reuses no
+    /// block in which one of them is. So the share is in proportion to what the pool has beyond 20
+    /// times the root's array, which the other nodes need: none with 20 times, all with 48 times.
+    static double tiny_share(std::uint64_t pool_bytes, std::uint64_t root_bytes) {
+        constexpr double kNone = 20;
+        constexpr double kAll = 48;
+        const double times = static_cast<double>(pool_bytes) / static_cast<double>(root_bytes);
+        return std::clamp((times - kNone) / (kAll - kNone), 0.0, 1.0);
+    }
 
     /// What other builds have left in the pool of arrays, and these do not use, is room for an
     /// allocator's pool.
@@ -251,9 +276,8 @@ private:
         allocator.reset();
     }
 
-    /// Whether the last build's tree has more references than it may. The count alone says so of a
-    /// build that has failed, in whatever way: a build to a smaller depth may not. More are
-    /// reserved than used.
+    /// Whether the last build's tree is known to have more references than it may. Of a build that
+    /// has failed only the places are known that were reserved, which are more than are used.
     bool over_budget(const BuildState& state) const {
         if (state.references > memory_->problem().most_references) return true;
         return static_cast<Status>(state.status.value) == Status::done &&
@@ -262,6 +286,7 @@ private:
 
     const Machine machine_;
     const BuildConfig config_;
+    const bool default_pool_;
     allocators::ArrayPool own_pool_;
     allocators::ArrayPool& array_pool_;
     allocators::PoolConfig pool_{};

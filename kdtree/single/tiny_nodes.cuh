@@ -39,7 +39,7 @@ public:
                                                 .bad_splits = piece.bad_splits,
                                                 .pad = 0});
         }
-        if (++top_ == kTinyBlock) share();
+        if (++top_ == problem_.tiny_block) share();
     }
 
     /// Collective: moves all to the list. When that is full the newest stay, and it takes no more.

@@ -90,7 +90,7 @@ Ending FaultyBuilder::build(AnyPool& pool, bool allocates_pairs) {
         const BuildState state = memory_.state();
         const auto status = static_cast<Status>(state.status.value);
         if (status == Status::nodes_exhausted || status == Status::references_exhausted) {
-            memory_.enlarge(state);
+            memory_.enlarge(state, static_cast<Status>(state.status.value));
             if (!pool.traits().full) pool.reset();
             continue;
         }

@@ -46,14 +46,14 @@ Table matrix_of_done(const Comparison& comparison, std::size_t pool, const std::
 
 Table run_table(const Comparison& comparison) {
     const Report& c = comparison.common;
-    const std::string untimed =
-        std::to_string(c.options.run.warm_up) + " untimed " + (c.options.run.warm_up == 1 ? "one" : "ones");
+    const std::string untimed = std::to_string(c.options.run.warm_up) + " untimed " +
+                                (c.options.run.warm_up == 1 ? "one" : "ones");
     return facts_table(
         "Comparison",
         {{"device", c.provenance.machine.text()},
          {"version", version_line()},
-         {"times", "median of " + std::to_string(c.options.run.repeat) + " builds, each after " + untimed +
-                       "; the allocators take turns"},
+         {"times", "median of " + std::to_string(c.options.run.repeat) + " builds, each after " +
+                       untimed + "; the allocators take turns"},
          {"arrays", std::string(c.options.config.small_arrays ? "every" : "large") + ", clipping " +
                         (c.options.config.clip ? "on" : "off") + ", preset " + c.options.preset}});
 }

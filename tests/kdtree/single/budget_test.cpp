@@ -77,6 +77,31 @@ TEST_P(BudgetTest, WhatIsFarOverItEndsSoon) {
     EXPECT_EQ(digest(build(fan(n), tight).tree), digest(built.tree));
 }
 
+TEST_P(BudgetTest, ArraysThatOnlyDeeperTreesFillChangeNothing) {
+    if (lockstep()) GTEST_SKIP() << "too many references for this machine";
+    const auto scene = fan(400);
+    BuildConfig config = busy();
+    config.max_duplication = 3;
+    const auto free = build(scene, config);
+    ASSERT_EQ(free.status, Status::done) << free.message;
+    // Warps leave a part of their last blocks, of 64 nodes and 256 references.
+    config.max_nodes = free.tree.nodes.size() + 1 + 64 * std::uint64_t{free.warps};
+    config.max_references = free.tree.references.size() + 512 * std::uint64_t{free.warps};
+    BuildConfig deep = config;
+    deep.max_duplication = 0;
+    ASSERT_NE(build(scene, deep).status, Status::done) << "the scene is no test";
+    const auto built = build(scene, config);
+    ASSERT_EQ(built.status, Status::done) << built.message;
+    EXPECT_EQ(digest(built.tree), digest(free.tree));
+    const auto levels = build_by_levels_on_cpu(scene, config, {});
+    ASSERT_EQ(levels.status, Status::done) << levels.message;
+    EXPECT_EQ(digest(levels.tree), digest(free.tree)) << "by levels";
+    // One node too few for the tree within its budget is too few.
+    config.max_nodes = free.tree.nodes.size();
+    EXPECT_EQ(build(scene, config).status, Status::nodes_exhausted);
+    EXPECT_EQ(build_by_levels_on_cpu(scene, config, {}).status, Status::nodes_exhausted);
+}
+
 TEST_P(BudgetTest, OrdinaryTreesDoNotKnowOfIt) {
     const auto scene = lockstep() ? random_scene("soup", 34, 1) : generated("sphere");
     const auto built = build(scene, busy());

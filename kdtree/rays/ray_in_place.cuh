@@ -1,0 +1,78 @@
+/// @file
+/// Laying a tree out for rays where a build has left it.
+#pragma once
+
+#include <cstdint>
+
+#include "allocators/platform/atomic.cuh"
+#include "allocators/platform/bits.cuh"
+#include "allocators/platform/macros.cuh"
+#include "kdtree/rays/ray_layout.cuh"
+#include "kdtree/single/tree_in_place.cuh"
+
+namespace heapwood::kdtree {
+
+/// Where a tree is laid out: as many nodes, and three rows for each of as many references, as
+/// TreeInPlace has at most.
+struct RayMemory {
+    RayNode* nodes;
+    CornerRow* rows;
+    /// Gets the references of leaves that are worth a warp's help (kLargeLeaf). Only a hint:
+    /// leftover places count, too.
+    std::uint32_t* in_large_leaves;
+};
+
+/// Node `i` of a tree in place as rays read it.
+HEAPWOOD_INLINE RayNode ray_node(const TreeInPlace& made, std::uint64_t end, std::uint64_t i) {
+    const Node node = made.nodes[i];
+    if (node.is_leaf()) return RayNode::leaf(node.first(), node.count());
+    const std::uint32_t child = node.child();
+    bool low = false;
+    bool high = false;
+    // A place that no node refers to may hold any number.
+    if (std::uint64_t{child} + 1 < end) {
+        const Node l = made.nodes[child];
+        const Node h = made.nodes[child + 1];
+        low = l.is_leaf() && l.count() == 0;
+        high = h.is_leaf() && h.count() == 0;
+    }
+    return RayNode::inner(node.axis(), platform::float_bits(node.split() * (1 / made.scale)),
+                          child / 2, low, high);
+}
+
+/// Lays out nodes and references `begin`, `begin + step`, ... Each thread calls it with a number of
+/// its own below `step`. What they write is visible to what follows the kernel, or the threads.
+/// Places that no node or leaf refers to are read, too, whatever they hold: compute-sanitizer's
+/// initcheck reports them.
+HEAPWOOD_INLINE void lay_out_for_rays(const TreeInPlace& made, const RayMemory& to,
+                                      std::uint64_t begin, std::uint64_t step) {
+    const TreeEnds ends = tree_ends(made);
+    if (begin == 0) {
+        to.nodes[0] = RayNode::end();
+        to.nodes[1] = ends.nodes == 0 ? RayNode::leaf(0, 0) : ray_node(made, ends.nodes, 0);
+    }
+    std::uint32_t in_large_leaves = 0;
+    for (std::uint64_t i = begin < 2 ? begin + step : begin; i < ends.nodes; i += step) {
+        const RayNode node = ray_node(made, ends.nodes, i);
+        to.nodes[i] = node;
+        if (node.is_leaf() && node.count() > kLargeLeaf) in_large_leaves += node.count();
+    }
+    if (in_large_leaves > 0) platform::AtomicRef(*to.in_large_leaves).add_relaxed(in_large_leaves);
+    const float unscale = 1 / made.scale;
+    // +0 for -0, as in every layout.
+    const auto coordinate = [&](float x) { return x * unscale + 0.0F; };
+    for (std::uint64_t i = begin; i < ends.references; i += step) {
+        const std::uint32_t number = made.references[i];
+        if (number >= made.triangle_count) continue;  // a place that no leaf refers to
+        const Triangle t = load_wide(made.triangles + number);
+        CornerRow* rows = to.rows + 3 * i;
+        store_wide(rows,
+                   CornerRow{coordinate(t.a.x), coordinate(t.b.x), coordinate(t.c.x), number});
+        store_wide(rows + 1,
+                   CornerRow{coordinate(t.a.y), coordinate(t.b.y), coordinate(t.c.y), number});
+        store_wide(rows + 2,
+                   CornerRow{coordinate(t.a.z), coordinate(t.b.z), coordinate(t.c.z), number});
+    }
+}
+
+}  // namespace heapwood::kdtree

@@ -144,7 +144,11 @@ TEST_P(ConformanceTest, KeepsBlocksApartUnderRandomChurn) {
         for (unsigned run = 0; run < 3; ++run) {
             const Tally sum = churn(*a, slots, seed + run);
             if (traits_.full) {
-                EXPECT_LE(sum.failed, sum.requests / 100) << "in a pool that is almost empty";
+                // Lanes that call together are refused together: a whole warp, once. It happens
+                // where threads that are about to give memory back do not run for long.
+                const std::uint64_t warp = threads_ / warps_;
+                EXPECT_LE(sum.failed, std::max(sum.requests / 100, warp))
+                    << "in a pool that is almost empty";
             }
             expect_pool_holds(*a, slots.copy());
         }

@@ -35,7 +35,7 @@ HEAPWOOD_INLINE constexpr bool ends_build(Status status) {
 
 /// How a build runs, beside what is built.
 struct RunConfig {
-    std::uint64_t pool_bytes = 0;      ///< of the allocator's pool; 0: default_pool_bytes()
+    std::uint64_t pool_bytes = 0;      ///< of the allocator's pool; 0: pool_bytes_for()
     unsigned threads = 0;              ///< CPU only: threads, each a warp; 0: one a core
     allocators::Choices choices = {};  ///< of the values of the allocator's options
     /// Where arrays outside the allocator's pool come from, to be used again by the next build;
@@ -84,8 +84,8 @@ struct BuildResult {
     std::uint64_t pool_bytes = 0;
     std::uint64_t overhead_bytes = 0;  ///< the allocator's side tables
     std::uint64_t root_bytes = 0;      ///< the root node's primitive array
-    /// Arrays were too small, and larger ones took their place; or a further build like this one
-    /// will have larger ones, and take less time. Those after it have enough.
+    /// Others took the place of arrays, mostly because they were too small; or a further build like
+    /// this one will have larger ones, and take less time. Graphs have to be captured anew.
     bool enlarged = false;
     MemoryUse memory;
     std::optional<BuildProfile> profile;
@@ -105,6 +105,6 @@ std::uint64_t root_array_bytes(std::uint64_t triangles);
 
 /// The pool of a build that has none chosen: 32 times the root node's array, and 1 MiB for small
 /// scenes. Builds need 2 to 6 times; with more the allocator looks for memory less often.
-std::uint64_t default_pool_bytes(std::uint64_t triangles);
+std::uint64_t pool_bytes_for(std::uint64_t triangles);
 
 }  // namespace heapwood::kdtree

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "allocators/cambium.cuh"
+#include "allocators/memory/stream_scope.h"
 #include "kdtree/builder.h"
 #include "kdtree/rays/ray_batch.h"
 #include "kdtree/rays/ray_tree.h"
@@ -44,7 +45,7 @@ template <allocators::Allocator A, class Machine>
 class BuiltTree {
 public:
     /// A tree of nothing, with room for scenes of at most so many triangles. Without
-    /// RunConfig::pool_bytes the pool has default_pool_bytes(); result().pool_bytes tells.
+    /// RunConfig::pool_bytes the pool has pool_bytes_for(); result().pool_bytes tells.
     /// @throws as Builder.
     BuiltTree(const Machine& machine, std::uint64_t triangles, const BuildConfig& config = {},
               const RunConfig& run = {})
@@ -60,8 +61,10 @@ public:
 
     /// Builds the tree of a scene of the host; the scene may go afterwards.
     /// @param stream GPU only: a cudaStream_t of the current device; nullptr: the default stream.
-    /// The call waits for the build, and the layout for rays follows on the stream.
-    /// @throws BuildError, after which no ray meets anything; and as Builder::rebuild.
+    /// The call waits for the build, and the layout for rays follows on the stream, and batches on
+    /// it. A build on another stream may begin when they have ended.
+    /// @throws BuildError, after which no ray meets anything; and as Builder::rebuild, after which
+    /// the former tree is still there.
     void rebuild(const scenes::Scene& scene, void* stream = nullptr) {
         require(builder_.rebuild(scene, stream), stream);
         if (rays_.place() == allocators::Place::host) {
@@ -77,17 +80,20 @@ public:
     }
 
     /// Begins a build and the layout behind it, and waits for neither: batches can follow on the
-    /// stream. The first call makes room for the largest tree that the builder has room for; a call
-    /// of as many triangles after it can be captured in a CUDA graph. If the build fails, no ray
-    /// meets anything, and finish() says why. @throws as Builder::enqueue.
+    /// stream. The first call, and the first one after result().enlarged, makes room for the
+    /// largest tree that the builder has room for; a call of as many triangles after it can be
+    /// captured in a CUDA graph. If the build fails, no ray meets anything, and finish() says why.
+    /// @throws as Builder::enqueue and RayTree::reserve.
     void enqueue(const Frame& frame, void* stream = nullptr) {
+        const allocators::StreamScope scope(stream);
+        rays_.reserve(builder_.tree_in_flight());
         builder_.enqueue(frame, stream);
         rays_.lay_out(builder_.tree_in_flight(), stream);
     }
-    /// Waits for a build that enqueue() began, or a graph repeated. @throws BuildError.
-    void finish(void* stream = nullptr) {
-        if (!builder_.finish(stream)) throw BuildError(builder_.result().message);
-    }
+    /// Waits for a build that enqueue() began, or a graph repeated.
+    /// @throws BuildError, and std::invalid_argument for a faulty frame: no ray meets anything
+    /// then.
+    void finish(void* stream = nullptr) { require(builder_.finish(stream), stream); }
 
     /// Batches, as in rays/ray_batch.h.
     void closest_hits(const Ray* rays, std::uint64_t count, Hit* hits,

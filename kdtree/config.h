@@ -88,7 +88,9 @@ struct BuildConfig {
     /// or another warp takes the node on.
     bool small_arrays = true;
 
-    /// Capacity of the node array; 0: estimated, and enlarged if the estimate was short.
+    /// Capacity of the node array; 0: estimated, and enlarged if the estimate was short. A build
+    /// that needs more fails. Where its tree may be over max_duplication it takes more for the time
+    /// that it needs to find out.
     std::uint64_t max_nodes = 0;
     /// Capacity of the leaves' reference array; 0: likewise.
     std::uint64_t max_references = 0;

@@ -33,10 +33,12 @@ namespace heapwood::kdtree {
 /// the build has to begin anew, because arrays grew or the tree had too many references
 /// (BuildConfig::max_duplication). enqueue() does 1. to 4. and decides nothing on the host, so it
 /// can be captured in a CUDA graph (with an allocator whose reset() writes at most 64 KiB at a
-/// time, and reads nothing); finish() copies and waits.
+/// time, and reads nothing); finish() copies and waits. For a frame without a box rebuild() begins
+/// with a kernel that finds it, and waits for that, too.
 ///
-/// For one thread at a time. A build must have ended (rebuild, finish) before the next one begins
-/// on another stream, and before the builder goes. Neither movable nor copyable.
+/// For one thread at a time. A build must have ended (rebuild, finish), and what reads its tree in
+/// place, before the next one begins on another stream, and before the builder goes. Neither
+/// movable nor copyable.
 template <allocators::Allocator A, class Machine>
 class Builder {
 public:
@@ -52,7 +54,8 @@ public:
     Builder& operator=(const Builder&) = delete;
 
     /// Builds the tree of a scene of the host. A scene of more triangles than there is room for
-    /// gets larger arrays, and a new pool of the same size. The scene may go afterwards.
+    /// gets larger arrays, and a new pool: of the same size, or of pool_bytes_for(). The
+    /// scene may go afterwards.
     /// @param stream GPU only: a cudaStream_t of the current device; nullptr: the default stream
     /// @return whether it is done. If not, result() says what ran out, and the next build is as
     /// good as any.
@@ -114,10 +117,9 @@ public:
     /// The last build's tree in canonical form, copied to the host. Only after a build that is
     /// done.
     Tree tree() const { return arrays_.memory().tree(); }
-    /// The last build's tree where it is. Only after a build that is done.
-    TreeInPlace tree_in_place() const {
-        return arrays_.memory().tree_in_place(arrays_.memory().state());
-    }
+    /// The last build's tree where it is: of rebuild(), or of finish(). Only after a build that is
+    /// done.
+    TreeInPlace tree_in_place() const { return arrays_.tree_in_place(); }
     /// The tree of a build that enqueue() began, or a graph repeats, for work behind it on the same
     /// stream, such as RayTree::lay_out.
     TreeInPlace tree_in_flight() const { return arrays_.memory().tree_in_flight(); }

@@ -16,7 +16,8 @@ namespace heapwood::kdtree {
 
 /// Builds the tree of a scene once on this machine's CPU. The fields of RunConfig that concern
 /// the single kernel's allocator (pool_bytes, choices) have no effect, nor has
-/// BuildConfig::large_limit, and its capacities only limit.
+/// BuildConfig::large_limit; its capacities only limit, and are exceeded while a build looks
+/// whether it is over max_duplication.
 ///
 /// BuildResult::build_ms is the whole build, from triangles to finished nodes and references
 /// with all requests to the array pool. Nothing is known of its allocations, and pool_bytes is the

@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <stdexcept>
 #include <stop_token>
@@ -56,6 +57,8 @@ public:
     Status build(std::uint32_t max_depth) {
         problem_.max_depth = max_depth;
         begin();
+        // Whether a build that has failed goes on, to find whether it is over its budget.
+        const bool limited = input_.budget != std::numeric_limits<std::uint64_t>::max();
         Arrays level = root();
         while (level.level.count > 0) {
             if (stop_.stop_requested()) {
@@ -68,6 +71,7 @@ public:
                 return Status::over_budget;
             }
             make_room(needs);
+            if (status_ != Status::done && !limited) return status_;
             Arrays next = make_level(needs.pieces, needs.references, needs.binned);
             level.items = pool_.request(needs.items * sizeof(LevelItem), "items of work");
             level.level.items = level.items.template as<LevelItem>();
@@ -182,7 +186,7 @@ private:
     }
 
     /// Makes room in the tree for a level's nodes and leaves. A build that needs more than the
-    /// configuration allows fails, but goes on: only its end tells whether it is over its budget.
+    /// configuration allows fails, and gets the room all the same.
     void make_room(const Needs& needs) {
         const std::uint64_t nodes = 2 * (std::uint64_t{tree_.next_pair} + needs.pairs);
         const std::uint64_t references = tree_.next_reference + needs.leaf_references;

@@ -45,7 +45,7 @@ void device_wait(const BatchOptions&) {
     refuse();
 }
 
-std::unique_ptr<LateNumber> make_late_number() {
+std::unique_ptr<LateCounts> make_late_counts() {
     refuse();
 }
 void lay_out_on_gpu(const TreeInPlace&, const RayMemory&, void*) {

@@ -12,14 +12,19 @@
 
 namespace heapwood::kdtree {
 
+/// References of a tree, those in leaves that are worth a warp's help (kLargeLeaf) and all. Only a
+/// hint: places that no leaf refers to count, too.
+struct alignas(8) LeafCounts {
+    std::uint32_t in_large_leaves;
+    std::uint32_t all;
+};
+
 /// Where a tree is laid out: as many nodes, and three rows for each of as many references, as
 /// TreeInPlace has at most.
 struct RayMemory {
     RayNode* nodes;
     CornerRow* rows;
-    /// Gets the references of leaves that are worth a warp's help (kLargeLeaf). Only a hint:
-    /// leftover places count, too.
-    std::uint32_t* in_large_leaves;
+    LeafCounts* counts;  ///< zero before
 };
 
 /// Node `i` of a tree in place as rays read it.
@@ -50,14 +55,18 @@ HEAPWOOD_INLINE void lay_out_for_rays(const TreeInPlace& made, const RayMemory& 
     if (begin == 0) {
         to.nodes[0] = RayNode::end();
         to.nodes[1] = ends.nodes == 0 ? RayNode::leaf(0, 0) : ray_node(made, ends.nodes, 0);
+        to.counts->all = static_cast<std::uint32_t>(ends.references);
     }
     std::uint32_t in_large_leaves = 0;
-    for (std::uint64_t i = begin < 2 ? begin + step : begin; i < ends.nodes; i += step) {
+    for (std::uint64_t i = begin; i < ends.nodes; i += step) {
+        if (i < 2) continue;  // the root is done, and node 1 is not used
         const RayNode node = ray_node(made, ends.nodes, i);
         to.nodes[i] = node;
         if (node.is_leaf() && node.count() > kLargeLeaf) in_large_leaves += node.count();
     }
-    if (in_large_leaves > 0) platform::AtomicRef(*to.in_large_leaves).add_relaxed(in_large_leaves);
+    if (in_large_leaves > 0) {
+        platform::AtomicRef(to.counts->in_large_leaves).add_relaxed(in_large_leaves);
+    }
     const float unscale = 1 / made.scale;
     // +0 for -0, as in every layout.
     const auto coordinate = [&](float x) { return x * unscale + 0.0F; };

@@ -5,6 +5,7 @@
 #include <cuda_runtime.h>
 
 #include <algorithm>
+#include <bit>
 
 #include "allocators/platform/cuda_runtime.h"
 
@@ -21,41 +22,42 @@ __global__ void __launch_bounds__(kThreads)
                      gridDim.x * std::uint64_t{kThreads});
 }
 
-class PinnedNumber final : public LateNumber {
+class PinnedCounts final : public LateCounts {
 public:
-    PinnedNumber() {
+    PinnedCounts() {
         void* memory = nullptr;
-        check_cuda(cudaHostAlloc(&memory, sizeof(std::uint32_t), cudaHostAllocDefault),
-                   "making room for a number");
-        number_ = static_cast<std::uint32_t*>(memory);
-        *number_ = 0;
+        check_cuda(cudaHostAlloc(&memory, sizeof(LeafCounts), cudaHostAllocDefault),
+                   "making room for two counts");
+        counts_ = static_cast<std::uint64_t*>(memory);
+        *counts_ = 0;
     }
-    PinnedNumber(const PinnedNumber&) = delete;
-    PinnedNumber& operator=(const PinnedNumber&) = delete;
+    PinnedCounts(const PinnedCounts&) = delete;
+    PinnedCounts& operator=(const PinnedCounts&) = delete;
     // A destructor cannot report: the next checked call names a failure.
-    ~PinnedNumber() override { static_cast<void>(cudaFreeHost(number_)); }
+    ~PinnedCounts() override { static_cast<void>(cudaFreeHost(counts_)); }
 
-    std::uint32_t value() const override { return platform::AtomicRef(*number_).load_relaxed(); }
-    void copy(const std::uint32_t* from, void* stream) override {
-        check_cuda(cudaMemcpyAsync(number_, from, sizeof(std::uint32_t), cudaMemcpyDeviceToHost,
+    LeafCounts value() const override {
+        return std::bit_cast<LeafCounts>(platform::AtomicRef(*counts_).load_relaxed());
+    }
+    void copy(const LeafCounts* from, void* stream) override {
+        check_cuda(cudaMemcpyAsync(counts_, from, sizeof(LeafCounts), cudaMemcpyDeviceToHost,
                                    static_cast<cudaStream_t>(stream)),
-                   "copying a number");
+                   "copying two counts");
     }
 
 private:
-    std::uint32_t* number_ = nullptr;
+    std::uint64_t* counts_ = nullptr;
 };
 
 }  // namespace
 
-std::unique_ptr<LateNumber> make_late_number() {
-    return std::make_unique<PinnedNumber>();
+std::unique_ptr<LateCounts> make_late_counts() {
+    return std::make_unique<PinnedCounts>();
 }
 
 void lay_out_on_gpu(const TreeInPlace& made, const RayMemory& to, void* stream) {
     const auto on = static_cast<cudaStream_t>(stream);
-    check_cuda(cudaMemsetAsync(to.in_large_leaves, 0, sizeof(std::uint32_t), on),
-               "clearing a counter");
+    check_cuda(cudaMemsetAsync(to.counts, 0, sizeof(LeafCounts), on), "clearing two counts");
     const std::uint64_t most = std::max<std::uint64_t>({made.node_end, made.reference_end, 1});
     const std::uint64_t blocks = std::min<std::uint64_t>(
         platform::resident_blocks(lay_out_kernel, kThreads), (most + kThreads - 1) / kThreads);

@@ -12,18 +12,18 @@
 
 namespace heapwood::kdtree::detail {
 
-/// A number that a stream's work copies to the host, which reads what has arrived and never waits.
-class LateNumber {
+/// Counts that a stream's work copies to the host, which reads what has arrived and never waits.
+class LateCounts {
 public:
-    virtual ~LateNumber() = default;
+    virtual ~LateCounts() = default;
     /// What arrived last; 0 at first.
-    virtual std::uint32_t value() const = 0;
+    virtual LeafCounts value() const = 0;
     /// Puts a copy from device memory on the stream.
-    virtual void copy(const std::uint32_t* from, void* stream) = 0;
+    virtual void copy(const LeafCounts* from, void* stream) = 0;
 };
 
 /// @throws std::runtime_error with CUDA's answer.
-std::unique_ptr<LateNumber> make_late_number();
+std::unique_ptr<LateCounts> make_late_counts();
 
 /// lay_out_for_rays by one kernel on the stream (a cudaStream_t). Does not wait.
 /// @throws std::runtime_error with CUDA's answer.

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "allocators/memory/stream_scope.h"
 #include "allocators/platform/threads.h"
 #include "kdtree/config.h"
 #include "kdtree/for_chunks.h"
@@ -64,6 +65,9 @@ void check(const Tree& tree, const scenes::Scene& scene) {
 bool are_many(std::uint64_t in_large_leaves, std::uint64_t references) {
     return in_large_leaves * 64 > references;
 }
+bool are_many(const LeafCounts& counts) {
+    return are_many(counts.in_large_leaves, counts.all);
+}
 
 bool large_leaves(const Tree& tree) {
     std::uint64_t in_large_ones = 0;
@@ -95,7 +99,8 @@ RayNode ray_node(const Tree& tree, const Node& node) {
                           is_empty(tree.nodes[node.child() + 1]));
 }
 
-RayTree::RayTree(const Tree& tree, const scenes::Scene& scene, Place place) : view_{} {
+RayTree::RayTree(const Tree& tree, const scenes::Scene& scene, Place place)
+    : place_(place), view_{} {
     check(tree, scene);
     has_large_leaves_ = large_leaves(tree);
     const std::uint64_t count = tree.nodes.size();
@@ -130,42 +135,53 @@ RayTree::RayTree(Place place) : RayTree(Tree{}, scenes::Scene{}, place) {}
 
 void RayTree::reserve(const TreeInPlace& made) {
     if (made.node_end / 2 >= RayNode::kLimit) {
-        throw std::invalid_argument("a tree of " + std::to_string(made.node_end) +
-                                    " nodes is too large for rays, which take 2^29 at most");
+        throw std::invalid_argument("room for a tree of " + std::to_string(made.node_end) +
+                                    " nodes is too much for rays, which take fewer than 2^29");
     }
-    const auto make_room = [&](Buffer& buffer, std::uint64_t bytes) {
-        if (buffer.size() >= bytes) return;
-        const Place where = place();
-        buffer = Buffer();  // there may be no room for both
-        buffer = Buffer(where, bytes);
+    if (made.triangle_count >= RayNode::kLimit) {
+        throw std::invalid_argument("a tree of " + std::to_string(made.triangle_count) +
+                                    " triangles in place is too large for rays, which take fewer "
+                                    "than 2^28");
+    }
+    const auto larger = [&](const Buffer& buffer, std::uint64_t bytes) {
+        if (buffer.size() >= bytes) return Buffer();
+        // A quarter more where frames grow, so that not each of them makes room.
+        return Buffer(place_, buffer.size() == 0 ? bytes : bytes + bytes / 4);
     };
-    make_room(nodes_, std::max<std::uint64_t>(made.node_end, 2) * sizeof(RayNode));
-    make_room(rows_, 3 * made.reference_end * sizeof(CornerRow));
-    make_room(counter_, sizeof(std::uint32_t));
-    if (place() == Place::device && !late_) late_ = detail::make_late_number();
+    Buffer nodes = larger(nodes_, std::max<std::uint64_t>(made.node_end, 2) * sizeof(RayNode));
+    Buffer rows = larger(rows_, 3 * made.reference_end * sizeof(CornerRow));
+    Buffer counts = larger(counts_, sizeof(LeafCounts));
+    if (place_ == Place::device && !late_) late_ = detail::make_late_counts();
+    if (counts.size() > 0) counts_ = std::move(counts);
+    if (nodes.size() == 0 && rows.size() == 0) return;
+    if (nodes.size() > 0) nodes_ = std::move(nodes);
+    if (rows.size() > 0) rows_ = std::move(rows);
+    const RayNode none[]{RayNode::end(), RayNode::leaf(0, 0)};
+    nodes_.write(0, none, sizeof none);
+    wide_.reset();
+    view_ = {nodes_.as<RayNode>(), rows_.as<CornerRow>(), {}};
 }
 
 void RayTree::lay_out(const TreeInPlace& made, void* stream) {
+    const allocators::StreamScope scope(stream);
     reserve(made);
     wide_.reset();
     view_ = {nodes_.as<RayNode>(), rows_.as<CornerRow>(), made.bounds};
-    references_ = made.reference_end;
-    const RayMemory to{nodes_.as<RayNode>(), rows_.as<CornerRow>(), counter_.as<std::uint32_t>()};
-    if (place() == Place::device) {
+    const RayMemory to{nodes_.as<RayNode>(), rows_.as<CornerRow>(), counts_.as<LeafCounts>()};
+    if (place_ == Place::device) {
         detail::lay_out_on_gpu(made, to, stream);
-        late_->copy(to.in_large_leaves, stream);
+        late_->copy(to.counts, stream);
         return;
     }
-    *to.in_large_leaves = 0;
-    const unsigned threads = platform::thread_count(0);
-    platform::run_threads(threads, [&](std::uint32_t thread, std::uint32_t all) {
+    *to.counts = {};
+    platform::run_threads(platform::thread_count(0), [&](std::uint32_t thread, std::uint32_t all) {
         lay_out_for_rays(made, to, thread, all);
     });
-    has_large_leaves_ = are_many(*to.in_large_leaves, references_);
+    has_large_leaves_ = are_many(*to.counts);
 }
 
 bool RayTree::has_large_leaves() const {
-    return late_ ? are_many(late_->value(), references_) : has_large_leaves_;
+    return late_ ? are_many(late_->value()) : has_large_leaves_;
 }
 
 }  // namespace heapwood::kdtree

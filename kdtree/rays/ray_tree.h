@@ -17,7 +17,7 @@
 namespace heapwood::kdtree {
 
 /// A node of a canonical tree as rays read it: pair p of children is nodes 2 p - 1 and 2 p of the
-/// tree, as pair 0 is where walks end.
+/// tree, as pair 0 is where walks end, and the root.
 RayNode ray_node(const Tree& tree, const Node& node);
 
 /// What queries (traversal.cuh, ray_batch.h) read: a copy of a tree's nodes without its empty
@@ -37,23 +37,29 @@ public:
     /// A tree that no ray meets, until it is laid out.
     explicit RayTree(allocators::Place place);
 
-    /// Makes room for lay_out() of a tree as large as that. Waits for the device if there was less.
-    /// @throws std::invalid_argument for 2^29 nodes or more; allocators::BufferError.
+    /// Makes room for lay_out() of a tree as large as that. If there was less it waits for the
+    /// device; in the order of the StreamScope's stream the former tree is gone, its views are
+    /// void, and no ray meets anything.
+    /// @throws std::invalid_argument for 2^29 nodes, or 2^28 triangles, and more;
+    /// allocators::BufferError, after which the former tree is still there.
     void reserve(const TreeInPlace& made);
 
     /// Takes over a tree that lies where it was built, in this tree's place: by one kernel on the
-    /// stream, without the host, so it can be captured in a CUDA graph (after reserve()). Memory is
-    /// kept from one call to the next: 8 bytes a node and 48 bytes a reference, gaps included. The
-    /// tree of a failed build is one that no ray meets. Rays have the hits that they have in a
-    /// RayTree of Builder::tree(), bit for bit. On a host all cores lay out, and batches use no
-    /// vector instructions.
+    /// stream, without the host, so it can be captured in a CUDA graph (after reserve()). It
+    /// belongs to the build: no other build may begin on another stream before it has ended, nor a
+    /// batch. Memory is kept from one call to the next: 8 bytes a node and 48 bytes a reference,
+    /// gaps included; where it grows, as in reserve(), graphs have to be captured anew. The tree of
+    /// a failed build is one that no ray meets. Rays have the hits that they have in a RayTree of
+    /// Builder::tree(), bit for bit. On a host all cores lay out, and batches use no vector
+    /// instructions.
     /// @param stream GPU only: the cudaStream_t of the build; nullptr: the default stream
     /// @throws as reserve(), and std::runtime_error with CUDA's answer.
     void lay_out(const TreeInPlace& made, void* stream = nullptr);
 
     /// Where the tree lies: where its view may be read.
-    allocators::Place place() const { return nodes_.place(); }
-    /// Valid as long as this object, also when it has moved.
+    allocators::Place place() const { return place_; }
+    /// Valid until the next lay_out() or reserve(), and as long as this object, also when it has
+    /// moved.
     const RayTreeView& view() const { return view_; }
     /// On the host the nodes again, for the CPU's vector instructions if it has them: for batches.
     const std::optional<WideTree>& wide() const { return wide_; }
@@ -67,13 +73,13 @@ public:
     }
 
 private:
+    allocators::Place place_;
     allocators::Buffer nodes_;
     allocators::Buffer rows_;
     std::optional<WideTree> wide_;
     bool has_large_leaves_ = false;
-    allocators::Buffer counter_;  ///< of lay_out(): references in large leaves
-    std::unique_ptr<detail::LateNumber> late_;
-    std::uint64_t references_ = 0;  ///< of lay_out(), gaps included
+    allocators::Buffer counts_;  ///< LeafCounts of lay_out()
+    std::unique_ptr<detail::LateCounts> late_;
     RayTreeView view_;
 };
 

@@ -33,7 +33,7 @@ std::uint64_t root_array_bytes(std::uint64_t triangles) {
     return triangles * sizeof(Reference);
 }
 
-std::uint64_t default_pool_bytes(std::uint64_t triangles) {
+std::uint64_t pool_bytes_for(std::uint64_t triangles) {
     constexpr std::uint64_t kTimes = 32;
     constexpr std::uint64_t kSmall = 1 << 20;
     return kSmall + kTimes * root_array_bytes(triangles);
@@ -336,7 +336,9 @@ std::optional<Status> BuildMemory::restore_limits(const BuildState& s) {
     const bool too_many_nodes = 2 * s.nodes > nodes;
     const bool lifted = nodes < problem_.node_capacity || references < problem_.reference_capacity;
     if (!lifted || (!too_many_nodes && s.references <= references)) return {};
+    const std::uint64_t capacity = std::exchange(capacity_, 0);
     make_outputs(nodes, references);
+    capacity_ = capacity;
     return too_many_nodes ? Status::nodes_exhausted : Status::references_exhausted;
 }
 

@@ -70,7 +70,7 @@ public:
             forget_others();
         });
         pool_ = {.place = machine.place(),
-                 .bytes = default_pool_ ? default_pool_bytes(triangles) : run.pool_bytes,
+                 .bytes = default_pool_ ? pool_bytes_for(triangles) : run.pool_bytes,
                  .largest_request = root_array_bytes(triangles),
                  .multiprocessors = machine.multiprocessors(),
                  .callers = machine.warps(),
@@ -95,7 +95,7 @@ public:
     }
     /// The box around a frame's triangles; lo > hi on an axis without a finite corner. Waits.
     scenes::Bounds bounds(const Frame& frame) {
-        require_triangles(frame.triangle_count);
+        make_room(frame.triangle_count);
         memory_->reset();
         machine_.widen(frame, memory_->problem().state->box);
         return bounds_of(memory_->state().box);
@@ -107,7 +107,9 @@ public:
             const float lo = component(frame.bounds.lo, axis);
             const float hi = component(frame.bounds.hi, axis);
             if (lo <= hi && std::isfinite(lo) && std::isfinite(hi)) continue;
-            throw std::invalid_argument("a frame needs finite bounds that hold all its triangles");
+            throw std::invalid_argument(
+                "a frame needs finite bounds that hold all its triangles, or, where it has none, a "
+                "triangle with finite coordinates");
         }
         return begin_scene(frame.triangle_count, result, [&] {
             const float scale = normalisation(frame.bounds, {});
@@ -121,14 +123,22 @@ public:
     /// Of an allocator for these builds.
     const allocators::PoolConfig& pool() const { return pool_; }
     BuildMemory& memory() { return *memory_; }
+    /// The tree of the last build that settle() was told of, if it is done.
+    const TreeInPlace& tree_in_place() const { return made_; }
     const BuildMemory& memory() const { return *memory_; }
 
     /// An allocator for these builds; the result says what it took. @throws as make_allocator.
     template <allocators::Allocator A>
-    A make_allocator(BuildResult& result) const {
+    A make_allocator(BuildResult& result) {
         std::optional<A> allocator;
-        result.pool_ms =
-            platform::run_timed([&] { allocator.emplace(kdtree::make_allocator<A>(pool_)); });
+        // If there is no memory for this pool, the next one is as large as its scene needs.
+        const std::uint64_t largest_request = std::exchange(pool_.largest_request, 0);
+        result.pool_ms = platform::run_timed([&] {
+            allocators::PoolConfig pool = pool_;
+            pool.largest_request = largest_request;
+            allocator.emplace(kdtree::make_allocator<A>(pool));
+        });
+        pool_.largest_request = largest_request;
         result.pool_bytes = allocator->pool_bytes();
         result.overhead_bytes = allocator->overhead_bytes();
         machine_.template describe<A>(result);
@@ -165,6 +175,7 @@ public:
     template <allocators::Allocator A>
     bool settle(const BuildState& state, const A& allocator, BuildResult& result) {
         if (state.faults != 0) throw std::invalid_argument(explain_faults(state.faults));
+        made_ = memory_->tree_in_place(state);
         result.status = static_cast<Status>(state.status.value);
         const bool exhausted = result.status == Status::nodes_exhausted ||
                                result.status == Status::references_exhausted;
@@ -179,7 +190,7 @@ public:
         }
         if (const auto exceeded = memory_->restore_limits(state)) {
             result.enlarged = true;
-            if (!over) result.status = *exceeded;
+            if (!over && !ends_build(result.status)) result.status = *exceeded;
         }
         if (over || result.status == Status::done) {
             if (!depth_->settle(over)) {
@@ -224,14 +235,19 @@ public:
     }
 
 private:
+    void make_room(std::uint64_t triangles) {
+        require_triangles(triangles);
+        if (!memory_->reserve(triangles)) return;
+        grown_ = true;
+        forget_others();
+    }
     /// What all scenes begin with; `fill` makes the problem.
     template <class Fill>
     bool begin_scene(std::uint64_t triangles, BuildResult& result, const Fill& fill) {
         bool grown = false;
         result.upload_ms = std::exchange(arrays_ms_, 0) + platform::run_timed([&] {
-                               require_triangles(triangles);
-                               grown = memory_->reserve(triangles);
-                               if (grown) forget_others();
+                               make_room(triangles);
+                               grown = std::exchange(grown_, false);
                                fill();
                            });
         result.root_bytes = root_array_bytes(triangles);
@@ -244,7 +260,7 @@ private:
         const bool larger = result.root_bytes > pool_.largest_request;
         if (larger) {
             pool_.largest_request = result.root_bytes;
-            if (default_pool_) pool_.bytes = default_pool_bytes(triangles);
+            if (default_pool_) pool_.bytes = pool_bytes_for(triangles);
         }
         memory_->limit_tiny_nodes(tiny_share(pool_.bytes, result.root_bytes));
         return larger;
@@ -287,6 +303,8 @@ private:
     const Machine machine_;
     const BuildConfig config_;
     const bool default_pool_;
+    TreeInPlace made_;
+    bool grown_ = false;  ///< arrays, since the last scene began
     allocators::ArrayPool own_pool_;
     allocators::ArrayPool& array_pool_;
     allocators::PoolConfig pool_{};

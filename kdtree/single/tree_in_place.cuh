@@ -41,7 +41,7 @@ struct TreeEnds {
 HEAPWOOD_INLINE TreeEnds tree_ends(const TreeInPlace& made) {
     if (made.state == nullptr) return {made.node_end, made.reference_end};
     const BuildState& s = *made.state;
-    if (static_cast<Status>(s.status.value) != Status::done) return {};
+    if (static_cast<Status>(s.status.value) != Status::done || s.faults != 0) return {};
     const std::uint64_t nodes = 2 * s.nodes;
     return {nodes < made.node_end ? nodes : made.node_end,
             s.references < made.reference_end ? s.references : made.reference_end};

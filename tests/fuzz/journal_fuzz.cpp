@@ -62,14 +62,14 @@ std::vector<Runner> both_runners() {
 
 void compare(const std::string& path) {
     Comparison comparison;
-    comparison.common.machine.name = "Machine";
-    comparison.common.machine.memory = std::uint64_t{1} << 30;
-    comparison.common.run.repeat = 2;
-    comparison.minimal_pool = true;
-    BuildPlan plan(comparison,
-                   {.scenes = {"gen:soup:12"},
-                    .pools = {PoolSize::parse("200x"), PoolSize::parse("20x")},
-                    .backends = {both_runners()[0].backend, both_runners()[1].backend}});
+    Report& common = comparison.common;
+    common.provenance.machine.name = "Machine";
+    common.provenance.machine.memory = std::uint64_t{1} << 30;
+    common.options.run.repeat = 2;
+    common.options.minimal_pool = true;
+    comparison.options.scenes = {"gen:soup:12"};
+    comparison.options.pools = {PoolSize::parse("200x"), PoolSize::parse("20x")};
+    BuildPlan plan(comparison, {both_runners()[0].backend, both_runners()[1].backend});
     if (resumed(plan, path)) render(document_of(comparison));
 }
 

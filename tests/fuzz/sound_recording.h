@@ -33,11 +33,11 @@ inline void demand_sound_recording(const std::string& path) {
         demand(std::is_sorted(file.trace.times.begin(), file.trace.times.end()), "times");
         demand(script.due.size() == (pace > 0 ? script.steps.size() : 0), "paced steps");
         app::ReplayReport report;
-        report.path = path;
+        report.trace.path = path;
+        report.trace.pace = pace;
         report.header = file.header;
         report.callers = file.trace.callers;
         report.facts = facts;
-        report.pace = pace;
         const app::Document document = document_of(report);
         (void)as_text(document, false, true);
         (void)as_json(document);

@@ -2,6 +2,7 @@
 /// Built trees on a CPU.
 #include <filesystem>
 
+#include "kdtree/rays/ray_in_place.cuh"
 #include "kdtree/tree/tree_file.h"
 #include "tests/kdtree/rays/built_trees.h"
 
@@ -14,6 +15,43 @@ TEST(BuiltTree, HasTheHitsOfTheHostsLayout) {
 
 TEST(BuiltTree, ThatFailedIsMetByNoRay) {
     test_failures<OnCpu>(Place::host);
+}
+
+TEST(BuiltTree, IsLaidOutByAnyNumberOfThreads) {
+    Dice dice;
+    const scenes::Scene scene = random_scene("soup", 200, dice());
+    Builder<allocators::Cambium, CpuMachine> builder(CpuMachine(2), 200, {}, {});
+    ASSERT_TRUE(builder.rebuild(scene));
+    const TreeInPlace made = builder.tree_in_place();
+    RayTree rays(Place::host);
+    rays.lay_out(made);
+    std::vector<RayNode> wanted(rays.view().nodes, rays.view().nodes + made.node_end);
+    for (const std::uint64_t threads : {1U, 2U, 5U}) {
+        std::vector<RayNode> nodes(made.node_end);
+        std::vector<CornerRow> rows(3 * made.reference_end);
+        LeafCounts counts{};
+        for (std::uint64_t i = 0; i < threads; ++i) {
+            lay_out_for_rays(made, {nodes.data(), rows.data(), &counts}, i, threads);
+        }
+        for (unsigned i = 0; i < 2; ++i) {
+            EXPECT_EQ(nodes[i].payload, wanted[i].payload) << threads << " threads, node " << i;
+            EXPECT_EQ(nodes[i].tagged, wanted[i].tagged) << threads << " threads, node " << i;
+        }
+        EXPECT_FALSE(nodes[1].is_leaf());
+        EXPECT_EQ(counts.all, made.reference_end);
+    }
+}
+
+TEST(BuiltTree, HasNothingWhereRoomWasMade) {
+    Dice dice;
+    const scenes::Scene scene = random_scene("soup", 200, dice());
+    Builder<allocators::Cambium, CpuMachine> builder(CpuMachine(2), 200, {}, {});
+    ASSERT_TRUE(builder.rebuild(scene));
+    RayTree rays(Place::host);
+    rays.reserve(builder.tree_in_flight());
+    expect_nothing(rays, scene, dice);
+    rays.lay_out(builder.tree_in_place());
+    expect_hits_of(rays, builder.tree(), scene, dice);
 }
 
 TEST(BuiltTree, IsSavedWithItsScene) {

@@ -131,11 +131,38 @@ void test_failures(Place place) {
     expect_nothing(tree.rays(), scene, dice);
     EXPECT_THROW(tree.finish(), BuildError);
 
+    // Too large for any memory, and then small again.
+    Frame huge = there.frame();
+    huge.triangle_count = (1U << 30) - 1;
+    EXPECT_THROW(tree.rebuild(huge), std::exception);
+    EXPECT_THROW(tree.rebuild(there.frame()), BuildError);
+
+    // What only the end of a build tells: that its tree has too many references.
+    const scenes::Scene crowded = fan(100);
+    BuildConfig little;
+    little.max_duplication = 2;
+    auto searched = build<Where>(crowded, little);
+    EXPECT_TRUE(searched.result().depth_limit.has_value());
+    const FrameThere crowd(crowded, place);
+    Frame boxed = crowd.frame();
+    boxed.bounds = crowded.bounds;
+    searched.enqueue(boxed);
+    EXPECT_THROW(searched.finish(), BuildError);
+    expect_nothing(searched.rays(), crowded, dice);
+    searched.rebuild(boxed);
+    expect_hits_of(searched.rays(), searched.to_host(), crowded, dice);
+
     // A frame that has a corner that is not finite, and one that has none that is.
     scenes::Scene bad = scene;
     bad.positions.front().y = std::numeric_limits<float>::quiet_NaN();
     auto sound = build<Where>(scene);
-    EXPECT_THROW(sound.rebuild(FrameThere(bad, place).frame()), std::invalid_argument);
+    const FrameThere faulty(bad, place);
+    EXPECT_THROW(sound.rebuild(faulty.frame()), std::invalid_argument);
+    Frame within = faulty.frame();
+    within.bounds = scene.bounds;
+    sound.enqueue(within);
+    expect_nothing(sound.rays(), scene, dice);
+    EXPECT_THROW(sound.finish(), std::invalid_argument);
     for (glm::vec3& position : bad.positions) position.x = std::numeric_limits<float>::infinity();
     EXPECT_THROW(sound.rebuild(FrameThere(bad, place).frame()), std::invalid_argument);
     sound.rebuild(there.frame());

@@ -62,7 +62,7 @@ TEST(ConfigOptions, HaveTheRangesOfTheFields) {
                 ASSERT_EQ(options != nullptr, allows) << field.name << "=" << text;
                 ++(allows ? allowed : refused);
                 if (!allows) continue;
-                kdtree::for_each_field(options->config,
+                kdtree::for_each_field(options->measure.config,
                                        [&]<class U>(const kdtree::Field& other, const U& found) {
                                            if constexpr (std::is_same_v<U, T>) {
                                                if (other.name == std::string(field.name)) {

@@ -131,12 +131,6 @@ void test_failures(Place place) {
     expect_nothing(tree.rays(), scene, dice);
     EXPECT_THROW(tree.finish(), BuildError);
 
-    // Too large for any memory, and then small again.
-    Frame huge = there.frame();
-    huge.triangle_count = (1U << 30) - 1;
-    EXPECT_THROW(tree.rebuild(huge), std::exception);
-    EXPECT_THROW(tree.rebuild(there.frame()), BuildError);
-
     // What only the end of a build tells: that its tree has too many references.
     const scenes::Scene crowded = fan(100);
     BuildConfig little;

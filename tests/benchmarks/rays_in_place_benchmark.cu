@@ -1,0 +1,147 @@
+/// @file
+/// Times on a GPU from triangles to hits there:
+///     heapwood_rays_in_place SCENE... [--outside SCENE...]
+/// prints for each scene, and two allocators, medians of 21 in milliseconds: a build, its layout
+/// for rays, 1,048,576 rays of a camera through that layout and through the host's, and all three
+/// in one CUDA graph. The camera is in the middle of a scene, behind --outside in front of it. Ends
+/// with 1 if a hit of the two layouts differs.
+#include <algorithm>
+#include <cstdio>
+#include <exception>
+#include <string_view>
+#include <vector>
+
+#include "allocators/atomicmalloc.cuh"
+#include "kdtree/built_tree.h"
+#include "tests/kdtree/single/frames.h"
+
+namespace heapwood::kdtree::tests {
+namespace {
+
+using allocators::Buffer;
+using allocators::Place;
+
+constexpr unsigned kSide = 1024;  ///< rays of a row, and rows
+constexpr unsigned kRays = kSide * kSide;
+constexpr std::uint64_t kPool = 200;  ///< times the root's array
+
+/// The median of some milliseconds that the stream takes for work.
+template <class Work>
+double median_ms(cudaStream_t stream, const Work& work) {
+    constexpr unsigned kTimes = 21;
+    work();  // what the first call has to make is made
+    std::vector<double> ms;
+    for (unsigned i = 0; i < kTimes; ++i) {
+        platform::CudaEvent begin;
+        platform::CudaEvent end;
+        begin.record(stream);
+        work();
+        end.record(stream);
+        ms.push_back(end.since(begin, "measuring"));
+    }
+    std::nth_element(ms.begin(), ms.begin() + kTimes / 2, ms.end());
+    return ms[kTimes / 2];
+}
+
+/// Rays of a camera that looks along -z with 53 degrees.
+Buffer camera_rays(const scenes::Bounds& box, bool outside) {
+    const glm::vec3 extent = box.hi - box.lo;
+    glm::vec3 eye = (box.lo + box.hi) * 0.5F;
+    if (outside) eye.z += 1.2F * std::max({extent.x, extent.y, extent.z});
+    std::vector<Ray> rays;
+    for (unsigned i = 0; i < kRays; ++i) {
+        const float x = (static_cast<float>(i % kSide) + 0.5F) / kSide - 0.5F;
+        const float y = (static_cast<float>(i / kSide) + 0.5F) / kSide - 0.5F;
+        rays.push_back({.origin = eye, .direction = {x, y, -1}, .t_min = 0, .t_max = 1e30F});
+    }
+    Buffer there(Place::device, kRays * sizeof(Ray));
+    there.write(0, rays.data(), there.size());
+    return there;
+}
+
+std::vector<Hit> hits_in(const Buffer& buffer) {
+    std::vector<Hit> hits(kRays);
+    buffer.read(0, hits.data(), buffer.size());
+    return hits;
+}
+
+unsigned differences(const Buffer& a, const Buffer& b) {
+    const std::vector<Hit> left = hits_in(a);
+    const std::vector<Hit> right = hits_in(b);
+    unsigned n = 0;
+    for (unsigned i = 0; i < kRays; ++i) {
+        const bool same =
+            left[i].triangle == right[i].triangle &&
+            (!left[i].found() ||
+             (left[i].t == right[i].t && left[i].u == right[i].u && left[i].v == right[i].v));
+        n += same ? 0 : 1;
+    }
+    return n;
+}
+
+template <class A>
+unsigned measure(const scenes::Scene& scene, bool outside) {
+    const DeviceFrame there(scene);
+    GraphStream stream;
+    const RunConfig run{.pool_bytes = kPool * root_array_bytes(scene.triangles.size())};
+    BuiltTree<A, GpuMachine<A>> tree(GpuMachine<A>({}), there.frame(), {}, run, stream.get());
+    const RayTree canonical(tree.to_host(), scene, Place::device);
+    const Buffer rays = camera_rays(scene.bounds, outside);
+    const Buffer hits(Place::device, kRays * sizeof(Hit));
+    const Buffer wanted(Place::device, kRays * sizeof(Hit));
+    const BatchOptions batch{.coherent = true, .stream = stream.get()};
+    const auto trace = [&] {
+        tree.closest_hits(rays.template as<Ray>(), kRays, hits.template as<Hit>(), batch);
+    };
+
+    Builder<A, GpuMachine<A>> builder(GpuMachine<A>({}), scene.triangles.size(), {}, run);
+    builder.rebuild(there.frame(), stream.get());
+    RayTree laid_out(Place::device);
+    const double build_ms =
+        median_ms(stream.get(), [&] { builder.enqueue(there.frame(), stream.get()); });
+    const double layout_ms =
+        median_ms(stream.get(), [&] { laid_out.lay_out(builder.tree_in_place(), stream.get()); });
+    const double rays_ms = median_ms(stream.get(), trace);
+    const double canonical_ms = median_ms(stream.get(), [&] {
+        closest_hits(canonical, rays.template as<Ray>(), kRays, wanted.template as<Hit>(), batch);
+    });
+    tree.enqueue(there.frame(), stream.get());  // makes room
+    tree.finish(stream.get());
+    stream.capture([&] {
+        tree.enqueue(there.frame(), stream.get());
+        trace();
+    });
+    const double graph_ms = median_ms(stream.get(), [&] { stream.launch(); });
+    tree.finish(stream.get());
+    const unsigned others = differences(hits, wanted);
+    std::printf(
+        "%-32s %-12s build %.3f layout %.3f rays %.3f (host's layout %.3f) all %.3f, %u "
+        "hits differ\n",
+        scene.path.c_str(), A::traits().name, build_ms, layout_ms, rays_ms, canonical_ms, graph_ms,
+        others);
+    return others;
+}
+
+}  // namespace
+}  // namespace heapwood::kdtree::tests
+
+int main(int argc, char** argv) {
+    using namespace heapwood;
+    unsigned others = 0;
+    bool outside = false;
+    try {
+        for (int i = 1; i < argc; ++i) {
+            if (std::string_view(argv[i]) == "--outside") {
+                outside = true;
+                continue;
+            }
+            const scenes::Scene scene = scenes::load(argv[i]);
+            others += kdtree::tests::measure<allocators::AtomicMalloc>(scene, outside);
+            others += kdtree::tests::measure<allocators::Cambium>(scene, outside);
+        }
+    } catch (const std::exception& e) {
+        std::fprintf(stderr, "%s\n", e.what());
+        return 1;
+    }
+    return others == 0 ? 0 : 1;
+}

@@ -344,7 +344,9 @@ TEST(FrameInPlace, FaultsAreTold) {
     expect_fault(fine, "too many magnitudes");
     scenes::Scene empty = scene;
     empty.bounds = {};
-    expect_fault(empty, "finite bounds that hold all");
+    EXPECT_THROW(builder.enqueue(frame_of(empty)), std::invalid_argument);
+    ASSERT_TRUE(builder.rebuild(frame_of(empty))) << "its box is found";
+    EXPECT_EQ(digest(builder.tree()), digest(plain_tree(scene, busy())));
     empty.bounds = {glm::vec3(-std::numeric_limits<float>::infinity()), glm::vec3(1)};
     expect_fault(empty, "finite bounds that hold all");
     empty.triangles.clear();

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "allocators/memory/buffer.h"
-#include "kdtree/rays/large_pages.h"
+#include "allocators/memory/large_pages.h"
 
 namespace heapwood::python {
 
@@ -22,7 +22,7 @@ public:
             if (block_.size() >= bytes && block_.size() / 2 < bytes) return std::move(block_);
         }
         allocators::Buffer fresh(place, bytes);
-        kdtree::prefer_large_pages(fresh);
+        allocators::prefer_large_pages(fresh);
         return fresh;
     }
     /// Keeps it, in the place of the one before.

@@ -1,6 +1,6 @@
 /// @file
 /// Laying trees out for rays on a GPU.
-#include "kdtree/rays/ray_layout_gpu.h"
+#include "kdtree/rays/ray_in_place.cuh"
 
 #include <cuda_runtime.h>
 

@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
+#include "allocators/memory/large_pages.h"
 #include "allocators/memory/stream_scope.h"
 #include "allocators/platform/threads.h"
 #include "kdtree/config.h"
 #include "kdtree/for_chunks.h"
-#include "kdtree/rays/large_pages.h"
 #include "kdtree/rays/ray_in_place.cuh"
 
 namespace heapwood::kdtree {

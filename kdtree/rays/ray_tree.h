@@ -7,8 +7,8 @@
 #include <optional>
 
 #include "allocators/memory/buffer.h"
+#include "kdtree/rays/ray_in_place.cuh"
 #include "kdtree/rays/ray_layout.cuh"
-#include "kdtree/rays/ray_layout_gpu.h"
 #include "kdtree/rays/wide_tree.h"
 #include "kdtree/single/tree_in_place.cuh"
 #include "kdtree/tree/tree.h"

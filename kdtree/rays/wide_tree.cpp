@@ -7,8 +7,8 @@
 #include <stdexcept>
 #include <vector>
 
+#include "allocators/memory/large_pages.h"
 #include "kdtree/for_chunks.h"
-#include "kdtree/rays/large_pages.h"
 #include "kdtree/rays/ray_packets.h"
 
 namespace heapwood::kdtree {

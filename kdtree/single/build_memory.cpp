@@ -21,9 +21,7 @@ constexpr std::uint64_t kLostReferences = 256;
 std::string bytes_text(std::uint64_t bytes) {
     const double mebibytes = static_cast<double>(bytes) / (1 << 20);
     std::string text = std::to_string(bytes) + " bytes";
-    if (mebibytes >= 1) {
-        text += " (" + std::to_string(std::llround(mebibytes)) + " MiB)";
-    }
+    if (mebibytes >= 1) text += " (" + std::to_string(std::llround(mebibytes)) + " MiB)";
     return text;
 }
 

@@ -84,8 +84,8 @@ struct BuildResult {
     std::uint64_t pool_bytes = 0;
     std::uint64_t overhead_bytes = 0;  ///< the allocator's side tables
     std::uint64_t root_bytes = 0;      ///< the root node's primitive array
-    /// Others took the place of arrays, mostly because they were too small; or a further build like
-    /// this one will have larger ones, and take less time. Graphs have to be captured anew.
+    /// The build replaced arrays, mostly because they were too small, or the next build like this
+    /// one will have larger arrays and take less time. The caller captures its graphs again.
     bool enlarged = false;
     MemoryUse memory;
     std::optional<BuildProfile> profile;

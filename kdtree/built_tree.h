@@ -44,8 +44,8 @@ struct OnGpu {
 template <allocators::Allocator A, class Machine>
 class BuiltTree {
 public:
-    /// A tree of nothing, with room for scenes of at most so many triangles. Without
-    /// RunConfig::pool_bytes the pool has pool_bytes_for(); result().pool_bytes tells.
+    /// Makes an empty tree with room for scenes of at most `triangles` triangles. If
+    /// RunConfig::pool_bytes is 0, the pool has pool_bytes_for(); result().pool_bytes says it.
     /// @throws as Builder.
     BuiltTree(const Machine& machine, std::uint64_t triangles, const BuildConfig& config = {},
               const RunConfig& run = {})

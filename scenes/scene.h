@@ -47,7 +47,7 @@ struct Scene {
 /// Computes `degenerate` (has_zero_area()) and `bounds`, and turns -0 coordinates into +0.
 void finish(Scene& scene);
 
-/// Which of so many positions the triangles, whose indices are below, have as corners.
+/// For each of `positions` positions whether a triangle has it as a corner. All indices are below.
 std::vector<bool> used_positions(const std::vector<glm::uvec3>& triangles, std::size_t positions);
 
 /// A scene from what the command line calls one: a path (`.obj`, `.obj.xz`, `.obj.gz`, or `.list`

@@ -169,7 +169,7 @@ void check_trace(const std::vector<const Backend*>& chosen, const BuildParameter
     if (backend.method == Method::single && backend.traits.full) return;
     throw UsageError("--trace records a build with a full allocator, but " +
                      std::string(backend.traits.name) +
-                     " is none; choose one, as --allocator hybrid");
+                     " is not full; choose a full one, as --allocator hybrid");
 }
 
 }  // namespace heapwood::app

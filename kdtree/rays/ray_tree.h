@@ -48,8 +48,8 @@ public:
     /// stream, without the host, so it can be captured in a CUDA graph (after reserve()). It
     /// belongs to the build: no other build may begin on another stream before it has ended, nor a
     /// batch. Memory is kept from one call to the next: 8 bytes a node and 48 bytes a reference,
-    /// gaps included; where it grows, as in reserve(), graphs have to be captured anew. The tree of
-    /// a failed build is one that no ray meets. Rays have the hits that they have in a RayTree of
+    /// gaps included. If memory grows, as in reserve(), the caller captures its graphs again. No
+    /// ray meets the tree of a failed build. Rays have the hits that they have in a RayTree of
     /// Builder::tree(), bit for bit. On a host all cores lay out, and batches use no vector
     /// instructions.
     /// @param stream GPU only: the cudaStream_t of the build; nullptr: the default stream

@@ -166,7 +166,12 @@ void require_one(const std::vector<const Backend*>& chosen, const BuildParameter
 void check_trace(const std::vector<const Backend*>& chosen, const BuildParameters& parameters) {
     require_one(chosen, parameters, "--trace records one build, which replay replays with all");
     const Backend& backend = *chosen.front();
-    if (backend.method == Method::single && backend.traits.full) return;
+    if (backend.method == Method::levels) {
+        throw UsageError(
+            "--trace records what a build asks of an allocator, but the level method "
+            "asks none; choose --method single");
+    }
+    if (backend.traits.full) return;
     throw UsageError("--trace records a build with a full allocator, but " +
                      std::string(backend.traits.name) +
                      " is not full; choose a full one, as --allocator hybrid");

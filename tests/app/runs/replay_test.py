@@ -225,9 +225,9 @@ class Mistakes(unittest.TestCase):
         with folder() as place:
             trace = ("--device", "cpu", "--trace", place / "x.trace")
             self.refused(["--allocator names 2 allocators"], "build", SCENE, "-a", "cmalloc,hybrid", *trace)
-            self.refused(["atomicmalloc is none"], "build", SCENE, "-a", "atomicmalloc", *trace)
-            self.refused(["awmalloc is none"], "build", SCENE, "-a", "awmalloc", *trace)
-            self.refused(["levels is none"], "build", SCENE, "-m", "levels", *trace)
+            self.refused(["atomicmalloc is not full", "--allocator hybrid"], "build", SCENE, "-a", "atomicmalloc", *trace)
+            self.refused(["awmalloc is not full"], "build", SCENE, "-a", "awmalloc", *trace)
+            self.refused(["level method asks none", "--method single"], "build", SCENE, "-m", "levels", *trace)
             self.refused(["needs a file"], "build", SCENE, "--trace", "-")
             self.refused(["cannot write"], "build", "missing.obj", "--device", "cpu", "--trace",
                          place / "no" / "folder")

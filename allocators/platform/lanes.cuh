@@ -54,7 +54,7 @@ public:
     HEAPWOOD_INLINE unsigned count() const { return popcount(mask_); }
     /// The number of this lane in the group; the leader is number 0.
     HEAPWOOD_INLINE unsigned rank() const {
-        return popcount(mask_ & ((1U << (threadIdx.x % 32)) - 1));
+        return popcount(mask_ & lower_lanes());
     }
     /// What the leader passes.
     template <class T>
@@ -67,7 +67,7 @@ public:
         // Bit by bit, for a group is seldom of neighbours, and most sums have few bits.
         before = 0;
         T all = 0;
-        const std::uint32_t lower = mask_ & ((1U << (threadIdx.x % 32)) - 1);
+        const std::uint32_t lower = mask_ & lower_lanes();
         for (T bits = any_of(v); bits != 0; bits &= bits - 1) {
             const unsigned bit = lowest_bit(bits);
             const std::uint32_t lanes = __ballot_sync(mask_, (v >> bit & 1) != 0);
@@ -81,6 +81,13 @@ public:
 
 private:
     HEAPWOOD_INLINE bool is_alone() const { return (mask_ & (mask_ - 1)) == 0; }
+    /// The lanes of the warp below this one. By threadIdx they would be known for blocks of one
+    /// dimension only.
+    HEAPWOOD_INLINE static std::uint32_t lower_lanes() {
+        std::uint32_t lanes;
+        asm("mov.u32 %0, %%lanemask_lt;" : "=r"(lanes));
+        return lanes;
+    }
     /// The bits that any lane's value has.
     HEAPWOOD_INLINE std::uint32_t any_of(std::uint32_t v) const {
 #if __CUDA_ARCH__ >= 800

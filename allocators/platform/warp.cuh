@@ -61,10 +61,12 @@ HEAPWOOD_INLINE void back_off(unsigned n) {
 #endif
 }
 
-/// The calling thread's number in its warp; 0 on a CPU.
+/// The calling thread's number in its warp, in a block of any shape; 0 on a CPU.
 HEAPWOOD_INLINE unsigned lane_of_caller() {
 #if defined(__CUDA_ARCH__)
-    return threadIdx.x % 32;
+    unsigned lane;
+    asm("mov.u32 %0, %%laneid;" : "=r"(lane));
+    return lane;
 #else
     return 0;
 #endif

@@ -124,7 +124,7 @@ struct RegionVisitor {
 ///   each of a multiple of kAlignment bytes but the last. What a thread wrote to a block before it
 ///   freed the block happens before anything the next owner does with that memory.
 /// - `granted_bytes(p, bytes)` is the number of bytes of the pool that the allocation of `bytes`
-///   bytes at p occupies; 0: unknown.
+///   bytes at p occupies, from p on: its owner may use them all. 0: unknown.
 /// - `flush(context)`, if there is one: see flush() below.
 ///
 /// **Header.** Several translation units include it, some compiled by nvcc and some by a host

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "allocators/memory/buffer_device.h"
+#include "allocators/memory/source.h"
 #include "allocators/platform/bits.cuh"
 
 #if defined(__linux__)
@@ -70,24 +71,33 @@ void host_free(void* data, std::uint64_t bytes) noexcept {
 
 Buffer::Buffer(Place place, std::uint64_t bytes) : place_(place), bytes_(bytes) {
     if (bytes == 0) return;
-    data_ = place == Place::device ? detail::device_allocate(bytes) : host_allocate(bytes);
+    source_ = SourceScope::source(place);
+    if (source_ != nullptr) {
+        data_ = source_->allocate(bytes);
+    } else {
+        data_ = place == Place::device ? detail::device_allocate(bytes) : host_allocate(bytes);
+    }
 }
 
 Buffer::Buffer(Buffer&& other) noexcept
     : place_(other.place_),
       bytes_(std::exchange(other.bytes_, 0)),
-      data_(std::exchange(other.data_, nullptr)) {}
+      data_(std::exchange(other.data_, nullptr)),
+      source_(std::exchange(other.source_, nullptr)) {}
 
 Buffer& Buffer::operator=(Buffer&& other) noexcept {
     std::swap(place_, other.place_);
     std::swap(bytes_, other.bytes_);
     std::swap(data_, other.data_);
+    std::swap(source_, other.source_);
     return *this;
 }
 
 Buffer::~Buffer() {
     if (data_ == nullptr) return;
-    if (place_ == Place::device) {
+    if (source_ != nullptr) {
+        source_->deallocate(data_, bytes_);
+    } else if (place_ == Place::device) {
         detail::device_free(data_);
     } else {
         host_free(data_, bytes_);
@@ -100,12 +110,12 @@ std::byte* Buffer::range(std::uint64_t offset, std::uint64_t bytes) const {
                           std::to_string(offset + bytes) + " do not lie within a heap of " +
                           std::to_string(bytes_));
     }
-    return as<std::byte>() + offset;
+    return bytes == 0 || data_ == nullptr ? nullptr : as<std::byte>() + offset;
 }
 
 void Buffer::write(std::uint64_t offset, const void* from, std::uint64_t bytes) {
     std::byte* to = range(offset, bytes);
-    if (bytes == 0) return;
+    if (to == nullptr) return;
     if (place_ == Place::device) {
         detail::device_write(to, from, bytes);
     } else {
@@ -117,6 +127,7 @@ void Buffer::write_words(const Word* words, std::size_t count) {
     for (std::size_t i = 0; i < count; ++i) {
         range(std::uint64_t{words[i].index} * sizeof(std::uint32_t), sizeof(std::uint32_t));
     }
+    if (data_ == nullptr) return;
     if (place_ == Place::device) {
         detail::device_write_words(as<std::uint32_t>(), words, count);
     } else {
@@ -127,7 +138,10 @@ void Buffer::write_words(const Word* words, std::size_t count) {
 
 void Buffer::read(std::uint64_t offset, void* to, std::uint64_t bytes) const {
     const std::byte* from = range(offset, bytes);
-    if (bytes == 0) return;
+    if (from == nullptr) {
+        std::memset(to, 0, bytes);
+        return;
+    }
     if (place_ == Place::device) {
         detail::device_read(to, from, bytes);
     } else {
@@ -137,7 +151,7 @@ void Buffer::read(std::uint64_t offset, void* to, std::uint64_t bytes) const {
 
 void Buffer::fill(std::uint64_t offset, unsigned char value, std::uint64_t bytes) {
     std::byte* to = range(offset, bytes);
-    if (bytes == 0) return;
+    if (to == nullptr) return;
     if (place_ == Place::device) {
         detail::device_fill(to, value, bytes);
     } else {
@@ -148,7 +162,8 @@ void Buffer::fill(std::uint64_t offset, unsigned char value, std::uint64_t bytes
 void Buffer::zero() {
 #if defined(__linux__)
     // Giving the pages back makes them zero without touching one of them.
-    if (place_ == Place::host && is_mapped(bytes_) && madvise(data_, bytes_, MADV_DONTNEED) == 0) {
+    if (place_ == Place::host && source_ == nullptr && is_mapped(bytes_) &&
+        madvise(data_, bytes_, MADV_DONTNEED) == 0) {
         return;
     }
 #endif

@@ -24,7 +24,10 @@ struct Word {
     std::uint32_t value;
 };
 
-/// A block of host or device memory, freed with its owner. Movable, not copyable.
+class MemorySource;
+
+/// A block of host or device memory, freed with its owner. Movable, not copyable. It comes from the
+/// system, or in a SourceScope (source.h) from that scope's source.
 ///
 /// The contents are not initialised. A program without CUDA has only Place::host, and asking for
 /// Place::device there throws BufferError, as access outside the block does. Host memory is aligned
@@ -63,11 +66,13 @@ public:
 
 private:
     /// The first of `bytes` bytes from byte `offset`, once they are known to lie in the block.
+    /// nullptr if there is nothing to be done: no bytes, or a block without memory (source.h).
     std::byte* range(std::uint64_t offset, std::uint64_t bytes) const;
 
     Place place_ = Place::host;
     std::uint64_t bytes_ = 0;
     void* data_ = nullptr;
+    MemorySource* source_ = nullptr;  ///< that it goes back to; nullptr: the system
 };
 
 }  // namespace heapwood::allocators

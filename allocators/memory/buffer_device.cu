@@ -94,27 +94,27 @@ void device_free(void* data) noexcept {
     (void)cudaFree(data);
 }
 
+// Copies are of the default kind: a source's device memory may be managed or pinned.
 void device_write(void* to, const void* from, std::uint64_t bytes) {
     if (!StreamScope::active()) {
-        check(cudaMemcpy(to, from, bytes, cudaMemcpyHostToDevice), "writing", bytes);
+        check(cudaMemcpy(to, from, bytes, cudaMemcpyDefault), "writing", bytes);
     } else if (bytes <= kMostByParameters) {
         write_by_parameters(static_cast<unsigned char*>(to),
                             static_cast<const unsigned char*>(from), bytes);
     } else {
         refuse_capture(bytes);
         // From pageable memory: CUDA has read it when the call returns.
-        check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, scope_stream()), "writing",
+        check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, scope_stream()), "writing",
               bytes);
     }
 }
 
 void device_read(void* to, const void* from, std::uint64_t bytes) {
     if (!StreamScope::active()) {
-        check(cudaMemcpy(to, from, bytes, cudaMemcpyDeviceToHost), "reading", bytes);
+        check(cudaMemcpy(to, from, bytes, cudaMemcpyDefault), "reading", bytes);
         return;
     }
-    check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, scope_stream()), "reading",
-          bytes);
+    check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, scope_stream()), "reading", bytes);
     check(cudaStreamSynchronize(scope_stream()), "reading", bytes);
 }
 

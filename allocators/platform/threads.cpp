@@ -30,6 +30,12 @@ unsigned thread_count(unsigned asked) {
     return asked != 0 ? asked : std::max(1U, std::thread::hardware_concurrency());
 }
 
+std::uint32_t thread_number() {
+    static std::atomic<std::uint32_t> next = 0;
+    thread_local const std::uint32_t number = next.fetch_add(1, std::memory_order_relaxed);
+    return number;
+}
+
 double run_threads(unsigned threads,
                    const std::function<void(std::uint32_t, std::uint32_t)>& work) {
     std::vector<Part> parts(std::max(threads, 1U));

@@ -10,6 +10,9 @@ namespace heapwood::platform {
 /// As many threads as are asked for; for 0, one for each hardware thread.
 unsigned thread_count(unsigned asked);
 
+/// The calling thread's number, which it keeps: threads are counted from 0 as they first ask.
+std::uint32_t thread_number();
+
 /// Calls `work(thread, threads)` at once on `threads` threads, numbered from 0, of which the
 /// caller's is the first. If the system gives fewer, `threads` says in all calls how many there
 /// are. Returns when all calls have returned; what the caller did before happens before all calls,

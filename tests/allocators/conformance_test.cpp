@@ -63,7 +63,8 @@ TEST_P(ConformanceTest, GivesEverySize) {
     std::vector<std::uint64_t> sizes;
     for (std::uint64_t n = 1; n <= 300; ++n) sizes.push_back(n);
     for (std::uint64_t n = 512; n <= pool_bytes_ / 16; n *= 2) {
-        sizes.insert(sizes.end(), {n - 1, n, n + 1});
+        const std::uint64_t size = n - extra_bytes_;
+        sizes.insert(sizes.end(), {size - 1, size, size + 1});
     }
     const auto blocks = request(*a, sizes);
     for (const Block& b : blocks) ASSERT_NE(b.data, nullptr) << b.bytes << " bytes";
@@ -115,7 +116,7 @@ TEST_P(ConformanceTest, RefusesInBoundedTimeWhenExhausted) {
         std::uint64_t large_count = 0;
         for (const std::uint64_t size : {bytes, bytes / 8}) {
             auto tally = tallies();
-            a->run(warps_, FillBody<AnyRef>{a->ref(), size, blocks.data(), room, count.data(),
+            a->run(warps_, FillBody<AnyRef>{a->ref(), size - extra_bytes_, blocks.data(), room, count.data(),
                                             kMultiprocessors, tally.data()});
             const Tally sum = expect_sound(tally);
             EXPECT_EQ(sum.failed, threads_) << "every thread goes on until it is refused";

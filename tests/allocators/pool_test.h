@@ -59,6 +59,7 @@ protected:
     const unsigned warps_ = machine_.warps;
     const unsigned threads_ = machine_.threads();
     const unsigned rounds_ = machine_.rounds;
+    const std::uint64_t extra_bytes_ = GetParam()->extra_bytes;
     const std::uint64_t pool_bytes_ = machine_.pool;
     const std::uint64_t largest_ = machine_.largest();
 };

@@ -22,6 +22,7 @@ struct AnySubject {
     std::string name;  ///< in the tests' names: letters, digits and underscores
     Role role;
     bool allocates_pairs;
+    std::uint64_t extra_bytes;  ///< that a request takes beside its own
     allocators::Traits traits;
     const AnyMachine* machine;
     /// Makes a pool. @throws what the allocator's constructor throws
@@ -34,11 +35,22 @@ std::deque<AnySubject>& subjects();
 /// How gtest prints a test's subject.
 void PrintTo(const AnySubject* subject, std::ostream* out);
 
+/// A::kExtraBytes, where there is one.
+template <class A>
+constexpr std::uint64_t extra_bytes_of() {
+    if constexpr (requires { A::kExtraBytes; }) {
+        return A::kExtraBytes;
+    } else {
+        return 0;
+    }
+}
+
 /// Enlists A on a Machine. To be called once, to initialise a static variable. @return true
 template <class A, class Machine, Role role = Role::conformance>
 bool enlist(const std::string& name) {
     subjects().push_back({name + "_" + Machine::name, role,
-                          allocators::AllocatesPairs<typename A::Ref>, A::traits(),
+                          allocators::AllocatesPairs<typename A::Ref>, extra_bytes_of<A>(),
+                          A::traits(),
                           &any_machine<Machine>(),
                           [](const allocators::PoolConfig& config) -> std::unique_ptr<AnyPool> {
                               using Pool = typename MachineParts<Machine>::template Pool<A, role>;

@@ -1,7 +1,7 @@
 # Installs heapwood from BUILD_DIR into a folder of WORK_DIR, then configures, builds and runs the
 # consumer project there. Run by ctest: cmake -D... -P run_consumer.cmake
 #
-# BUILD_DIR, WORK_DIR, SOURCE_DIR (of the consumer), README (of the library, with programs), CONFIG,
+# BUILD_DIR, WORK_DIR, SOURCE_DIR (of the consumer), READMES (the folder of the tree), CONFIG,
 # GENERATOR, CXX_COMPILER; LIBLZMA (that heapwood has); CUDA (ON or OFF), CUDA_COMPILER,
 # CUDA_ARCHITECTURES (with commas), CUDA_FLAGS (of a release).
 function(run)
@@ -19,9 +19,13 @@ file(REMOVE_RECURSE ${WORK_DIR})
 run(${CMAKE_COMMAND} --install ${BUILD_DIR} --prefix ${WORK_DIR}/prefix --config ${CONFIG})
 # What the consumer sees must not come from the source tree.
 file(COPY ${SOURCE_DIR}/ DESTINATION ${WORK_DIR}/source)
-# The programs of the README: each is the first block of C++ behind its name.
-file(READ ${README} readme)
-foreach(name example.cu example.cpp)
+# The programs of the READMEs: each is the first block of C++ behind its name.
+foreach(name example.cu example.cpp words.cu)
+    set(README ${READMES}/kdtree/README.md)
+    if(name STREQUAL "words.cu")
+        set(README ${READMES}/allocators/README.md)
+    endif()
+    file(READ ${README} readme)
     string(FIND "${readme}" "(`${name}`)" at)
     if(at EQUAL -1)
         message(FATAL_ERROR "${README} has no (`${name}`)")
@@ -46,6 +50,7 @@ run(${CMAKE_COMMAND} -S ${WORK_DIR}/source -B ${WORK_DIR}/build -G ${GENERATOR}
     -DCMAKE_CXX_COMPILER=${CXX_COMPILER} ${cuda_options})
 run(${CMAKE_COMMAND} --build ${WORK_DIR}/build --config ${CONFIG})
 run(${WORK_DIR}/build/consumer_cpu)
+run(${WORK_DIR}/build/consumer_c)
 run(${WORK_DIR}/build/example_cpu)
 # It can be carried to a machine without decompressors where heapwood's own program can.
 if(LIBLZMA MATCHES "\\.a$")
@@ -56,8 +61,10 @@ if(LIBLZMA MATCHES "\\.a$")
 endif()
 if(CUDA)
     run(${WORK_DIR}/build/consumer_gpu)
+    run(${WORK_DIR}/build/consumer_heap_gpu)
     run(${WORK_DIR}/build/consumer_trees_gpu)
     if(NOT output MATCHES "skipped")
         run(${WORK_DIR}/build/example_gpu)
+        run(${WORK_DIR}/build/words_gpu)
     endif()
 endif()

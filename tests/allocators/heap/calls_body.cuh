@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "allocators/heap/ref.cuh"
+#include "allocators/allocator.cuh"
 #include "allocators/platform/macros.cuh"
 #include "tests/allocators/bodies.h"
 
@@ -30,9 +30,10 @@ struct CallTally {
 };
 
 /// All threads fill, resize and empty slots of their own, and then empty them all.
-template <class A>
+/// `Ref` is a HeapRef or a GuardedRef.
+template <class Ref>
 struct HeapCallsBody {
-    allocators::HeapRef<A> heap;
+    Ref heap;
     Block* slots;  ///< `each` of each thread
     unsigned each;
     unsigned rounds;
@@ -98,9 +99,8 @@ private:
         if (data == b.data) ++tally.not_moved;
         const std::uint64_t room = heap.usable_size(data);
         if (room < bytes) ++tally.wrong;
-        // A block that moves becomes larger: all that it had is there.
         if (data == b.data && room != b.bytes) ++tally.wrong;
-        if (!has_stamp({data, b.bytes, 0, b.stamp})) ++tally.corrupt;
+        if (!has_stamp({data, room < b.bytes ? room : b.bytes, 0, b.stamp})) ++tally.corrupt;
         b = {data, room, 0, b.stamp};
         write_stamp(b);
     }

@@ -120,26 +120,33 @@ void check_realloc() {
     expect_all_free(owner);
 }
 
-/// Two heaps, used in turn by all threads.
-template <class A, class Machine>
-void check_calls() {
+/// Random calls of all threads of a machine. @return the sum of what they saw
+template <class Machine, class Ref>
+CallTally run_calls(const Ref& ref, std::uint64_t seed) {
     constexpr unsigned kWarps = Machine::Warp::width == 1 ? 4 : 2;
     constexpr unsigned kThreads = kWarps * Machine::Warp::width;
+    constexpr unsigned kRounds = Machine::Warp::width == 1 ? 3000 : 300;
     constexpr unsigned kEach = 6;
+    std::vector<Block> slots(kThreads * kEach);
+    std::vector<CallTally> tallies(kThreads);
+    Machine::run(kWarps,
+                 HeapCallsBody<Ref>{ref, slots.data(), kEach, kRounds, 2000, seed, tallies.data()});
+    CallTally sum{};
+    for (const CallTally& tally : tallies) sum += tally;
+    EXPECT_EQ(sum.wrong, 0U);
+    EXPECT_EQ(sum.corrupt, 0U);
+    EXPECT_GT(sum.calls, kThreads * kRounds - 1U);
+    return sum;
+}
+
+/// Every call of a heap, by all threads at once.
+template <class A, class Machine>
+void check_calls() {
     auto owner = host_heap<A>(kHeapBytes * 2);
     const std::uint64_t seed = test_seed();
-    const unsigned rounds = Machine::Warp::width == 1 ? 3000 : 300;
     for (unsigned run = 0; run < 2; ++run) {
-        std::vector<Block> slots(kThreads * kEach);
-        std::vector<CallTally> tallies(kThreads);
-        Machine::run(kWarps, HeapCallsBody<A>{owner.ref(), slots.data(), kEach, rounds, 2000,
-                                              seed + run, tallies.data()});
-        CallTally sum{};
-        for (const CallTally& tally : tallies) sum += tally;
-        EXPECT_EQ(sum.wrong, 0U);
-        EXPECT_EQ(sum.corrupt, 0U);
+        const CallTally sum = run_calls<Machine>(owner.ref(), seed + run);
         EXPECT_GT(sum.not_moved, 0U);
-        EXPECT_GT(sum.calls, kThreads * rounds - 1U);
         if (A::traits().full) {
             EXPECT_LE(sum.refused, sum.calls / 100);
         }

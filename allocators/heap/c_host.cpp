@@ -6,55 +6,35 @@
 #include <mutex>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
+#include "allocators/heap/handled_heap.h"
 #include "allocators/heapwood_heap.h"
-#include "allocators/memory/buffer.h"
-#include "c_heap.h"
 
 namespace heapwood::allocators::heap {
 namespace {
 
-/// A heap and its handle.
-class Known {
-public:
-    explicit Known(const HeapConfig& config)
-        : heap(config), handle_(config.place, sizeof(CHandle)) {
-        update();
-    }
-    /// Writes what kernels see, after a change.
-    void update() {
-        const CHandle ref = heap.ref();
-        handle_.write(0, &ref, sizeof ref);
-    }
-    heapwood_heap* handle() const { return handle_.as<heapwood_heap>(); }
-
-    CHeap heap;
-
-private:
-    Buffer handle_;
-};
-
 /// All heaps that live. The functions of the host may be called by several threads.
 class Register {
 public:
-    heapwood_heap* add(std::unique_ptr<Known> known) {
+    heapwood_heap* add(std::unique_ptr<HandledHeap> heap) {
         const std::lock_guard lock(mutex_);
-        heapwood_heap* const handle = known->handle();
-        heaps_[handle] = std::move(known);
+        heapwood_heap* const handle = heap->handle();
+        heaps_[handle] = std::move(heap);
         return handle;
     }
     /// @throws std::invalid_argument if there is no such heap
-    Known& at(heapwood_heap* handle) {
+    HandledHeap& at(heapwood_heap* handle) {
         const std::lock_guard lock(mutex_);
         return *find(handle)->second;
     }
-    std::unique_ptr<Known> take(heapwood_heap* handle) {
+    std::unique_ptr<HandledHeap> take(heapwood_heap* handle) {
         const std::lock_guard lock(mutex_);
         return std::move(heaps_.extract(find(handle)).mapped());
     }
 
 private:
-    using Heaps = std::map<heapwood_heap*, std::unique_ptr<Known>>;
+    using Heaps = std::map<heapwood_heap*, std::unique_ptr<HandledHeap>>;
 
     Heaps::iterator find(heapwood_heap* handle) {
         const auto found = heaps_.find(handle);
@@ -109,7 +89,7 @@ heapwood_heap* heapwood_heap_create(const heapwood_heap_options* options) {
             .place = options->place == HEAPWOOD_ON_HOST ? Place::host : Place::device,
             .memory = options->memory,
             .callers = options->callers};
-        made = heap::known_heaps().add(std::make_unique<heap::Known>(config));
+        made = heap::known_heaps().add(std::make_unique<HandledHeap>(config));
     });
     return made;
 }
@@ -120,23 +100,19 @@ int heapwood_heap_destroy(heapwood_heap* handle) {
 }
 
 int heapwood_heap_reset(heapwood_heap* handle) {
-    return guarded([&] { heap::known_heaps().at(handle).heap.reset(); });
+    return guarded([&] { heap::known_heaps().at(handle).reset(); });
 }
 
 int heapwood_heap_grow(heapwood_heap* handle, uint64_t bytes) {
-    return guarded([&] {
-        heap::Known& known = heap::known_heaps().at(handle);
-        known.heap.allocator().grow(bytes);
-        known.update();
-    });
+    return guarded([&] { heap::known_heaps().at(handle).grow(bytes); });
 }
 
 int heapwood_heap_get_use(heapwood_heap* handle, heapwood_heap_use* use) {
     return guarded([&] {
-        const heap::Known& known = heap::known_heaps().at(handle);
-        const PoolUse found = known.heap.use();
-        *use = {known.heap.pool_bytes(), known.heap.overhead_bytes(), found.allocated_bytes,
-                found.free_bytes, found.largest_free};
+        const HandledHeap& heap = heap::known_heaps().at(handle);
+        const PoolUse found = heap.use();
+        *use = {heap.pool_bytes(), heap.overhead_bytes(), found.allocated_bytes, found.free_bytes,
+                found.largest_free};
     });
 }
 
@@ -145,7 +121,7 @@ const char* heapwood_heap_error(void) {
 }
 
 const char* heapwood_heap_allocator(void) {
-    return heap::CAllocator::traits().name;
+    return HandledHeap::allocator();
 }
 
 }  // extern "C"

@@ -19,4 +19,5 @@ NB_MODULE(_core, m) {
     python::add_rays(m);
     python::add_forest(m);
     python::add_ray_parts(m);
+    python::add_heaps(m);
 }

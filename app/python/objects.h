@@ -81,5 +81,6 @@ void add_build(nanobind::module_& m);
 void add_rays(nanobind::module_& m);
 void add_forest(nanobind::module_& m);
 void add_ray_parts(nanobind::module_& m);
+void add_heaps(nanobind::module_& m);
 
 }  // namespace heapwood::python

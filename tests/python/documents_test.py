@@ -15,11 +15,11 @@ NEEDS = {"heapwood._program": "pandas", "heapwood._sweep": "pandas",
          "heapwood.forest": "distributed", "heapwood._forest_rays": "distributed",
          "heapwood.trimesh": "trimesh"}
 # Blocks with these words are for machines that tests do not run on.
-ELSEWHERE = ("cupy", "dask_cuda", "dask_jobqueue")
+ELSEWHERE = ("cupy", "dask_cuda", "dask_jobqueue", "numba")
 
 
 @pytest.mark.parametrize("name", ["heapwood", "heapwood._scene", "heapwood._tree",
-                                  "heapwood._program", "heapwood._sweep", "heapwood.forest",
+                                  "heapwood._heap", "heapwood._program", "heapwood._sweep", "heapwood.forest",
                                   "heapwood._forest_rays", "heapwood.trimesh"])
 def test_docstrings(name, tmp_path):
     if name in NEEDS:

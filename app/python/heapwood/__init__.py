@@ -9,12 +9,14 @@
 
 ``compare``, ``bench`` and ``replay`` measure allocators by the program ``heapwood``, which the package
 carries, and give tables of pandas; ``sweep`` does so for many cells, by any executor.
+``Heap`` gives kernels of Numba or CuPy a malloc (``heapwood.numba``).
 ``heapwood.forest.build`` builds a tree by several machines. ``heapwood.trimesh`` has the interface of
 trimesh's ray tests.
 """
 
 from heapwood import _core, forest
 from heapwood._build import allocators, build, load_tree
+from heapwood._heap import Heap, device_library
 from heapwood._program import bench, compare, read_results, replay
 from heapwood._scene import Scene, load
 from heapwood._sweep import cells, sweep
@@ -33,6 +35,7 @@ from heapwood.errors import (
 __version__ = _core.version
 
 __all__ = [
+    "Heap",
     "NoDevice",
     "OutOfPool",
     "PrecisionWarning",
@@ -49,6 +52,7 @@ __all__ = [
     "cells",
     "compare",
     "cuda_available",
+    "device_library",
     "forest",
     "load",
     "load_tree",

@@ -10,6 +10,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <type_traits>
 
 #include "allocators/memory/buffer.h"
@@ -30,21 +31,25 @@ struct PublishedRegisters {
 
 /// What a user may know of an allocator before it runs. Strings are literals.
 struct Traits {
-    const char* name;             ///< on the command line
-    const char* title;            ///< as published
-    const char* source;           ///< paper and section it comes from
-    bool frees_individually;      ///< false: `deallocate` does nothing, memory returns on reset()
-    bool full;                    ///< false: carries the papers' asterisk (no full allocator)
-    bool walkable;                ///< `for_each_region` visits the pool; false only for CUDA's
-    std::uint64_t header_bytes;   ///< memory it keeps outside payloads, per allocation or granule
+    const char* name;         ///< on the command line
+    const char* title;        ///< as published
+    const char* source;       ///< paper and section it comes from
+    bool frees_individually;  ///< false: `deallocate` does nothing, memory returns on reset()
+    bool full;                ///< false: carries the papers' asterisk (no full allocator)
+    bool walkable;            ///< `for_each_region` visits the pool; false only for CUDA's
+    /// Memory it keeps outside payloads, per allocation or granule; nothing: unknown.
+    std::optional<std::uint64_t> header_bytes = std::nullopt;
     std::uint64_t smallest_pool;  ///< bytes; the constructor throws below it
     bool splittable = false;      ///< a block may be freed in parts, in any order
     bool shares_regions = false;  ///< a region of the walk may hold several allocations
-    bool sound = true;            ///< false: a specimen, known to go wrong; in no default list
+    bool sound = true;  ///< false: a specimen, known to go wrong. True is a promise: see the tests
     PublishedRegisters published_registers = {};  ///< Vinkler & Havran 2015, table 1
     bool slow_crowds = false;   ///< builds take longer if lanes of a warp call at the same time
     bool shares_cache = false;  ///< a thread block's warps should have one CallerCache
     bool one_heap = false;  ///< on a GPU: a process has one pool of this kind, which it never frees
+    /// The pool is what static or `__device__` variables say: a process has at most one host object
+    /// at a time, but may make one after the other, of any size.
+    bool one_at_a_time = false;
 };
 
 /// Words that a caller lends to the allocator, so that the allocator need not look up in the pool
@@ -94,14 +99,57 @@ struct RegionVisitor {
 // The versions of clang-format lay out concepts differently.
 // clang-format off
 
+// The requirements one by one, so that a compiler names the one that a class lacks.
+
+template <class A>
+concept HasTrivialRef = std::is_trivially_copyable_v<typename A::Ref>;
+template <class A>
+concept MadeFromPoolConfig = std::constructible_from<A, PoolConfig>;
+template <class A>
+concept HasTraits = requires { { A::traits() } -> std::same_as<Traits>; };
+template <class A>
+concept GivesRef = requires(const A a) { { a.ref() } -> std::same_as<typename A::Ref>; };
+template <class A>
+concept TellsItsBytes = requires(const A a) {
+    { a.pool_bytes() } -> std::same_as<std::uint64_t>;
+    { a.overhead_bytes() } -> std::same_as<std::uint64_t>;
+};
+template <class A>
+concept VisitsRegions =
+    requires(const A a) { { a.for_each_region(RegionVisitor{}) } -> std::same_as<void>; };
+template <class A>
+concept RefAllocates = requires(const typename A::Ref ref, const Context c, std::size_t n) {
+    { ref.allocate(c, n) } -> std::same_as<void*>;
+};
+template <class A>
+concept RefDeallocates = requires(const typename A::Ref ref, const Context c, void* p,
+                                  std::size_t n) {
+    { ref.deallocate(c, p, n) } -> std::same_as<void>;
+};
+template <class A>
+concept RefGrants = requires(const typename A::Ref ref, void* p, std::size_t n) {
+    { ref.granted_bytes(p, n) } -> std::same_as<std::uint64_t>;
+};
+template <class A>
+concept Resets = requires(A a) { { a.reset() } -> std::same_as<void>; };
+
+/// All of the contract but reset() and that the host object is movable: Remade adds these
+/// (remade.cuh).
+template <class A>
+concept PoolOwner = HasTrivialRef<A> && MadeFromPoolConfig<A> && HasTraits<A> && GivesRef<A> &&
+                    TellsItsBytes<A> && VisitsRegions<A> && RefAllocates<A> && RefDeallocates<A> &&
+                    RefGrants<A>;
+
 /// The contract.
 ///
-/// **Host object.** All of its functions are called only while no kernel uses the pool.
+/// **Host object.** All of its functions are called only while no kernel uses the pool. It is
+/// movable, and a handle of before is valid after a move. A class that is not, or that has no
+/// reset(), becomes an allocator by Complete<A> (remade.cuh).
 /// - `A(config)` makes the pool, in the state of reset(). It throws std::invalid_argument if
 ///   config.bytes is below `traits().smallest_pool` or a choice is none of the option's values, and
 ///   BufferError if there is no such memory. Programs may call reset() directly after it.
 /// - `ref()` makes the handle for kernels. A handle is valid as long as the host object, also after
-///   reset().
+///   reset(), but not after that of a Remade.
 /// - `reset()` frees everything. It is forbidden while a CallerCache keeps anything of this pool:
 ///   flush() it first, or make it all zeroes and use it no more with blocks of before; otherwise the
 ///   same memory is given twice.
@@ -132,19 +180,7 @@ struct RegionVisitor {
 /// build kernel may have 96 registers a thread and uses all of them, so what is long and rare in
 /// allocate() and deallocate() should be out of line (HEAPWOOD_NOINLINE).
 template <class A>
-concept Allocator =
-    std::is_trivially_copyable_v<typename A::Ref> && std::constructible_from<A, PoolConfig> &&
-    requires(A a, const A ca, const typename A::Ref ref, const Context c, void* p, std::size_t n) {
-        { A::traits() } -> std::same_as<Traits>;
-        { ca.ref() } -> std::same_as<typename A::Ref>;
-        { a.reset() } -> std::same_as<void>;
-        { ca.pool_bytes() } -> std::same_as<std::uint64_t>;
-        { ca.overhead_bytes() } -> std::same_as<std::uint64_t>;
-        { ca.for_each_region(RegionVisitor{}) } -> std::same_as<void>;
-        { ref.allocate(c, n) } -> std::same_as<void*>;
-        { ref.deallocate(c, p, n) } -> std::same_as<void>;
-        { ref.granted_bytes(p, n) } -> std::same_as<std::uint64_t>;
-    };
+concept Allocator = PoolOwner<A> && Resets<A> && std::move_constructible<A>;
 // clang-format on
 
 /// A Ref that can answer two requests at once, faster than one by one: `allocate_pair(context,

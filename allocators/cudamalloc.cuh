@@ -37,7 +37,6 @@ public:
                 .frees_individually = true,
                 .full = true,
                 .walkable = false,
-                .header_bytes = 0,
                 .smallest_pool = std::uint64_t{1} << 20,
                 .slow_crowds = true,
                 .one_heap = true};

@@ -57,7 +57,7 @@ public:
     /// As A's, with the tag.
     static constexpr Traits traits() {
         Traits t = A::traits();
-        if (!kSplits) t.header_bytes += sizeof(Tag);
+        if (!kSplits && t.header_bytes) *t.header_bytes += sizeof(Tag);
         t.shares_regions = true;
         return t;
     }

@@ -81,7 +81,8 @@ const Shape<ListedAllocator>& allocator_shape() {
             .field("walkable", trait(&Traits::walkable), "whether the blocks in use can be counted")
             .field("sound", trait(&Traits::sound),
                    "false: a specimen, known to hand out memory in use")
-            .field("header_bytes", trait(&Traits::header_bytes), "of a block, in the pool")
+            .field("header_bytes", trait(&Traits::header_bytes),
+                   "of a block, in the pool; null: unknown")
             .field("smallest_pool_bytes", trait(&Traits::smallest_pool), "what it needs at least")
             .put(
                 "devices", array_schema(one_of(kDevices), 1),
@@ -172,7 +173,7 @@ Document document_of(const Listing& listing) {
         const allocators::Traits& t = allocator.traits;
         allocators.rows.push_back(
             {t.name, starred(t.title, t.full), shown(t.frees_individually, {}), shown(t.full, {}),
-             shown(t.sound, {}), shown(t.header_bytes, Unit::count),
+             shown(t.sound, {}), shown(json_value(t.header_bytes), Unit::count),
              shown(t.smallest_pool, Unit::bytes), joined(allocator.machines, ",")});
         sources.rows.push_back({t.name, t.source});
         registers.rows.push_back(registers_row(t.name, t, allocator.registers));

@@ -107,7 +107,7 @@ TYPED_TEST(PublishedTest, MergesWithOneSuccessor) {
 TYPED_TEST(PublishedTest, IsSplitBeforehand) {
     const TypeParam a({.bytes = 65536, .largest_request = 32768});
     const std::uint64_t first = 32768 + 16;
-    const auto header = TypeParam::traits().header_bytes;
+    const std::uint64_t header = *TypeParam::traits().header_bytes;
     const auto second =
         static_cast<std::uint64_t>(0.8 * static_cast<double>(32768 + header)) / 16 * 16 + 16;
     EXPECT_EQ(pieces(a), (std::vector<Piece>{
@@ -137,8 +137,8 @@ TYPED_TEST(PublishedTest, AWalkMissesTheSentinel) {
     TypeParam a({.bytes = 4096});
     const auto r = a.ref();
     auto* p = static_cast<char*>(r.allocate({}, 100));
-    char* sentinel = p + 4096 - TypeParam::traits().header_bytes;
-    std::memset(sentinel, 0, TypeParam::traits().header_bytes);
+    char* sentinel = p + 4096 - *TypeParam::traits().header_bytes;
+    std::memset(sentinel, 0, *TypeParam::traits().header_bytes);
     EXPECT_THROW(pieces(a), std::logic_error);
     a.reset();
     EXPECT_EQ(pieces(a), (std::vector<Piece>{{4096, false}}));

@@ -321,6 +321,8 @@ class List(unittest.TestCase):
         names = {entry["name"]: entry for entry in listing["allocators"]}
         self.assertFalse(names["atomicmalloc"]["full"])
         self.assertTrue(names["cmalloc"]["sound"])
+        self.assertEqual(names["atomicmalloc"]["header_bytes"], 0)
+        self.assertIsNone(names["cudamalloc"]["header_bytes"])
         self.assertFalse(names["cmalloc-published"]["sound"])
         self.assertTrue(names["cmalloc"]["frees_individually"])
         self.assertIn("cpu", names["cmalloc"]["devices"])

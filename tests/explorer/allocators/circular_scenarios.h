@@ -19,7 +19,7 @@ inline constexpr std::size_t kGranule = 16;
 template <class A>
 constexpr std::size_t bytes_of(unsigned granules) {
     const allocators::Traits t = A::traits();
-    return granules * kGranule - (t.sound ? 0 : t.header_bytes);
+    return granules * kGranule - (t.sound ? 0 : *t.header_bytes);
 }
 
 /// A header word, or a part of one, or a hint.

@@ -1,5 +1,9 @@
 /// @file
 /// The options of `bench` and `replay`.
+#include <set>
+#include <string>
+#include <vector>
+
 #include "app/cli/verb_options.h"
 #include "app/measure/workloads/sweeps/sweeps.h"
 
@@ -7,6 +11,7 @@ namespace heapwood::app {
 namespace {
 
 constexpr Whole kCount{1, 1000000};
+constexpr Whole kCallers{1, 1U << 24};
 constexpr const char* kAllocators = "Allocators, separated by commas; all: sound ones";
 
 /// How many warps call in AD, ACD and P.
@@ -30,6 +35,21 @@ double read_pace(const std::string& text) {
         // It would not say what else a pace may be.
     }
     throw UsageError("'" + text + "' is none of none, recorded and a number of times, as 10x");
+}
+
+/// Whole numbers in ascending order, each once.
+template <class Read>
+std::vector<std::uint64_t> read_ascending(const std::vector<std::string>& texts, const Read& read) {
+    std::set<std::uint64_t> values;
+    for (const std::string& text : texts) values.insert(read(text));
+    return {values.begin(), values.end()};
+}
+
+std::uint64_t read_request_bytes(const std::string& text) {
+    const bool digits = text.find_first_not_of("0123456789") == std::string::npos;
+    const std::uint64_t bytes = read_bytes(digits ? text + "B" : text, {4, 1U << 30});
+    if (bytes % 4 == 0) return bytes;
+    throw UsageError("'" + text + "' is no multiple of 4 bytes, as requests of bench are");
 }
 
 }  // namespace
@@ -56,6 +76,23 @@ void add_bench(Options& options, BenchOptions& o) {
                       o.run.settings.largest_bytes =
                           static_cast<std::uint32_t>(read_bytes(text, {16, 1U << 30}));
                   });
+    options.list(
+        "--bytes", "SIZE", kAuto,
+        "Sizes of the requests of ad, acd, alloc, scaling, fragmentation and oom, and largest "
+        "ones of mixed, separated by commas: 16,4KiB; auto: the papers', up to --largest",
+        [&o](const auto& texts) {
+            if (texts == std::vector<std::string>{kAuto}) return;
+            o.run.settings.bytes = read_ascending(texts, read_request_bytes);
+        });
+    options.list(
+        "--callers", "N", kAuto,
+        "Threads that request at once in alloc (or warps), mixed, scaling, work and access, "
+        "separated by commas; auto: the papers'. Those of ad, acd and p: --blocks",
+        [&o](const auto& texts) {
+            if (texts == std::vector<std::string>{kAuto}) return;
+            o.run.settings.callers =
+                read_ascending(texts, [](const std::string& text) { return read(text, kCallers); });
+        });
     options.flag("--quick", o.run.settings.quick,
                  "Few and small requests, for trying out: every test in a moment");
     options.value("--blocks", "N|fill", "120",

@@ -17,6 +17,15 @@ BenchFiles files_for(const BenchOptions& options) {
         return std::find(tests.begin(), tests.end(), test) != tests.end();
     };
     const bool updates = chosen("graph-update");
+    const auto refuse_idle = [&](const char* option, bool given, const auto& of) {
+        if (!given ||
+            std::ranges::any_of(of, [&](const auto& test) { return chosen(test.c_str()); }))
+            return;
+        throw UsageError(std::string(option) + " is for the tests " + joined(of, ", ") +
+                         ", which are not among " + joined(tests, ", "));
+    };
+    refuse_idle("--bytes", !options.run.settings.bytes.empty(), tests_over_sizes());
+    refuse_idle("--callers", !options.run.settings.callers.empty(), tests_over_callers());
     if (!options.sizes.empty() && !chosen("churn")) {
         throw UsageError("--sizes is for the test churn, which is not among " +
                          joined(tests, ", "));

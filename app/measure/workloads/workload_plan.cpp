@@ -68,6 +68,8 @@ Json WorkloadPlan::identity() const {
     json["quick"] = s.quick;
     json["pool"] = s.pool_bytes ? Json(*s.pool_bytes) : Json();
     json["largest"] = s.largest_bytes;
+    if (!s.bytes.empty()) json["bytes"] = s.bytes;
+    if (!s.callers.empty()) json["callers"] = s.callers;
     json["iterations"] = s.iterations ? Json(*s.iterations) : Json();
     json["seed"] = s.seed;
     if (s.sizes) json["sizes"] = s.sizes->digest;

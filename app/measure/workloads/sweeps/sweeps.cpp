@@ -119,6 +119,17 @@ const std::vector<TestName>& test_names() {
     return names;
 }
 
+const std::vector<std::string>& tests_over_sizes() {
+    static const std::vector<std::string> names{"ad",      "acd",           "alloc", "mixed",
+                                                "scaling", "fragmentation", "oom"};
+    return names;
+}
+
+const std::vector<std::string>& tests_over_callers() {
+    static const std::vector<std::string> names{"alloc", "mixed", "scaling", "work", "access"};
+    return names;
+}
+
 std::uint32_t warm_iterations(const SweepSettings& settings) {
     return settings.iterations.value_or(settings.quick ? 1 : 5);
 }

@@ -19,6 +19,10 @@ struct SweepSettings {
     std::uint32_t blocks = 120;               ///< of AD, ACD and P, 8 warps each: the papers'
     std::optional<std::uint64_t> pool_bytes;  ///< of the tests of 2021 and churn; others' is fixed
     std::uint32_t largest_bytes = 8192;       ///< the largest request of a sweep over sizes
+    /// Of the sweeps over sizes, in ascending order; none: the papers'.
+    std::vector<std::uint64_t> bytes = {};
+    /// Callers of alloc, mixed, scaling, work and access, in ascending order; none: the papers'.
+    std::vector<std::uint64_t> callers = {};
     std::optional<std::uint32_t> iterations;  ///< warm ones in a turn
     allocators::Choices choices = {};
     std::uint64_t seed = 1;
@@ -76,6 +80,10 @@ struct TestName {
     std::string what;
     std::vector<Series> (*series)(const SweepSettings& settings);
 };
+
+/// The tests that SweepSettings::bytes is for, and those of SweepSettings::callers.
+const std::vector<std::string>& tests_over_sizes();
+const std::vector<std::string>& tests_over_callers();
 
 /// All tests, in the order in which they run.
 const std::vector<TestName>& test_names();

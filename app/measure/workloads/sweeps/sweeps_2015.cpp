@@ -44,6 +44,7 @@ std::vector<std::uint64_t> steps(std::uint64_t step, std::uint64_t last) {
 }
 
 std::vector<std::uint64_t> payloads(const SweepSettings& settings) {
+    if (!settings.bytes.empty()) return settings.bytes;
     return chosen(powers(kBytesOfARequest, largest_payload(settings), 2), settings);
 }
 

@@ -20,11 +20,13 @@ const std::vector<Metric> kAllocation{{"alloc_ms", "allocation", "ms", true},
 
 std::vector<std::uint64_t> sizes(std::uint64_t first, const SweepSettings& settings,
                                  std::uint64_t factor = 2) {
+    if (!settings.bytes.empty()) return settings.bytes;
     return chosen(powers(first, std::max<std::uint64_t>(settings.largest_bytes, first), factor),
                   settings);
 }
 
 std::vector<std::uint64_t> thread_counts(const SweepSettings& settings) {
+    if (!settings.callers.empty()) return settings.callers;
     return settings.quick ? std::vector<std::uint64_t>{1, kQuickCallers}
                           : powers(1, std::uint64_t{1} << 20, 4);
 }
@@ -48,7 +50,8 @@ Series survey(const std::string& id, const std::string& title, const std::string
 }
 
 /// Numbers of requests made at once; small ones too if requests are large.
-std::vector<std::uint32_t> request_counts(const SweepSettings& settings) {
+std::vector<std::uint64_t> request_counts(const SweepSettings& settings) {
+    if (!settings.callers.empty()) return settings.callers;
     if (settings.quick) return {kQuickCallers};
     if (settings.largest_bytes > 8192) return {1000, 10000, 100000};
     return {10000, 100000};
@@ -59,10 +62,10 @@ std::vector<std::uint32_t> request_counts(const SweepSettings& settings) {
 std::vector<Series> alloc(const SweepSettings& settings) {
     std::vector<Series> all;
     for (const bool by_warp : {false, true}) {
-        for (const std::uint32_t callers : request_counts(settings)) {
+        for (const std::uint64_t callers : request_counts(settings)) {
             Task task = survey(Procedure::allocate, settings);
             task.lanes = by_warp ? 1 : 32;
-            task.callers = callers;
+            task.callers = narrow(callers);
             const std::string by = by_warp ? "warp" : "thread";
             all.push_back(survey("alloc." + by + "." + std::to_string(callers),
                                  "One request a " + by + ", " + grouped(callers) + " " + by + "s",
@@ -75,9 +78,9 @@ std::vector<Series> alloc(const SweepSettings& settings) {
 
 std::vector<Series> mixed(const SweepSettings& settings) {
     std::vector<Series> all;
-    for (const std::uint32_t callers : request_counts(settings)) {
+    for (const std::uint64_t callers : request_counts(settings)) {
         Task task = survey(Procedure::allocate, settings);
-        task.callers = callers;
+        task.callers = narrow(callers);
         task.min_bytes = 4;
         all.push_back(
             survey("mixed." + std::to_string(callers),
@@ -88,11 +91,12 @@ std::vector<Series> mixed(const SweepSettings& settings) {
 }
 
 std::vector<Series> scaling(const SweepSettings& settings) {
-    std::vector<std::uint32_t> all_sizes{16, 64, 512, 8192};
+    std::vector<std::uint64_t> all_sizes{16, 64, 512, 8192};
     if (settings.largest_bytes > 8192) all_sizes.push_back(settings.largest_bytes);
     if (settings.quick) all_sizes = {16};
+    if (!settings.bytes.empty()) all_sizes = settings.bytes;
     std::vector<Series> all;
-    for (const std::uint32_t bytes : all_sizes) {
+    for (const std::uint64_t bytes : all_sizes) {
         Task task = survey(Procedure::allocate, settings);
         set_bytes(task, bytes);
         all.push_back(survey("scaling." + std::to_string(bytes),

@@ -227,6 +227,59 @@ TEST(Sweeps, TheRestOfThePapersSettings) {
     EXPECT_EQ(series_of("alloc", settings).at(0).points.back().x, 1 << 20);
 }
 
+TEST(Sweeps, HaveTheSizesAndCallersThatWereChosen) {
+    for (const bool quick : {false, true}) {
+        SweepSettings settings;
+        settings.quick = quick;
+        settings.pool_bytes = 64 << 20;
+        settings.bytes = {20, 64, 3000};
+        settings.callers = {7, 300};
+        for (const char* id : {"ad.payload", "acd.payload", "alloc.thread.7", "alloc.warp.300",
+                               "mixed.300", "fragmentation", "oom"}) {
+            std::vector<double> x;
+            for (const Point& point : series_named(id, settings).points) {
+                x.push_back(point.x);
+                EXPECT_EQ(point.task.max_bytes, point.x) << id;
+            }
+            EXPECT_EQ(x, (std::vector<double>{20, 64, 3000})) << id;
+        }
+        for (const char* id : {"scaling.20", "scaling.3000", "work.4-64", "access.4-64"}) {
+            std::vector<std::uint32_t> callers;
+            for (const Point& point : series_named(id, settings).points) {
+                callers.push_back(point.task.callers);
+            }
+            EXPECT_EQ(callers, (std::vector<std::uint32_t>{7, 300})) << id;
+        }
+        EXPECT_EQ(series_named("alloc.warp.300", settings).points.at(0).task.callers, 300U);
+        EXPECT_EQ(series_of("alloc", settings).size(), 4U);
+        EXPECT_EQ(series_of("scaling", settings).size(), 3U);
+    }
+    // Each test that is said to have them changes by them, and no other.
+    const SweepSettings papers;
+    for (const TestName& test : test_names()) {
+        const auto axes = [&](const SweepSettings& settings) {
+            std::vector<std::string> all;
+            for (const Series& series : series_of(test.name, settings)) {
+                all.push_back(series.id);
+                for (const Point& p : series.points) {
+                    all.push_back(std::to_string(p.task.max_bytes) + " " +
+                                  std::to_string(p.task.callers));
+                }
+            }
+            return all;
+        };
+        const auto lists = [&](const std::vector<std::string>& tests) {
+            return std::ranges::find(tests, test.name) != tests.end();
+        };
+        SweepSettings sized = papers;
+        sized.bytes = {20};
+        EXPECT_EQ(axes(sized) != axes(papers), lists(tests_over_sizes())) << test.name;
+        SweepSettings called = papers;
+        called.callers = {7};
+        EXPECT_EQ(axes(called) != axes(papers), lists(tests_over_callers())) << test.name;
+    }
+}
+
 TEST(Sweeps, TasksMeasureWhatTheirSeriesPromise) {
     SweepSettings settings;
     settings.quick = true;

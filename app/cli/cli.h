@@ -34,7 +34,7 @@ enum class DeviceChoice { automatic, gpu, cpu };
 /// What all verbs that measure have in common.
 struct RunParameters {
     std::vector<std::string> arguments;          ///< the whole command line, for the report
-    std::vector<std::string> allocators{"all"};  ///< names, or "all": the sound ones
+    std::vector<std::string> allocators{"all"};  ///< names; "all": the sound ones
     /// The options given that are for the allocators of the single kernel alone, as messages name
     /// them (Options::giver).
     std::vector<std::string> allocator_options;

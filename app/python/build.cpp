@@ -123,12 +123,13 @@ TreeObject* build(const SceneObject& scene, const std::string& device, const std
     return new TreeObject(std::move(data), place);
 }
 
-/// The names of the allocators that a machine has.
+/// The names of the sound allocators that a machine has.
 std::vector<std::string> allocator_names(const std::string& device) {
     const bool gpu = place_named(device) == Place::device;
     std::vector<std::string> names;
     for (const Backend* backend : app::backends()) {
-        if (backend->gpu == gpu && backend->traits.sound) names.emplace_back(backend->traits.name);
+        if (backend->gpu == gpu && app::sound(*backend).value_or(false))
+            names.emplace_back(backend->traits.name);
     }
     return names;
 }

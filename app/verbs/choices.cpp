@@ -1,6 +1,7 @@
 #include "app/verbs/choices.h"
 
 #include <algorithm>
+#include <iterator>
 #include <stdexcept>
 
 #include "allocators/platform/device.h"
@@ -16,29 +17,64 @@ bool contains(const std::vector<T>& all, const U& one) {
     return std::ranges::find(all, one) != all.end();
 }
 
+/// The names of these.
+std::vector<std::string> names_of(const std::vector<const Backend*>& backends) {
+    std::vector<std::string> names;
+    for (const Backend* backend : backends) names.emplace_back(backend->traits.name);
+    return names;
+}
+
+/// What users may not expect of the chosen ones: `all` leaves out those that nobody has tested, and
+/// a run of an allocator that cannot empty its pool begins with another one.
+void tell_of(const std::vector<const Backend*>& chosen, const std::vector<const Backend*>& there,
+             bool all) {
+    const auto list = [](const std::vector<const Backend*>& of, const auto& chooses) {
+        std::vector<const Backend*> these;
+        std::ranges::copy_if(of, std::back_inserter(these), chooses);
+        return joined(names_of(these), ", ");
+    };
+    const std::string untested = list(there, [&](const Backend* backend) {
+        return all && !sound(*backend) && !contains(chosen, backend);
+    });
+    if (!untested.empty()) {
+        log::note("all leaves out what is untested: " + untested + "; name it too, as -a all," +
+                  untested.substr(0, untested.find(',')));
+    }
+    const std::string remade = list(chosen, [](const Backend* backend) { return backend->remade; });
+    if (!remade.empty()) {
+        log::note(remade + (remade.find(',') == remade.npos ? " has" : " have") +
+                  " no reset(): each build and each iteration begins with a new pool, which is not "
+                  "in the time of a build");
+    }
+}
+
 /// The available backends with the allocators asked for on that machine, each once; "all" stands
-/// for every one but the specimens. Warns of options that none of them has.
+/// for every one but the specimens and the untested. Warns of options that none of them has.
 /// @throws UsageError for an unknown name.
 std::vector<const Backend*> named_backends(const std::vector<const Backend*>& available,
                                            const RunParameters& parameters, bool gpu) {
     std::vector<const Backend*> there;
-    std::vector<std::string> known;
+    std::vector<const Backend*> elsewhere;
     for (const Backend* backend : available) {
-        if (backend->gpu != gpu) continue;
-        there.push_back(backend);
-        known.emplace_back(backend->traits.name);
+        (backend->gpu == gpu ? there : elsewhere).push_back(backend);
     }
+    const std::vector<std::string> known = names_of(there);
     const bool all = contains(parameters.allocators, "all");
     std::vector<const Backend*> chosen;
     for (const std::string& name : parameters.allocators) {
         if (name != "all" && !contains(known, name)) {
+            if (!gpu && contains(names_of(elsewhere), name)) {
+                throw UsageError(only_for_gpus(name, platform::device_absence()));
+            }
             throw UsageError(no_allocator(name, known, left_out_allocators(), built_by_pip()));
         }
         for (const Backend* backend : there) {
-            const bool wanted = all ? backend->traits.sound : backend->traits.name == name;
+            const bool wanted =
+                name == "all" ? sound(*backend).value_or(false) : backend->traits.name == name;
             if (wanted && !contains(chosen, backend)) chosen.push_back(backend);
         }
     }
+    tell_of(chosen, there, all);
     warn_of_idle_options(chosen, parameters.allocator_options);
     return chosen;
 }
@@ -132,6 +168,12 @@ std::string no_allocator(const std::string& name, const std::vector<std::string>
     }
     return none + "; this program is compiled without it: configure with -DHEAPWOOD_ALLOCATORS=\"" +
            joined(known, ";") + ";" + name + "\", or empty for all";
+}
+
+std::string only_for_gpus(const std::string& name, const std::string& absence) {
+    const std::string only = "the allocator '" + name + "' exists for GPUs only";
+    return absence.empty() ? only + "; choose a GPU as the device"
+                           : only + ", and there is no GPU to run on: " + absence;
 }
 
 std::vector<std::string> choose_tests(const std::vector<std::string>& asked) {

@@ -37,8 +37,8 @@ std::uint64_t pool_bytes(const std::optional<PoolSize>& chosen, const Report& re
 std::vector<std::string> choose_tests(const std::vector<std::string>& asked);
 
 /// Those of the available backends on that machine that were asked for, each once, "all" being
-/// every one but the specimens; then the level method, if it was. Warns of options without
-/// effect. @throws UsageError for an unknown name.
+/// every one but the specimens and the untested; then the level method, if it was. Warns of options
+/// without effect. @throws UsageError for an unknown name.
 std::vector<const Backend*> choose_backends(const std::vector<const Backend*>& available,
                                             const BuildParameters& parameters, bool gpu);
 
@@ -50,6 +50,10 @@ std::vector<Runner> choose_runners(const std::vector<const Backend*>& available,
 /// it into the program if it is one of those `left_out`: `by_pip` in a Python package.
 std::string no_allocator(const std::string& name, const std::vector<std::string>& known,
                          const std::vector<std::string>& left_out, bool by_pip);
+
+/// That there is an allocator `name`, but not on a CPU. @param absence why there is no GPU; empty:
+/// there is one
+std::string only_for_gpus(const std::string& name, const std::string& absence);
 
 /// @throws UsageError unless one was chosen: the sentence names the option or variable that chose
 /// more. @param purpose what the verb needs one for, as "render needs one tree"

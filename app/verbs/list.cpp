@@ -44,7 +44,9 @@ Listing listing(const Backends& available) {
                       .traits = backend->traits,
                       .machines = {},
                       .options = backend->options,
-                      .registers = find_registers(kernel_table(), name, architecture)});
+                      .registers = find_registers(kernel_table(), name, architecture),
+                      .sound = sound(*backend),
+                      .remade = backend->remade});
         allocator.machines.emplace_back(backend->gpu ? "gpu" : "cpu");
     }
     return all;

@@ -79,8 +79,12 @@ const Shape<ListedAllocator>& allocator_shape() {
             .field("full", trait(&Traits::full),
                    "whether it returns block by block, in any order; the others carry an asterisk")
             .field("walkable", trait(&Traits::walkable), "whether the blocks in use can be counted")
-            .field("sound", trait(&Traits::sound),
-                   "false: a specimen, known to hand out memory in use")
+            .field(
+                "sound", [](const Of& a) { return a.sound; },
+                "false: a specimen, known to hand out memory in use; null: untested")
+            .field(
+                "remade", [](const Of& a) { return a.remade; },
+                "whether it has no reset(), so that each run begins with a new pool")
             .field("header_bytes", trait(&Traits::header_bytes),
                    "of a block, in the pool; null: unknown")
             .field("smallest_pool_bytes", trait(&Traits::smallest_pool), "what it needs at least")
@@ -152,8 +156,8 @@ const Shape<Listing>& list_shape() {
 
 /// The columns of CSV.
 constexpr const char* kListColumns[] = {
-    "name",  "title",        "frees_individually",  "full",    "walkable",
-    "sound", "header_bytes", "smallest_pool_bytes", "devices", "source"};
+    "name",   "title",        "frees_individually",  "full",    "walkable", "sound",
+    "remade", "header_bytes", "smallest_pool_bytes", "devices", "source"};
 
 }  // namespace
 
@@ -173,8 +177,9 @@ Document document_of(const Listing& listing) {
         const allocators::Traits& t = allocator.traits;
         allocators.rows.push_back(
             {t.name, starred(t.title, t.full), shown(t.frees_individually, {}), shown(t.full, {}),
-             shown(t.sound, {}), shown(json_value(t.header_bytes), Unit::count),
-             shown(t.smallest_pool, Unit::bytes), joined(allocator.machines, ",")});
+             shown(json_value(allocator.sound), {}, "untested"),
+             shown(json_value(t.header_bytes), Unit::count), shown(t.smallest_pool, Unit::bytes),
+             joined(allocator.machines, ",")});
         sources.rows.push_back({t.name, t.source});
         registers.rows.push_back(registers_row(t.name, t, allocator.registers));
     }

@@ -20,6 +20,8 @@ struct ListedAllocator {
     std::vector<std::string> machines;  ///< "cpu", "gpu": those that it is compiled for
     std::span<const allocators::Option> options;
     std::optional<Registers> registers;
+    std::optional<bool> sound;  ///< nothing: untested
+    bool remade;                ///< whether it has no reset()
 };
 
 /// All that a user can choose from.

@@ -323,6 +323,7 @@ class List(unittest.TestCase):
         self.assertTrue(names["cmalloc"]["sound"])
         self.assertEqual(names["atomicmalloc"]["header_bytes"], 0)
         self.assertIsNone(names["cudamalloc"]["header_bytes"])
+        self.assertFalse(names["cudamalloc"]["remade"])
         self.assertFalse(names["cmalloc-published"]["sound"])
         self.assertTrue(names["cmalloc"]["frees_individually"])
         self.assertIn("cpu", names["cmalloc"]["devices"])

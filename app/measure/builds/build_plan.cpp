@@ -59,7 +59,9 @@ void BuildPlan::load_scene(const std::string& path) {
     comparison_.scenes.push_back(comparison_.common);
     describe(comparison_.scenes.back(), scene);
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
-    settings_.push_back(loading(path, hex(comparison_.scenes.back().scene_digest), took.count()));
+    copies_.emplace_back(scene);
+    settings_.push_back(
+        loading(copies_.back().where(), hex(comparison_.scenes.back().scene_digest), took.count()));
 }
 
 void BuildPlan::make_group(std::size_t scene, const std::string& pool) {

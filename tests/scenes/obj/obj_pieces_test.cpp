@@ -111,7 +111,8 @@ std::vector<std::string> cut(std::string_view text, std::size_t bytes) {
     Whole source(text);
     TextCutter cutter(source, bytes);
     std::vector<std::string> all;
-    for (ObjText piece; cutter.next(piece);) all.emplace_back(piece.bytes.begin(), piece.bytes.end());
+    for (ObjText piece; cutter.next(piece);)
+        all.emplace_back(piece.bytes.begin(), piece.bytes.end());
     return all;
 }
 
@@ -162,6 +163,19 @@ TEST(ObjPieces, AreNotReadBehindAFault) {
         unlink(path.c_str());
     }
     std::signal(SIGPIPE, before);
+}
+
+TEST(ObjPieces, OfWhatIsNoObjNameTheFirstStrangeLine) {
+    const TempFolder folder;
+    std::string text;
+    for (int i = 0; i < 9; ++i) text += "v 0 0 0\n\n";
+    const std::string path = folder.write("strange.obj", text + "facet\nv 0 0 0\nsolid\n");
+    for (const std::size_t bytes : {1U, 20U, 1000U}) {
+        EXPECT_EQ(read_outcome(path, 2, {.piece_bytes = bytes}),
+                  path +
+                      ": no triangle, 10 vertices; is it a Wavefront OBJ? Line 19 begins with "
+                      "'facet', which is none of its keywords");
+    }
 }
 
 TEST(ObjPieces, LimitsNameTheLineOfWhatIsTooMuch) {

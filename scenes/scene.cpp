@@ -1,8 +1,12 @@
 #include "scenes/scene.h"
 
 #include <cstddef>
+#include <glm/common.hpp>
+#include <mutex>
 #include <new>
+#include <span>
 
+#include "allocators/platform/for_chunks.h"
 #include "scenes/generators.h"
 #include "scenes/obj/obj_loader.h"
 #include "scenes/obj/piece.h"
@@ -12,38 +16,64 @@
 namespace heapwood::scenes {
 namespace {
 
-Scene load_list(const std::string& name) {
+constexpr std::uint64_t kChunk = std::uint64_t{1} << 15;
+
+/// What finish() computes of some triangles.
+struct Extent {
+    Bounds bounds;
+    std::uint64_t degenerate = 0;
+};
+
+Bounds together(const Bounds& a, const Bounds& b) {
+    if (a.lo.x > a.hi.x) return b;
+    return {glm::min(a.lo, b.lo), glm::max(a.hi, b.hi)};
+}
+
+Extent extent_of(const Scene& scene, std::uint64_t begin, std::uint64_t end) {
+    Extent extent;
+    const glm::vec3& first = scene.positions[scene.triangles[begin].x];
+    extent.bounds = {first, first};
+    for (std::uint64_t t = begin; t < end; ++t) {
+        const glm::uvec3& triangle = scene.triangles[t];
+        const glm::vec3& a = scene.positions[triangle.x];
+        const glm::vec3& b = scene.positions[triangle.y];
+        const glm::vec3& c = scene.positions[triangle.z];
+        if (has_zero_area(a, b, c)) ++extent.degenerate;
+        for (const glm::vec3* p : {&a, &b, &c}) {
+            extent.bounds = {glm::min(extent.bounds.lo, *p), glm::max(extent.bounds.hi, *p)};
+        }
+    }
+    return extent;
+}
+
+Scene load_list(const std::string& name, unsigned threads) {
     Scene scene;
     for (const ListedScene& listed : read_list(name)) {
-        with_place(listed, [&](const std::string& one) { append(scene, load(one)); });
+        with_place(listed, [&](const std::string& one) { append(scene, load(one, threads)); });
     }
     scene.path = name;
-    finish(scene);
+    finish(scene, threads);
     return scene;
 }
 
 }  // namespace
 
-void finish(Scene& scene) {
-    // Adding +0 turns -0 into +0 and leaves every other value alone.
-    for (glm::vec3& p : scene.positions) p = {p.x + 0.0f, p.y + 0.0f, p.z + 0.0f};
+void finish(Scene& scene, unsigned threads) {
+    platform::for_chunks(scene.positions.size(), kChunk, threads, [&](auto begin, auto end) {
+        // Adding +0 turns -0 into +0 and leaves every other value alone.
+        for (glm::vec3& p : std::span(scene.positions).subspan(begin, end - begin)) {
+            p = {p.x + 0.0f, p.y + 0.0f, p.z + 0.0f};
+        }
+    });
     scene.degenerate = 0;
     scene.bounds = {};
-    bool first = true;
-    for (const glm::uvec3& triangle : scene.triangles) {
-        const glm::vec3& a = scene.positions[triangle.x];
-        const glm::vec3& b = scene.positions[triangle.y];
-        const glm::vec3& c = scene.positions[triangle.z];
-        if (has_zero_area(a, b, c)) ++scene.degenerate;
-        if (first) scene.bounds = {a, a};
-        first = false;
-        for (const glm::vec3* p : {&a, &b, &c}) {
-            for (int axis = 0; axis != 3; ++axis) {
-                if ((*p)[axis] < scene.bounds.lo[axis]) scene.bounds.lo[axis] = (*p)[axis];
-                if ((*p)[axis] > scene.bounds.hi[axis]) scene.bounds.hi[axis] = (*p)[axis];
-            }
-        }
-    }
+    std::mutex mutex;  // of the sums
+    platform::for_chunks(scene.triangles.size(), kChunk, threads, [&](auto begin, auto end) {
+        const Extent extent = extent_of(scene, begin, end);
+        const std::lock_guard lock(mutex);
+        scene.bounds = together(scene.bounds, extent.bounds);
+        scene.degenerate += extent.degenerate;
+    });
 }
 
 std::vector<bool> used_positions(const std::vector<glm::uvec3>& triangles, std::size_t positions) {
@@ -52,7 +82,7 @@ std::vector<bool> used_positions(const std::vector<glm::uvec3>& triangles, std::
     return used;
 }
 
-Scene load(const std::string& name) {
+Scene load(const std::string& name, unsigned threads) {
     if (name.empty()) throw SceneError("a scene needs a name: a path or gen:NAME:TRIANGLES[:SEED]");
     try {
         if (is_generator(name)) {
@@ -60,8 +90,8 @@ Scene load(const std::string& name) {
             scene.path = name;
             return scene;
         }
-        if (is_list(name)) return load_list(name);
-        return load_obj(name);
+        if (is_list(name)) return load_list(name, threads);
+        return load_obj(name, threads);
     } catch (const std::bad_alloc&) {
         throw SceneTooLarge(name + ": does not fit into this machine's memory");
     }

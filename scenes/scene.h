@@ -44,15 +44,17 @@ struct Scene {
     Bounds bounds;  ///< of the triangles
 };
 
-/// Computes `degenerate` (has_zero_area()) and `bounds`, and turns -0 coordinates into +0.
-void finish(Scene& scene);
+/// Computes `degenerate` (has_zero_area()) and `bounds`, and turns -0 coordinates into +0, on up to
+/// `threads` threads (0: one a core).
+void finish(Scene& scene, unsigned threads = 1);
 
 /// For each of `positions` positions whether a triangle has it as a corner. All indices are below.
 std::vector<bool> used_positions(const std::vector<glm::uvec3>& triangles, std::size_t positions);
 
 /// A scene from what the command line calls one: a path (`.obj`, `.obj.xz`, `.obj.gz`, or `.list`
-/// for several scenes that are one) or `gen:NAME:TRIANGLES[:SEED]`.
+/// for several scenes that are one) or `gen:NAME:TRIANGLES[:SEED]`. Files are read on up to
+/// `threads` threads (0: one a core).
 /// @throws SceneError.
-Scene load(const std::string& name);
+Scene load(const std::string& name, unsigned threads = 0);
 
 }  // namespace heapwood::scenes

@@ -66,7 +66,7 @@ void build_here(const BuildOptions& options, unsigned threads, const Interrupts&
         if (interrupts.signal() != 0) throw Interrupted();
     };
     scenes::Scene scene;
-    report.load_ms = platform::run_timed([&] { scene = scenes::load(options.scene); });
+    report.load_ms = platform::run_timed([&] { scene = scenes::load(options.scene, threads); });
     go_on();
     describe(report.origin, scene);
     const bool gpu = report.origin.provenance.machine.gpu;
@@ -103,10 +103,11 @@ void build_by_peers(const BuildOptions& options, const std::filesystem::path& fo
     // The scene's part of the file needs nothing of the tree, and takes as long as loading.
     std::atomic<bool> given_up = false;
     const auto pieces = [&](const scenes::UsePiece& use) {
-        scenes::read_in_pieces(options.scene, [&](const scenes::Scene& piece, std::uint64_t first) {
+        const auto use_it = [&](const scenes::Scene& piece, std::uint64_t first) {
             if (given_up) throw std::runtime_error("the build has been given up");
             use(piece, first);
-        });
+        };
+        scenes::read_in_pieces(options.scene, use_it, 1);  // the peers have the other threads
     };
     const auto build = [&] {
         report.built = kdtree::build_forest(whole, options.measure.config, report.cell_limit,

@@ -90,7 +90,8 @@ void PartServer::load(const Json& request, const ForestFiles& files) {
     const unsigned number = request.at("part");
     progress_.reset();
     scene_ = {};  // never two at once
-    scenes::Share share = scenes::load_share(request.at("load"), number, request.at("of"));
+    scenes::Share share =
+        scenes::load_share(request.at("load"), number, request.at("of"), machine_.threads);
     scene_ = std::move(share.scene);
     PayloadWriter file(files.facts(number));
     file.add_one(share.facts);

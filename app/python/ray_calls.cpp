@@ -6,8 +6,8 @@
 #include <array>
 #include <vector>
 
+#include "allocators/platform/for_chunks.h"
 #include "app/python/ray_calls_device.h"
-#include "kdtree/for_chunks.h"
 
 namespace heapwood::python {
 namespace {
@@ -43,7 +43,7 @@ void trace_in_chunks(const RayArrays& rays, const BatchOptions& options, const T
         trace(gathered.data(), end - begin, results.data());
         for (std::uint64_t i = begin; i < end; ++i) store(i, results[i - begin]);
     };
-    kdtree::for_chunks(rays.count, kChunk, options.threads, chunk);
+    platform::for_chunks(rays.count, kChunk, options.threads, chunk);
 }
 
 /// Rays on the host through a tree on a device; trace as above, but with addresses there.
@@ -92,12 +92,12 @@ Buffer gather(const RayArrays& rays, Place place, const BatchOptions& options) {
         return gathered;
     }
     Buffer here(Place::host, bytes);
-    kdtree::for_chunks(rays.count, kChunk, options.threads,
-                       [&](std::uint64_t begin, std::uint64_t end) {
-                           for (std::uint64_t i = begin; i < end; ++i) {
-                               here.as<Ray>()[i] = rays.at(i);
-                           }
-                       });
+    platform::for_chunks(rays.count, kChunk, options.threads,
+                         [&](std::uint64_t begin, std::uint64_t end) {
+                             for (std::uint64_t i = begin; i < end; ++i) {
+                                 here.as<Ray>()[i] = rays.at(i);
+                             }
+                         });
     if (place == Place::host) return here;
     Buffer there(place, bytes);
     there.write(0, here.data(), bytes);
@@ -156,9 +156,10 @@ kdtree::HitLists all_hits(const RayTree& tree, const RayArrays& rays, const Batc
 void split(Place place, const Hit* hits, std::uint64_t count, const HitArrays& to,
            const BatchOptions& options) {
     if (place == Place::device) return detail::device_split(hits, count, to, options);
-    kdtree::for_chunks(count, kChunk, options.threads, [&](std::uint64_t begin, std::uint64_t end) {
-        for (std::uint64_t i = begin; i < end; ++i) to.set(i, hits[i]);
-    });
+    platform::for_chunks(count, kChunk, options.threads,
+                         [&](std::uint64_t begin, std::uint64_t end) {
+                             for (std::uint64_t i = begin; i < end; ++i) to.set(i, hits[i]);
+                         });
 }
 
 }  // namespace heapwood::python

@@ -1,7 +1,7 @@
 #include "app/render/render.h"
 
+#include "allocators/platform/for_chunks.h"
 #include "app/render/surface.cuh"
-#include "kdtree/for_chunks.h"
 #include "kdtree/tree/walk.h"
 
 namespace heapwood::app {
@@ -19,13 +19,14 @@ Buffer copied(Place place, const std::vector<T>& values) {
 
 std::vector<vec3> normals_of(const scenes::Scene& scene, unsigned threads) {
     std::vector<vec3> normals(scene.triangles.size());
-    kdtree::for_chunks(normals.size(), 1 << 14, threads, [&](std::uint64_t from, std::uint64_t to) {
-        for (std::uint64_t i = from; i < to; ++i) {
-            const glm::uvec3 t = scene.triangles[i];
-            normals[i] =
-                normal_of(scene.positions[t.x], scene.positions[t.y], scene.positions[t.z]);
-        }
-    });
+    platform::for_chunks(
+        normals.size(), 1 << 14, threads, [&](std::uint64_t from, std::uint64_t to) {
+            for (std::uint64_t i = from; i < to; ++i) {
+                const glm::uvec3 t = scene.triangles[i];
+                normals[i] =
+                    normal_of(scene.positions[t.x], scene.positions[t.y], scene.positions[t.z]);
+            }
+        });
     return normals;
 }
 

@@ -2,8 +2,8 @@
 /// Pictures on a CPU.
 #include <atomic>
 
+#include "allocators/platform/for_chunks.h"
 #include "app/render/render_loop.h"
-#include "kdtree/for_chunks.h"
 
 namespace heapwood::app::detail {
 namespace {
@@ -18,7 +18,7 @@ public:
     Total run(std::uint64_t count, const Stage& stage) const {
         std::atomic<std::uint64_t> rays{0};
         std::atomic<std::uint64_t> shadow_rays{0};
-        kdtree::for_chunks(count, 1024, threads_, [&](std::uint64_t begin, std::uint64_t end) {
+        platform::for_chunks(count, 1024, threads_, [&](std::uint64_t begin, std::uint64_t end) {
             Total sum;
             for (std::uint64_t i = begin; i < end; ++i) sum.add(stage(i));
             // Sums; the end of the threads publishes them.

@@ -61,8 +61,9 @@ ExitCode build(const BuildOptions& options, const Backends& available) {
     Output trace(options.trace), out(options.out);
     report.options.run.trace = !options.trace.empty();
     show_progress("loading " + options.scene);
-    const scenes::Scene scene = scenes::load(options.scene);
-    const std::vector<scenes::Scene> frames = load_frames(choice, scene);
+    const scenes::Scene scene = scenes::load(options.scene, report.options.run.threads);
+    const std::vector<scenes::Scene> frames =
+        load_frames(choice, scene, report.options.run.threads);
     describe(report, scene);
     log::detail(options.scene + ": " + grouped(report.triangles) + " triangles, root array of " +
                 bytes_text(report.root_bytes));

@@ -81,7 +81,7 @@ std::vector<const Backend*> named_backends(const std::vector<const Backend*>& av
 
 void warn_of_threads(unsigned threads, bool gpu) {
     if (!gpu || threads == 0) return;
-    log::warning("--threads is for builds on the CPU and has no effect on a GPU");
+    log::warning("--threads is for builds on the CPU and has no effect on those of a GPU");
 }
 
 }  // namespace

@@ -41,7 +41,9 @@ ExitCode trace(const TraceOptions& options, const Backends& available) {
     show_progress("loading " + options.scene);
     std::optional<ReadTree> read;
     if (names_tree(options.scene)) read = read_tree(options.scene, options.measure.verify);
-    const scenes::Scene scene = read ? std::move(read->stored.scene) : scenes::load(options.scene);
+    const scenes::Scene scene =
+        read ? std::move(read->stored.scene)
+             : scenes::load(options.scene, report.origin.options.run.threads);
     describe(report.origin, scene);
     RayBench bench(scene, options.rays, report.origin.options.run, gpu);
     report.options.rays = bench.rays();

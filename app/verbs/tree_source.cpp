@@ -45,7 +45,7 @@ TreeSource built(const TreeParameters& parameters, const std::vector<const Backe
         chosen, parameters,
         parameters.verb + " needs one tree, which is the same of all allocators and methods");
     const Backend& backend = *chosen.front();
-    source.scene = scenes::load(parameters.scene);
+    source.scene = scenes::load(parameters.scene, origin.options.run.threads);
     describe(origin, source.scene);
     MeasureOptions measure = origin.options;
     measure.run.pool_bytes = pool_bytes(parameters.pool, origin, backend);

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
+#include "allocators/platform/for_chunks.h"
 #include "allocators/platform/threads.h"
 #include "kdtree/distributed/workers.h"
-#include "kdtree/for_chunks.h"
 #include "scenes/obj/piece.h"
 
 namespace heapwood::kdtree {
@@ -42,8 +42,8 @@ Parts::Parts(const TriangleRange& range, float scale, bool clip, std::uint32_t c
 template <class Work>
 auto Parts::of_all(const Work& work) {
     std::vector<decltype(work(parts_.front()))> results(parts_.size());
-    for_chunks(parts_.size(), 1, threads_,
-               [&](std::uint64_t i, std::uint64_t) { results[i] = work(parts_[i]); });
+    platform::for_chunks(parts_.size(), 1, threads_,
+                         [&](std::uint64_t i, std::uint64_t) { results[i] = work(parts_[i]); });
     return results;
 }
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "kdtree/for_chunks.h"
+#include "allocators/platform/for_chunks.h"
 #include "kdtree/rays/ray_batch.h"
 
 namespace heapwood::kdtree {
@@ -72,15 +72,16 @@ void RayPart::go_on(std::span<PassingRay> rays, RayQuestion question, std::span<
     std::vector<std::uint32_t> here(rays.size());
     for (std::uint32_t i = 0; i < here.size(); ++i) here[i] = i;
     while (!here.empty()) {
-        for_chunks(here.size(), kChunk, threads, [&](std::uint64_t begin, std::uint64_t end) {
-            for (std::uint64_t k = begin; k < end; ++k) {
-                PassingRay& ray = rays[here[k]];
-                const bool answered = question == RayQuestion::any && ray.hit.found();
-                const std::uint32_t cell = answered ? RayTop::kNone : top_.next_cell(ray);
-                cells[here[k]] = cell;
-                next[here[k]] = cell == RayTop::kNone ? kNone : parts_[cell];
-            }
-        });
+        platform::for_chunks(
+            here.size(), kChunk, threads, [&](std::uint64_t begin, std::uint64_t end) {
+                for (std::uint64_t k = begin; k < end; ++k) {
+                    PassingRay& ray = rays[here[k]];
+                    const bool answered = question == RayQuestion::any && ray.hit.found();
+                    const std::uint32_t cell = answered ? RayTop::kNone : top_.next_cell(ray);
+                    cells[here[k]] = cell;
+                    next[here[k]] = cell == RayTop::kNone ? kNone : parts_[cell];
+                }
+            });
         std::vector<std::vector<std::uint32_t>> by_cell(cells_.size());
         for (const std::uint32_t place : here) {
             if (next[place] == part_) by_cell[cells[place] - first_].push_back(place);

@@ -5,7 +5,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "kdtree/for_chunks.h"
+#include "allocators/platform/for_chunks.h"
 #include "kdtree/rays/fast_test.cuh"
 #include "kdtree/rays/ordered_hits.cuh"
 #include "kdtree/rays/ray_batch_device.h"
@@ -24,9 +24,10 @@ constexpr std::uint64_t kChunk = 1024;
 /// Calls body(begin, end) for chunks of all rays, until a stop is requested.
 template <class Body>
 void for_some(std::uint64_t count, const BatchOptions& options, const Body& body) {
-    for_chunks(count, kChunk, options.threads, [&](std::uint64_t begin, std::uint64_t end) {
-        if (!options.stop.stop_requested()) body(begin, end);
-    });
+    platform::for_chunks(count, kChunk, options.threads,
+                         [&](std::uint64_t begin, std::uint64_t end) {
+                             if (!options.stop.stop_requested()) body(begin, end);
+                         });
 }
 
 /// Calls query(i) for all rays, on a CPU.

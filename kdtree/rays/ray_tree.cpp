@@ -9,9 +9,9 @@
 
 #include "allocators/memory/large_pages.h"
 #include "allocators/memory/stream_scope.h"
+#include "allocators/platform/for_chunks.h"
 #include "allocators/platform/threads.h"
 #include "kdtree/config.h"
-#include "kdtree/for_chunks.h"
 #include "kdtree/rays/ray_in_place.cuh"
 
 namespace heapwood::kdtree {
@@ -107,24 +107,25 @@ RayTree::RayTree(const Tree& tree, const scenes::Scene& scene, Place place)
     nodes_ = filled<RayNode>(place, std::max<std::uint64_t>(count + 1, 2), [&](RayNode* to) {
         to[0] = RayNode::end();
         to[1] = RayNode::leaf(0, 0);
-        for_chunks(count, kChunk, 0, [&](std::uint64_t begin, std::uint64_t end) {
+        platform::for_chunks(count, kChunk, 0, [&](std::uint64_t begin, std::uint64_t end) {
             for (std::uint64_t i = begin; i < end; ++i) to[i + 1] = ray_node(tree, tree.nodes[i]);
         });
     });
     rows_ = filled<CornerRow>(place, 3 * tree.references.size(), [&](CornerRow* to) {
-        for_chunks(tree.references.size(), kChunk, 0, [&](std::uint64_t begin, std::uint64_t end) {
-            for (std::uint64_t i = begin; i < end; ++i) {
-                const std::uint32_t number = tree.references[i];
-                const glm::uvec3 t = scene.triangles[number];
-                // +0 for -0, as in a tree that is laid out where it was built.
-                const glm::vec3 a = scene.positions[t.x] + 0.0F;
-                const glm::vec3 b = scene.positions[t.y] + 0.0F;
-                const glm::vec3 c = scene.positions[t.z] + 0.0F;
-                to[3 * i] = {a.x, b.x, c.x, number};
-                to[3 * i + 1] = {a.y, b.y, c.y, number};
-                to[3 * i + 2] = {a.z, b.z, c.z, number};
-            }
-        });
+        platform::for_chunks(tree.references.size(), kChunk, 0,
+                             [&](std::uint64_t begin, std::uint64_t end) {
+                                 for (std::uint64_t i = begin; i < end; ++i) {
+                                     const std::uint32_t number = tree.references[i];
+                                     const glm::uvec3 t = scene.triangles[number];
+                                     // +0 for -0, as in a tree that is laid out where it was built.
+                                     const glm::vec3 a = scene.positions[t.x] + 0.0F;
+                                     const glm::vec3 b = scene.positions[t.y] + 0.0F;
+                                     const glm::vec3 c = scene.positions[t.z] + 0.0F;
+                                     to[3 * i] = {a.x, b.x, c.x, number};
+                                     to[3 * i + 1] = {a.y, b.y, c.y, number};
+                                     to[3 * i + 2] = {a.z, b.z, c.z, number};
+                                 }
+                             });
     });
     if (place == Place::host && WideTree::is_supported())
         wide_.emplace(tree, rows_.as<CornerRow>());

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "allocators/memory/large_pages.h"
-#include "kdtree/for_chunks.h"
+#include "allocators/platform/for_chunks.h"
 #include "kdtree/rays/ray_packets.h"
 
 namespace heapwood::kdtree {
@@ -95,7 +95,7 @@ WideTree::WideTree(const Tree& tree, const CornerRow* rows) {
     treelets_ = Buffer(Place::host, roots.size() * sizeof(Treelet));
     prefer_large_pages(treelets_);
     auto* treelets = treelets_.as<Treelet>();
-    for_chunks(roots.size(), kChunk, 0, [&](std::uint64_t begin, std::uint64_t end) {
+    platform::for_chunks(roots.size(), kChunk, 0, [&](std::uint64_t begin, std::uint64_t end) {
         for (std::uint64_t i = begin; i < end; ++i) {
             const Slots slots(tree, roots[i]);
             Treelet& t = treelets[i];

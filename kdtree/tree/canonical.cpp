@@ -14,8 +14,8 @@
 #include <utility>
 
 #include "allocators/platform/atomic.cuh"
+#include "allocators/platform/for_chunks.h"
 #include "allocators/platform/threads.h"
-#include "kdtree/for_chunks.h"
 
 namespace heapwood::kdtree {
 namespace {
@@ -97,7 +97,7 @@ public:
         std::vector<Subtree> subtrees;
         Extent all =
             measured(0, levels, [&](std::uint32_t from) { subtrees.push_back({.from = from}); });
-        for_chunks(subtrees.size(), 1, threads_, [&](std::uint64_t i, std::uint64_t) {
+        platform::for_chunks(subtrees.size(), 1, threads_, [&](std::uint64_t i, std::uint64_t) {
             subtrees[i].size = measured(subtrees[i].from, kAllLevels, [](std::uint32_t) {});
         });
         all.nodes += 1;  // the root
@@ -119,7 +119,7 @@ public:
             next.references += subtree->size.references;
             ++subtree;
         });
-        for_chunks(subtrees.size(), 1, threads_, [&](std::uint64_t i, std::uint64_t) {
+        platform::for_chunks(subtrees.size(), 1, threads_, [&](std::uint64_t i, std::uint64_t) {
             const Subtree& one = subtrees[i];
             Extent begin = one.begin;
             place(tree, {one.from, one.to, kAllLevels}, begin, [](const Pending&) {});

@@ -7,13 +7,11 @@
 #include <limits>
 #include <utility>
 
-#include "scenes/scene.h"
-
 namespace heapwood::scenes {
 namespace {
 
-constexpr std::size_t kBlockBytes = std::size_t{256} << 10;
-constexpr std::size_t kLongestLine = std::size_t{64} << 20;
+/// There is room for a byte more where half of the block is left.
+constexpr std::size_t kLeastBlock = 16;
 constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
 
 /// Every keyword of the format but `v`, `f` and `fo`.
@@ -67,19 +65,21 @@ bool spells_non_finite(std::string_view text) {
 
 }  // namespace
 
-ObjFilter::ObjFilter(ByteSource& source, std::string path)
-    : source_(source), path_(std::move(path)), buffer_(kBlockBytes + 1), first_nul_(kNone) {}
+ObjFilter::ObjFilter(ByteSource& source, UseFace use_face, std::size_t expected)
+    : source_(source),
+      use_face_(std::move(use_face)),
+      buffer_(std::clamp(expected, kLeastBlock, kBlockBytes) + 1),
+      first_nul_(kNone) {}
 
-void ObjFilter::fail(const std::string& message, std::uint64_t line) const {
-    throw SceneError(path_ + ":" + std::to_string(line == 0 ? statement_line_ : line) + ": " +
-                     message);
+void ObjFilter::fail(const std::string& message) const {
+    throw LineFault(statement_line_, message);
 }
 
 /// Moves what is left to the front and reads at least one byte more, or sets ended_.
 void ObjFilter::refill() {
     const std::size_t left = filled_ - at_;
     if (left >= kLongestLine) {
-        fail("line of more than 64 MiB; this is no text in the OBJ format", lines_ + 1);
+        throw LineFault(lines_ + 1, "line of more than 64 MiB; this is no text in the OBJ format");
     }
     std::memmove(buffer_.data(), buffer_.data() + at_, left);
     lf_searched_ -= at_;
@@ -136,8 +136,9 @@ bool ObjFilter::next_line(Line& line) {
         if (at_ == filled_) return false;
         ++lines_;
         if (first_nul_ < end) {
-            fail("NUL byte in the line; this is binary data or UTF-16, not an OBJ in plain text",
-                 lines_);
+            throw LineFault(lines_,
+                            "NUL byte in the line; this is binary data or UTF-16, not an OBJ in "
+                            "plain text");
         }
         line = {buffer_.data() + at_, buffer_.data() + end};
         at_ = std::min(next, filled_);
@@ -150,9 +151,6 @@ bool ObjFilter::next_statement(Line& line) {
     for (;;) {
         if (!next_line(line)) return false;
         statement_line_ = lines_;
-        if (lines_ == 1 && std::string_view(line.begin, line.end).starts_with(kByteOrderMark)) {
-            line.begin += kByteOrderMark.size();
-        }
         line.begin = skip_blanks(line.begin, line.end);
         // A comment cannot be continued: "# from C:\models\" would swallow a statement.
         if (line.begin == line.end || *line.begin == '#') continue;
@@ -202,7 +200,7 @@ ObjFilter::int_type ObjFilter::underflow() {
     return traits_type::to_int_type(*line.begin);
 }
 
-/// Checks a statement; if it is to be handed on, cuts it to its plain form and returns true.
+/// Checks a statement; if it is a vertex, cuts it to its plain form and returns true.
 bool ObjFilter::accept(Line& line) {
     char* const keyword_end = skip_word(line.begin, line.end);
     const std::string_view keyword(line.begin, keyword_end);
@@ -211,8 +209,8 @@ bool ObjFilter::accept(Line& line) {
         return true;
     }
     if (keyword == "f" || keyword == "fo") {
-        accept_face(line, keyword_end);
-        return true;
+        take_face(line, keyword_end);
+        return false;
     }
     note_other(keyword);
     return false;
@@ -245,25 +243,19 @@ void ObjFilter::accept_vertex(Line& line, char* at) {
     line.end = third_end;
 }
 
-void ObjFilter::accept_face(Line& line, char* at) const {
-    char* out = line.begin;
-    *out++ = 'f';
-    std::size_t count = 0;
+void ObjFilter::take_face(const Line& line, char* at) {
+    face_.clear();
     for (;;) {
         at = skip_blanks(at, line.end);
         if (at == line.end || *at == '#') break;
         char* const word_end = skip_word(at, line.end);
-        char* const index_end = std::find(at, word_end, '/');
-        check_index({at, word_end});
-        *out++ = ' ';
-        out = std::copy(at, index_end, out);
+        face_.push_back(index_of({at, word_end}));
         at = word_end;
-        ++count;
     }
-    if (count < 3) {
-        fail("face of " + std::to_string(count) + " vertices; a face needs 3 or more");
+    if (face_.size() < 3) {
+        fail("face of " + std::to_string(face_.size()) + " vertices; a face needs 3 or more");
     }
-    line.end = out;
+    use_face_(face_);
 }
 
 /// [sign] digits [. digits] [e [sign] digits], with a digit before the e; or a spelling of a number
@@ -302,12 +294,14 @@ void ObjFilter::check_number(std::string_view text, bool used) {
     fail(quoted(text) + " is not a number; a vertex is 'v x y z' with decimal numbers");
 }
 
-/// An index, or index/texture, index//normal or index/texture/normal.
-void ObjFilter::check_index(std::string_view text) const {
+/// The first number of a word that is an index, index/texture, index//normal or
+/// index/texture/normal.
+std::int32_t ObjFilter::index_of(std::string_view text) const {
     const char* at = text.data();
     const char* const end = at + text.size();
     constexpr std::int64_t kLargest = std::numeric_limits<std::int32_t>::max();
     std::int64_t value = 0;
+    const bool backwards = at != end && *at == '-';
     for (int part = 0;; ++part) {
         const bool sign = at != end && (*at == '+' || *at == '-');
         if (sign) ++at;
@@ -329,6 +323,7 @@ void ObjFilter::check_index(std::string_view text) const {
     if (value > kLargest) {
         fail("face index " + quoted(text) + " is out of range; the largest is 2147483647");
     }
+    return static_cast<std::int32_t>(backwards ? -value : value);
 }
 
 }  // namespace heapwood::scenes

@@ -4,11 +4,14 @@
 /// tinyobjloader turns what it does not understand into zeros ("v nan 0 0", "v 0 0", "f 1 2 x")
 /// and does not say where. ObjFilter stands between the file and tinyobjloader: it hands on, line
 /// by line, what it has checked, so that a mistake is reported with its line and tinyobjloader
-/// sees vertices and faces of plain form only.
+/// sees vertices of plain form only. The indices of faces are known once they are checked.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <span>
+#include <stdexcept>
 #include <streambuf>
 #include <string>
 #include <string_view>
@@ -18,19 +21,42 @@
 
 namespace heapwood::scenes {
 
-/// A stream buffer that hands on the `v` and `f` statements of an OBJ in plain form:
+/// The longest line, and the longest statement of several lines, in bytes.
+inline constexpr std::size_t kLongestLine = std::size_t{64} << 20;
+
+/// Thrown for what is wrong in a line, whose number counts from 1 in the text that is read.
+class LineFault : public std::runtime_error {
+public:
+    LineFault(std::uint64_t line, const std::string& message)
+        : std::runtime_error(message), line_(line) {}
+    std::uint64_t line() const { return line_; }
+
+private:
+    std::uint64_t line_;
+};
+
+/// A stream buffer that hands on the `v` statements of an OBJ in plain form, and calls a function
+/// for the `f` statements between them:
 /// - lines end in LF (CRLF and CR are read too), lines continued with `\` are joined, also over
 ///   empty ones, comments (also behind a statement) and all other statements are left out;
 /// - `v` has exactly three numbers, of which non_finite() says if one is not finite; a weight and
 ///   colours are counted and left out, also those that are not finite;
-/// - `f` (also spelt `fo`, as the format's first version did) has three or more indices without
-///   texture and normal indices, each a decimal number other than 0 that an int can hold.
+/// - `f` (also spelt `fo`, as the format's first version did) has three or more indices, each a
+///   decimal number other than 0 that an int can hold; texture and normal indices are left out.
 ///
-/// It hands on one statement at a time, so line() tells where the statement being read came from.
+/// It hands on one statement at a time, so line() tells where the statement being read came from,
+/// and all vertices before a face have been read when its function is called.
 class ObjFilter : public std::streambuf {
 public:
-    /// Reads from `source`, which must outlive the filter; `path` is for messages.
-    ObjFilter(ByteSource& source, std::string path);
+    /// The most that is read at a time, but for lines that are longer.
+    static constexpr std::size_t kBlockBytes = std::size_t{256} << 10;
+
+    /// Takes the indices of a face: from 1, or backwards from -1.
+    using UseFace = std::function<void(std::span<const std::int32_t>)>;
+
+    /// Reads from `source`, which must outlive the filter.
+    /// @param expected bytes of the source, about, for which it takes memory.
+    ObjFilter(ByteSource& source, UseFace use_face, std::size_t expected = kBlockBytes);
 
     /// Line number, from 1, of the first line of the statement handed on last.
     std::uint64_t line() const { return statement_line_; }
@@ -40,8 +66,11 @@ public:
     /// vertex.
     const std::string& non_finite() const { return non_finite_; }
 
-    /// Throws SceneError("PATH:LINE: MESSAGE") with the given line, or line() for 0.
-    [[noreturn]] void fail(const std::string& message, std::uint64_t line = 0) const;
+    /// Number of lines that have been read.
+    std::uint64_t lines() const { return lines_; }
+
+    /// Throws a LineFault of line().
+    [[noreturn]] void fail(const std::string& message) const;
 
     /// The first line that begins with no keyword of the format, for the message about a file
     /// with no triangle: its number (0: there is none) and its beginning.
@@ -64,13 +93,14 @@ private:
     void refill();
     bool accept(Line& line);
     void accept_vertex(Line& line, char* at);
-    void accept_face(Line& line, char* at) const;
+    void take_face(const Line& line, char* at);
     void check_number(std::string_view text, bool used);
-    void check_index(std::string_view text) const;
+    std::int32_t index_of(std::string_view text) const;
     void note_other(std::string_view keyword);
 
     ByteSource& source_;
-    std::string path_;
+    UseFace use_face_;
+    std::vector<std::int32_t> face_;
     std::vector<char> buffer_;  ///< one byte more than is ever filled: room for a line end
     std::size_t at_ = 0;        ///< first byte not yet taken as part of a line
     std::size_t filled_ = 0;

@@ -45,8 +45,8 @@ void generate_pieces(const GeneratorRequest& request, const UsePiece& use) {
 }
 
 /// From `from` / `of` of a scene that is no list to `to` / `of`.
-Share load_fraction(const std::string& name, std::uint64_t from, std::uint64_t to,
-                    std::uint64_t of) {
+Share load_fraction(const std::string& name, std::uint64_t from, std::uint64_t to, std::uint64_t of,
+                    unsigned threads) {
     Share share;
     Magnitudes beyond;
     if (is_generator(name)) {
@@ -54,7 +54,7 @@ Share load_fraction(const std::string& name, std::uint64_t from, std::uint64_t t
         const std::uint64_t n = request.triangles;
         share.scene = generate(request, range_begin(n, from, of), range_begin(n, to, of)).scene;
     } else {
-        const Scene whole = load(name);
+        const Scene whole = load(name, threads);
         beyond = magnitudes(whole.positions);
         const std::uint64_t n = whole.triangles.size();
         share.scene = part_of(whole, range_begin(n, from, of), range_begin(n, to, of));
@@ -81,18 +81,19 @@ void append(Scene& scene, const Scene& next) {
     for (const glm::uvec3& triangle : next.triangles) scene.triangles.push_back(triangle + base);
 }
 
-void read_in_pieces(const std::string& name, const UsePiece& use) {
+void read_in_pieces(const std::string& name, const UsePiece& use, unsigned threads) {
     if (is_generator(name)) return generate_pieces(parse_generator(name), use);
-    if (!is_list(name)) return use(load(name), 0);
+    if (!is_list(name)) return use(load(name, threads), 0);
     std::uint64_t before = 0;
     for (const ListedScene& listed : read_list(name)) {
         std::uint64_t positions = 0;
         with_place(listed, [&](const std::string& one) {
-            read_in_pieces(one, [&](const Scene& piece, std::uint64_t first_position) {
+            const auto use_it = [&](const Scene& piece, std::uint64_t first_position) {
                 use(piece, before + first_position);
                 positions =
                     std::max<std::uint64_t>(positions, first_position + piece.positions.size());
-            });
+            };
+            read_in_pieces(one, use_it, threads);
         });
         before += positions;
         if (before > kMaxPositions) {
@@ -101,10 +102,10 @@ void read_in_pieces(const std::string& name, const UsePiece& use) {
     }
 }
 
-Share load_share(const std::string& name, std::uint32_t i, std::uint32_t n) {
+Share load_share(const std::string& name, std::uint32_t i, std::uint32_t n, unsigned threads) {
     Share share;
     if (!is_list(name)) {
-        share = load_fraction(name, i, i + 1, n);
+        share = load_fraction(name, i, i + 1, n, threads);
     } else {
         // Scene k is between k * n and (k + 1) * n, and share i is as long as all scenes together.
         const std::vector<ListedScene> list = read_list(name);
@@ -113,7 +114,7 @@ Share load_share(const std::string& name, std::uint32_t i, std::uint32_t n) {
             with_place(list[k], [&](const std::string& one) {
                 const std::uint64_t from = std::max(begin, k * n) - k * n;
                 const std::uint64_t to = std::min(end, (k + 1) * n) - k * n;
-                const Share some = load_fraction(one, from, to, n);
+                const Share some = load_fraction(one, from, to, n, threads);
                 append(share.scene, some.scene);
                 share.facts.append(some.facts);
             });

@@ -27,9 +27,10 @@ using UsePiece = std::function<void(const Scene& piece, std::uint64_t first_posi
 
 /// Makes or reads a scene from its first triangle to its last, `name` as load() takes it. Pieces
 /// may share positions, and have all of them together. A generated scene comes in pieces of 2^20
-/// triangles at most, an OBJ file as one, a list as those of its scenes.
+/// triangles at most, an OBJ file as one, a list as those of its scenes. Files are read on up to
+/// `threads` threads (0: one a core).
 /// @throws SceneError.
-void read_in_pieces(const std::string& name, const UsePiece& use);
+void read_in_pieces(const std::string& name, const UsePiece& use, unsigned threads = 0);
 
 /// One of the shares of a scene that processes have.
 struct Share {
@@ -41,8 +42,9 @@ struct Share {
 /// order. Of a generated scene nothing else is made. An OBJ file, whose faces may have any
 /// vertices, is read as a whole, and what is not of the share is given up. Of a list, share i is
 /// from i / n to (i + 1) / n of the way through its scenes, whatever their sizes: no other is read.
+/// Files are read on up to `threads` threads (0: one a core).
 /// @throws SceneError.
-Share load_share(const std::string& name, std::uint32_t i, std::uint32_t n);
+Share load_share(const std::string& name, std::uint32_t i, std::uint32_t n, unsigned threads = 0);
 
 /// About how many triangles are gone through where load_share() makes or reads one of n shares.
 std::uint64_t expected_triangles(const std::string& name, std::uint32_t n);

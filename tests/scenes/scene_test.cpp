@@ -8,14 +8,17 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <glm/common.hpp>
 #include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <random>
 #include <set>
 #include <string>
 #include <utility>
 
 #include "scenes/scene.h"
+#include "tests/seed.h"
 
 namespace heapwood::scenes {
 namespace {
@@ -92,6 +95,35 @@ TEST(Finish, BoundsLeaveOutWhatNoTriangleUses) {
     finish(scene);
     EXPECT_EQ(scene.bounds.lo, glm::vec3(0, -2, -6));
     EXPECT_EQ(scene.bounds.hi, glm::vec3(4, 5, 3));
+}
+
+TEST(Finish, IsTheSameOfManyTrianglesOnAnyThreads) {
+    const std::uint64_t seed = tests::test_seed();
+    std::mt19937_64 random(seed);
+    const auto coordinate = [&] { return static_cast<float>(random() % 2001) - 1000; };
+    Scene scene;
+    glm::vec3 lo(3000), hi(-3000);
+    std::uint64_t lines = 0;
+    for (std::uint32_t t = 0; t < 100'000; ++t) {
+        const glm::vec3 a{coordinate(), coordinate(), coordinate()};
+        const glm::vec3 b{coordinate(), coordinate(), coordinate()};
+        // Across from b, or above it: then they are on a line only if a is below or above, too.
+        const bool across = random() % 100 == 0;
+        const glm::vec3 c = across ? a + a - b : b + glm::vec3{0, 1, 0};
+        if (across || (a.x == b.x && a.z == b.z)) ++lines;
+        for (const glm::vec3& p : {a, b, c}) {
+            scene.positions.push_back(p);
+            lo = min(lo, p);
+            hi = max(hi, p);
+        }
+        scene.triangles.emplace_back(3 * t, 3 * t + 1, 3 * t + 2);
+    }
+    for (const unsigned threads : {1U, 2U, 7U}) {
+        finish(scene, threads);
+        EXPECT_EQ(scene.degenerate, lines) << threads << " threads";
+        EXPECT_EQ(scene.bounds.lo, lo);
+        EXPECT_EQ(scene.bounds.hi, hi);
+    }
 }
 
 TEST(Finish, BoundsOfNothingAreEmpty) {

@@ -55,11 +55,13 @@ void BuildPlan::load_scene(const std::string& path) {
     }
     show_progress("loading " + path);
     const auto start = std::chrono::steady_clock::now();
-    const scenes::Scene scene = scenes::load(path);
+    const scenes::Scene scene = scenes::load(path, comparison_.common.options.run.threads);
     comparison_.scenes.push_back(comparison_.common);
     describe(comparison_.scenes.back(), scene);
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
-    settings_.push_back(loading(path, hex(comparison_.scenes.back().scene_digest), took.count()));
+    copies_.emplace_back(scene);
+    settings_.push_back(
+        loading(copies_.back().where(), hex(comparison_.scenes.back().scene_digest), took.count()));
 }
 
 void BuildPlan::make_group(std::size_t scene, const std::string& pool) {

@@ -10,6 +10,7 @@
 #include "app/base/pool_size.h"
 #include "app/measure/builds/comparison.h"
 #include "app/measure/engine/plan.h"
+#include "app/measure/engine/scene_copy.h"
 
 namespace heapwood::app {
 
@@ -17,7 +18,8 @@ namespace heapwood::app {
 /// that of an allocator for a scene. The first turn of a cell also counts allocations and verifies.
 class BuildPlan final : public Plan {
 public:
-    /// Reads every scene once, and makes the comparison's groups; how it runs must be there.
+    /// Reads every scene once, copies it for the processes, and makes the comparison's groups; how
+    /// it runs must be there.
     /// @throws UsageError if no machine has a pool as large as one of these; scenes::SceneError.
     BuildPlan(Comparison& comparison, const std::vector<const Backend*>& backends);
 
@@ -46,6 +48,7 @@ private:
 
     Comparison& comparison_;
     std::map<std::string, PoolSize> pools_;  ///< by Group::pool; the default is not among them
+    std::vector<SceneCopy> copies_;          ///< by scene
     std::vector<Setting> settings_;          ///< by scene
 };
 

@@ -3,6 +3,7 @@
 #include "app/base/text.h"
 #include "app/measure/builds/result_json.h"
 #include "app/measure/builds/turn.h"
+#include "app/measure/engine/scene_copy.h"
 #include "app/measure/engine/worker.h"
 #include "scenes/digest.h"
 #include "scenes/scene.h"
@@ -11,9 +12,9 @@ namespace heapwood::app {
 
 void serve_builds(const Backend& backend, const Report& settings) {
     scenes::Scene scene;
-    const auto load = [&](const std::string& path) {
+    const auto load = [&](const Json& where) {
         scene = scenes::Scene();  // never two at once
-        scene = scenes::load(path);
+        scene = read_scene_copy(where, settings.options.run.threads);
         return hex(digest(scene));
     };
     const auto take = [&](const Json& work) {

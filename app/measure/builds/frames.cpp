@@ -165,12 +165,13 @@ std::vector<std::string> frame_files(const FrameChoice& choice) {
     return FramePattern(choice.pattern).files();
 }
 
-std::vector<scenes::Scene> load_frames(const FrameChoice& choice, const scenes::Scene& scene) {
+std::vector<scenes::Scene> load_frames(const FrameChoice& choice, const scenes::Scene& scene,
+                                       unsigned threads) {
     std::vector<scenes::Scene> frames;
     for (unsigned i = 0; i < choice.waves; ++i) frames.push_back(wave(scene, i, choice.waves));
     for (const std::string& file : frame_files(choice)) {
         show_progress("loading " + file);
-        frames.push_back(scenes::load(file));
+        frames.push_back(scenes::load(file, threads));
     }
     return frames;
 }

@@ -33,8 +33,10 @@ std::vector<std::string> frame_files(const FrameChoice& choice);
 /// The frames, none if none were chosen. A wave moves every corner along y by up to a fiftieth of
 /// the diagonal, depending on x; it has come back to its beginning after the last frame. Files are
 /// numbered from 0 or 1 without gaps. @throws scenes::SceneError for a file that cannot be read, is
-/// missing, or is numbered in another way than the pattern says.
-std::vector<scenes::Scene> load_frames(const FrameChoice& choice, const scenes::Scene& scene);
+/// missing, or is numbered in another way than the pattern says. They are read on up to `threads`
+/// threads (0: one a core).
+std::vector<scenes::Scene> load_frames(const FrameChoice& choice, const scenes::Scene& scene,
+                                       unsigned threads);
 
 /// Builds the frames' trees with one builder, as the turn says but for its scene, and notes the
 /// times in the result. Throws nothing: the result says what failed. Does nothing for one that has

@@ -1,9 +1,10 @@
 /// @file
 /// A worker process and its protocol: a JSON object a line, each answered by one.
 ///
-///     {"load": "bunny.obj"}    -> {"digest": "..."}      what turns are taken with from now on; of
-///                                                        workloads a trace, "" for nothing, or
-///                                                        {"graph": "road.mtx"}
+///     {"load": {...}}          -> {"digest": "..."}      what turns are taken with from now on: a
+///                                                        SceneCopy::where(); of workloads
+///                                                        "road.trace", {"graph": "road.mtx"}, or
+///                                                        "" for nothing
 ///     {"run": {...}, ...}      -> a sample               a turn: MeasureOptions; or a Task
 ///
 /// Samples are results as in the report's JSON, or of workloads a TaskResult. A failure is answered

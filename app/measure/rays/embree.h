@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "kdtree/for_chunks.h"
+#include "allocators/platform/for_chunks.h"
 #include "kdtree/model/triangle.cuh"
 #include "scenes/scene.h"
 
@@ -55,11 +55,13 @@ public:
     std::uint64_t trace(const std::vector<kdtree::Ray>& rays, bool any_hit,
                         unsigned threads) const {
         std::atomic<std::uint64_t> found{0};
-        kdtree::for_chunks(rays.size(), 1024, threads, [&](std::uint64_t begin, std::uint64_t end) {
-            std::uint64_t mine = 0;
-            for (std::uint64_t i = begin; i < end; ++i) mine += trace(rays[i], any_hit);
-            found += mine;
-        });
+        platform::for_chunks(rays.size(), 1024, threads,
+                             [&](std::uint64_t begin, std::uint64_t end) {
+                                 std::uint64_t mine = 0;
+                                 for (std::uint64_t i = begin; i < end; ++i)
+                                     mine += trace(rays[i], any_hit);
+                                 found += mine;
+                             });
         return found;
     }
 

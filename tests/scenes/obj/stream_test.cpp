@@ -4,10 +4,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
 #include <filesystem>
 #include <istream>
 #include <iterator>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -187,18 +189,22 @@ private:
 /// What the filter hands on, with the line of every statement in front of it.
 std::string filtered(std::string_view text, std::size_t piece) {
     Pieces source(text, piece);
-    ObjFilter filter(source, "pieces.obj");
+    std::string out;
+    ObjFilter filter(source, [&](std::span<const std::int32_t> face) {
+        out += std::to_string(filter.line()) + "|f";
+        for (const std::int32_t index : face) out += " " + std::to_string(index);
+        out += "\n";
+    });
     std::istream stream(&filter);
     stream.exceptions(std::ios::badbit);
-    std::string out;
     try {
         while (stream.peek() != std::istream::traits_type::eof()) {
             std::string statement;
             std::getline(stream, statement);
             out += std::to_string(filter.line()) + "|" + statement + "\n";
         }
-    } catch (const SceneError& error) {
-        out += error.what();
+    } catch (const LineFault& fault) {
+        out += std::to_string(fault.line()) + ": " + fault.what();
     }
     return out;
 }
@@ -211,7 +217,7 @@ TEST(ObjFilter, HandsOnPlainStatements) {
 
 TEST(ObjFilter, DoesNotDependOnThePiecesThatTheFileComesIn) {
     const std::string texts[] = {
-        "\xEF\xBB\xBFv 0 0 0\r\nv 1 0 0\r\rv 0 \\\r\n1 \\\n0\r\n\r\nf 1/1 \\\r2/2 3/3\r\n#x\\\nf 3 "
+        "v 0 0 0\r\nv 1 0 0\r\rv 0 \\\r\n1 \\\n0\r\n\r\nf 1/1 \\\r2/2 3/3\r\n#x\\\nf 3 "
         "2 1",
         "v 0 0 0\rv 1 1 1\r\r\n\nf 1 1 1\r",
         "\n\r\n\rv 1 2 3\n\rv 4 5 6\r\n\\\r\nv 7 8 nan\n",
@@ -234,7 +240,7 @@ TEST(ObjFilter, LineEndsMayFallOnTheEndOfABlock) {
             const std::string text = std::string("#").append(kBlock - shift, 'x') + end +
                                      "v 1 2 3" + end + "f 1 1 \\" + end + "1" + end + "v 1 2" + end;
             EXPECT_EQ(filtered(text, text.size()),
-                      "2|v 1 2 3\n3|f 1 1 1\npieces.obj:5: vertex of 2 numbers; write 3 (x y z), "
+                      "2|v 1 2 3\n3|f 1 1 1\n5: vertex of 2 numbers; write 3 (x y z), "
                       "4 (with a weight), 6 or 7 (with a colour)");
         }
     }
@@ -248,13 +254,13 @@ TEST(ObjFilter, RefusesALineWithoutEnd) {
         }
     };
     Endless source;
-    ObjFilter filter(source, "endless.obj");
+    ObjFilter filter(source, [](std::span<const std::int32_t>) {});
     try {
         (void)filter.sgetc();
         FAIL() << "read to its end";
-    } catch (const SceneError& error) {
-        EXPECT_STREQ(error.what(),
-                     "endless.obj:1: line of more than 64 MiB; this is no text in the OBJ format");
+    } catch (const LineFault& fault) {
+        EXPECT_EQ(fault.line(), 1U);
+        EXPECT_STREQ(fault.what(), "line of more than 64 MiB; this is no text in the OBJ format");
     }
 }
 

@@ -133,7 +133,7 @@ template <class Check>
 void expect_of_all(const scenes::Scene& scene, const Traced& some, const Check& check) {
     std::atomic<std::uint64_t> wrong{0};
     std::atomic<std::uint64_t> one{0};
-    kdtree::for_chunks(some.rays.size(), 256, 0, [&](std::uint64_t begin, std::uint64_t end) {
+    platform::for_chunks(some.rays.size(), 256, 0, [&](std::uint64_t begin, std::uint64_t end) {
         for (std::uint64_t i = begin; i < end; ++i) {
             if (check(some.rays[i], some.hits[i])) continue;
             ++wrong;

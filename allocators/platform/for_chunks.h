@@ -8,7 +8,7 @@
 
 #include "allocators/platform/threads.h"
 
-namespace heapwood::kdtree {
+namespace heapwood::platform {
 
 /// Calls body(begin, end) for chunks that make up 0 .. count - 1, each once, on up to `threads`
 /// threads (0: one a core), of which the caller's is one. Returns when all is done: what the calls
@@ -19,9 +19,8 @@ void for_chunks(std::uint64_t count, std::uint64_t chunk, unsigned threads, cons
     const std::uint64_t chunks = count / chunk + (count % chunk != 0);
     if (chunks == 0) return;
     std::atomic<std::uint64_t> next{0};
-    const auto most =
-        static_cast<unsigned>(std::min<std::uint64_t>(platform::thread_count(threads), chunks));
-    platform::run_threads(most, [&](std::uint32_t, std::uint32_t) {
+    const auto most = static_cast<unsigned>(std::min<std::uint64_t>(thread_count(threads), chunks));
+    run_threads(most, [&](std::uint32_t, std::uint32_t) {
         for (;;) {
             // Hands out numbers and publishes nothing: the end of the threads does.
             const std::uint64_t mine = next.fetch_add(1, std::memory_order_relaxed);
@@ -31,4 +30,4 @@ void for_chunks(std::uint64_t count, std::uint64_t chunk, unsigned threads, cons
     });
 }
 
-}  // namespace heapwood::kdtree
+}  // namespace heapwood::platform

@@ -77,6 +77,7 @@ const char* name(allocators::Place place);
 void add_errors(nanobind::module_& m);
 void add_scenes(nanobind::module_& m);
 void add_trees(nanobind::module_& m);
+void add_parameters(nanobind::module_& m);
 void add_build(nanobind::module_& m);
 void add_rays(nanobind::module_& m);
 void add_forest(nanobind::module_& m);

@@ -10,10 +10,12 @@ from numpy.typing import ArrayLike
 from heapwood import _arrays, _core
 from heapwood._scene import Scene
 from heapwood._tree import Tree, ray_device
-from heapwood._types import AnyArray, TreeParameters
+from heapwood._types import AnyArray
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
+
+    from heapwood._parameters import TreeParameters
 
 
 def build(scene: Union[Scene, AnyArray], triangles: Optional[AnyArray] = None, *,

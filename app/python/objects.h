@@ -66,8 +66,9 @@ public:
     using std::runtime_error::runtime_error;
 };
 
-/// @throws app::UsageError if a file that is to be written is one that the scene was read from.
-void check_output(const std::string& scene, const std::string& path);
+/// @param what a name of the file that is to be written
+/// @throws app::UsageError if it is one that the scene was read from.
+void check_output(const std::string& scene, const std::string& what, const std::string& path);
 
 /// "cpu" or "cuda". @throws std::invalid_argument for another word.
 allocators::Place place_named(const std::string& device);

@@ -2,12 +2,12 @@
 
 import os
 from os import PathLike
-from typing import TYPE_CHECKING, Optional, Union
+from typing import TYPE_CHECKING, BinaryIO, Optional, Union
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from heapwood import _arrays, _core
+from heapwood import _arrays, _core, _files
 from heapwood._scene import Scene
 from heapwood._tree import Tree, ray_device
 from heapwood._types import AnyArray
@@ -79,12 +79,13 @@ def build(scene: Union[Scene, AnyArray], triangles: Optional[AnyArray] = None, *
          for name, value in parameters.items()}), scene._origin)
 
 
-def load_tree(path: Union[str, PathLike], device: str = "cpu", *,
+def load_tree(path: Union[str, PathLike, BinaryIO], device: str = "cpu", *,
               origin: ArrayLike = (0, 0, 0)) -> Tree:
     """Reads a tree from a ``.kdt`` file, which may come from anywhere: it is checked throughout.
 
     Args:
-        path: of the file, as ``Tree.save`` or ``heapwood build --out`` has written it.
+        path: of the file, as ``Tree.save`` or ``heapwood build --out`` has written it; or an object with a
+            method ``read`` that gives its bytes, up to the end.
         device: ``"cpu"`` or ``"cuda"`` (``"gpu"``), for rays.
         origin: ``Tree.origin`` of the tree that was saved.
 
@@ -100,7 +101,15 @@ def load_tree(path: Union[str, PathLike], device: str = "cpu", *,
     place = np.asarray(origin, np.float64)
     if place.shape != (3,) or not np.isfinite(place).all():
         raise ValueError(f"origin is {origin!r}; it has to be three finite numbers, as Tree.origin is")
-    return Tree._of(_core.Tree.load(os.fsdecode(path), ray_device(device)), place)
+    where = ray_device(device)
+    if not hasattr(path, "read"):
+        return Tree._of(_core.Tree.load(os.fsdecode(path), where), place)
+    contents = path.read()
+    if not isinstance(contents, bytes):
+        raise TypeError(f'{path!r} gives {type(contents).__name__}: a tree is bytes, open it with mode "rb"')
+    label = str(getattr(path, "name", "a file object"))
+    with _files.in_memory(contents, label) as name:
+        return Tree._of(_core.Tree.load(name, where, label), place)
 
 
 def allocators(device: str = "cpu") -> list[str]:

@@ -8,7 +8,7 @@ from typing import Union
 
 import numpy as np
 
-from heapwood import _arrays, _core, _precision
+from heapwood import _arrays, _core, _files, _precision
 from heapwood._types import AnyArray
 from heapwood.errors import SceneError
 
@@ -60,6 +60,30 @@ class Scene:
 
     def __reduce__(self):
         return Scene._unpickled, (self.vertices, self.triangles, self.path, self._origin)
+
+    def save(self, path: Union[str, PathLike]) -> None:
+        """Writes the triangles to an OBJ file, from which ``load`` makes the same scene.
+
+        Args:
+            path: ends with ``.obj``, ``.obj.gz`` or ``.obj.xz``. A file that is there is replaced.
+
+        Vertices of a scene with an ``origin`` are written where they are, with the digits of float64;
+        ``load`` rounds them to float32.
+
+        Raises:
+            ValueError: another suffix, or the scene was read from this file. SceneError: the file cannot be
+                written; a former one stays as it was.
+
+        Example:
+            >>> scene = heapwood.load("gen:sphere:1000")
+            >>> scene.save(folder / "sphere.obj")
+            >>> heapwood.load(folder / "sphere.obj").digest == scene.digest
+            True
+        """
+        name = os.fsdecode(path)
+        self._scene.check_output(name)
+        vertices = self.vertices + self._origin if self._origin.any() else self.vertices
+        _files.write_obj(name, vertices, self.triangles)
 
     @property
     def path(self) -> str:

@@ -4,11 +4,11 @@ import json
 import os
 from functools import cached_property
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Optional, Union, overload
+from typing import TYPE_CHECKING, Any, BinaryIO, Optional, Union, overload
 
 import numpy as np
 
-from heapwood import _arrays, _core
+from heapwood import _arrays, _core, _files
 from heapwood._scene import Scene
 from heapwood._types import AnyArray, Array, HostArray, RayOptions, Times
 from heapwood.errors import NoDevice, VerificationError, warn
@@ -73,11 +73,8 @@ class Tree:
 
     @classmethod
     def _unpickled(cls, file, path, report, device, origin):
-        device = ray_device(device)
-        with open(os.memfd_create("heapwood"), "wb", buffering=0) as memory:
-            memory.write(file)
-            name = f"/proc/self/fd/{memory.fileno()}"
-            return cls._of(_core.Tree.load(name, device, path, report), origin)
+        with _files.in_memory(file, path) as name:
+            return cls._of(_core.Tree.load(name, ray_device(device), path, report), origin)
 
     def __reduce__(self):
         return Tree._unpickled, (self._tree.file_bytes(), self.scene.path, self._tree.report, self.device,
@@ -176,18 +173,35 @@ class Tree:
         """
         return Tree._of(self._tree.to(ray_device(device)), self._origin)
 
-    def save(self, path: Union[str, PathLike]) -> None:
+    def save(self, file: Union[str, PathLike, BinaryIO]) -> None:
         """Writes the tree, with its triangles, to a ``.kdt`` file.
+
+        Args:
+            file: its path, or an object with a method ``write`` that takes bytes.
 
         A file has no origin: that of a tree that was built with ``center=True`` goes to ``load_tree``.
 
         Raises:
             TreeFileError: the file cannot be written; a former one stays as it was.
+            TypeError: the object takes text.
+
+        Example:
+            >>> import io
+            >>> tree = heapwood.build([[0, 0, 0], [4, 0, 0], [0, 4, 0]], [[0, 1, 2]])
+            >>> file = io.BytesIO()
+            >>> tree.save(file)
+            >>> _ = file.seek(0)
+            >>> heapwood.load_tree(file).digest == tree.digest
+            True
         """
+        path = None if hasattr(file, "write") else os.fsdecode(file)
         if self._origin.any():
-            warn(f"{os.fsdecode(path)}: a file has no origin: keep tree.origin, and pass it to "
+            warn(f"{path or file!r}: a file has no origin: keep tree.origin, and pass it to "
                  f"load_tree(path, origin={self.origin.tolist()})")
-        self._tree.save(os.fsdecode(path))
+        if path is None:
+            _files.write_bytes(file, self._tree.file_bytes())
+        else:
+            self._tree.save(path)
 
     def verify(self) -> None:
         """Checks the tree against its scene, by code that shares nothing with the builder.

@@ -17,6 +17,7 @@ trimesh's ray tests.
 from heapwood import _core, forest
 from heapwood._build import allocators, build, load_tree
 from heapwood._heap import Heap, device_library
+from heapwood._hits import Hits, interpolate
 from heapwood._program import bench, compare, read_results, replay
 from heapwood._scene import Scene, load
 from heapwood._sweep import cells, sweep
@@ -36,6 +37,7 @@ __version__ = _core.version
 
 __all__ = [
     "Heap",
+    "Hits",
     "NoDevice",
     "OutOfPool",
     "PrecisionWarning",
@@ -54,6 +56,7 @@ __all__ = [
     "cuda_available",
     "device_library",
     "forest",
+    "interpolate",
     "load",
     "load_tree",
     "node_dtype",

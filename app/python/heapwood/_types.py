@@ -26,6 +26,12 @@ class RayOptions(TypedDict, total=False):
     stream: Any
 
 
+class RayOptionsAndOut(RayOptions, total=False):
+    """The same, and where results go."""
+
+    out: Any
+
+
 class Times(TypedDict):
     """Milliseconds of a build: see ``heapwood.Tree.times``."""
 

@@ -177,7 +177,7 @@ def test_results_over_their_own_rays(soup, many):
     origins, directions = (x.reshape(-1, 3).copy() for x in many)
     expected = soup.closest_hit(origins, directions, 0, np.full(1000, 2, np.float32))
     t_max = np.full(1000, 2, np.float32)
-    ahead = directions.reshape(-1)[:2000].reshape(1000, 2)
+    ahead = directions.reshape(-1)[-2000:].reshape(1000, 2)
     soup.closest_hit(origins, directions, 0, t_max, out=(t_max, np.empty(1000, np.int32), ahead))
     np.testing.assert_array_equal(t_max, expected[0])
     np.testing.assert_array_equal(ahead, expected[2])

@@ -55,12 +55,16 @@ def test_damage_is_found(file, rng):
             heapwood.load_tree(file)
 
 
-def test_a_tree_is_no_scene(file, tmp_path):
+def test_the_scene_of_a_tree(tree, file, tmp_path):
     for path in (file, tmp_path / "tree"):
         file.rename(path)
         file = path
-        with pytest.raises(heapwood.SceneError, match="is a tree, not a scene: heapwood.load_tree reads it"):
-            heapwood.load(path)
+        scene = heapwood.load(path)
+        assert (scene.digest, scene.path) == (tree.scene.digest, str(path))
+        assert heapwood.build(path).digest == tree.digest
+    file.write_bytes(file.read_bytes()[:-1])
+    with pytest.raises(heapwood.TreeFileError, match=re.escape(str(file))):
+        heapwood.load(file)
 
 
 def test_a_tree_through_a_pipe(file, tmp_path):

@@ -297,15 +297,26 @@ def beside(array, other):
     return module(other).asarray(array.copy(), **where)  # what is read-only is refused, or brings a warning
 
 
-def per_vertex(array, count, other):
-    """Numbers of vertices, (count, ...), as floating-point ones of the library of another array."""
+def per_vertex(array, counts, other):
+    """Numbers of vertices, (V, ...), as floating-point ones of the library of another array.
+
+    Args:
+        counts: of the vertices of each mesh; V is their sum. A list of as many arrays has those of each.
+    """
+    if isinstance(array, (list, tuple)) and len(array) == len(counts) != sum(counts):
+        rows = [_rows(one, count, other, f"per_vertex[{i}]") for i, (one, count) in enumerate(zip(array, counts))]
+        return rows[0] if len(rows) == 1 else module(other).concatenate(rows)
+    return _rows(array, sum(counts), other, "per_vertex")
+
+
+def _rows(array, count, other, what):
     if _library(array) != _library(other) or isinstance(array, np.ndarray):
-        array = real_numpy(array, "per_vertex")
+        array = real_numpy(array, what)
         array = beside(array if is_single(array) else array.astype(np.float64), other)
     elif not is_single(array):
         array = double(array)
     if not array.shape or array.shape[0] != count:
-        raise ValueError(f"per_vertex must have the shape ({count}, ...), a row for each vertex, not "
+        raise ValueError(f"{what} must have the shape ({count}, ...), a row for each vertex, not "
                          f"{tuple(array.shape)}")
     return array
 

@@ -56,6 +56,18 @@ class Hits(Generic[Kind]):
         return self._any.primitive >= 0
 
     @cached_property
+    def geometry(self) -> Kind:
+        """int32, of the rays' shape: which mesh was hit, of those that the tree was built of. -1: none."""
+        return self._known(self._geometries, -1)
+
+    @cached_property
+    def face(self) -> Kind:
+        """int32, of the rays' shape: the triangle's number in its mesh; ``primitive`` is that in the tree. -1:
+        none."""
+        firsts = _arrays.beside(self.scene.first_triangles.astype(np.int32), self.t)
+        return self._known(self._any.primitive - firsts[self._geometries], -1)
+
+    @cached_property
     def points(self) -> Kind:
         """Where the hits are, on the triangles: the rays' shape and 3. float32; float64 of a tree with an
         ``origin``, of which it is a part. NaN without a hit."""
@@ -90,6 +102,13 @@ class Hits(Generic[Kind]):
         return _arrays.module(self.t).where(self.mask, self.primitive, 0)
 
     @cached_property
+    def _geometries(self):
+        """The meshes of these rows."""
+        sizes = np.diff(self.scene.first_triangles)
+        all_of_them = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
+        return _arrays.beside(all_of_them, self.t)[self._rows]
+
+    @cached_property
     def _vertices(self):
         """The rows of each triangle's three vertices."""
         return _arrays.beside(self.scene.triangles, self.t)[self._rows]
@@ -116,7 +135,8 @@ def interpolate(hits: "Hits[Kind]", per_vertex: Union[AnyArray, Sequence[AnyArra
 
     Args:
         hits: as ``heapwood.Tree.hits`` returns them.
-        per_vertex: (V, ...) numbers, a row for each of ``tree.vertices``, of NumPy or of the hits' library.
+        per_vertex: (V, ...) numbers, a row for each of ``tree.vertices``, of NumPy or of the hits' library. Of
+            a tree of several meshes also a list of such arrays, one for each mesh.
         fill: for rays without a hit.
 
     Returns:
@@ -132,7 +152,7 @@ def interpolate(hits: "Hits[Kind]", per_vertex: Union[AnyArray, Sequence[AnyArra
         >>> heapwood.interpolate(hits, [[255, 0, 0], [0, 255, 0], [0, 0, 255]], fill=0).tolist()
         [[0.0, 0.0, 255.0], [127.5, 63.75, 63.75], [0.0, 0.0, 0.0]]
     """
-    values = _arrays.per_vertex(per_vertex, len(hits.scene.vertices), hits.t)[hits._vertices]
+    values = _arrays.per_vertex(per_vertex, np.diff(hits.scene.first_vertices), hits.t)[hits._vertices]
     rest = len(values.shape) - len(hits.shape) - 1
     u, v = (part.reshape(hits.shape + (1,) * rest)
             for part in _columns(_arrays.double(hits.barycentrics)))

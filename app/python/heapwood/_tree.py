@@ -62,26 +62,28 @@ class Tree(RayCalls):
     """
 
     _origin: np.ndarray
+    _starts: Optional["tuple[np.ndarray, np.ndarray]"]  # of meshes
 
     def __init__(self, *_, **__):
         raise TypeError("trees come from heapwood.build or heapwood.load_tree")
 
     @classmethod
-    def _of(cls, core, origin=(0, 0, 0)):
+    def _of(cls, core, origin=(0, 0, 0), starts=None):
         tree = cls.__new__(cls)
         tree._tree = core
         tree._origin = np.array(origin, np.float64)
+        tree._starts = starts
         tree._shift = tree._origin if tree._origin.any() else None
         return tree
 
     @classmethod
-    def _unpickled(cls, file, path, report, device, origin):
+    def _unpickled(cls, file, path, report, device, origin, starts=None):
         with _files.in_memory(file, path) as name:
-            return cls._of(_core.Tree.load(name, ray_device(device), path, report), origin)
+            return cls._of(_core.Tree.load(name, ray_device(device), path, report), origin, starts)
 
     def __reduce__(self):
         return Tree._unpickled, (self._tree.file_bytes(), self.scene.path, self._tree.report, self.device,
-                                 self._origin)
+                                 self._origin, self._starts)
 
     # What it is
 
@@ -93,7 +95,7 @@ class Tree(RayCalls):
     @cached_property
     def scene(self) -> Scene:
         """The scene that the tree is of."""
-        return Scene._of(self._tree.scene, self._origin)
+        return Scene._of(self._tree.scene, self._origin, self._starts)
 
     @property
     def origin(self) -> np.ndarray:
@@ -174,7 +176,7 @@ class Tree(RayCalls):
         Raises:
             ValueError: no such device. NoDevice: there is no GPU.
         """
-        return Tree._of(self._tree.to(ray_device(device)), self._origin)
+        return Tree._of(self._tree.to(ray_device(device)), self._origin, self._starts)
 
     def save(self, file: Union[str, PathLike, BinaryIO]) -> None:
         """Writes the tree, with its triangles, to a ``.kdt`` file.
@@ -182,7 +184,7 @@ class Tree(RayCalls):
         Args:
             file: its path, or an object with a method ``write`` that takes bytes.
 
-        A file has no origin: that of a tree that was built with ``center=True`` goes to ``load_tree``.
+        A file has one mesh, and no origin: that of a tree that was built with ``center=True`` goes to ``load_tree``.
 
         Raises:
             TreeFileError: the file cannot be written; a former one stays as it was.

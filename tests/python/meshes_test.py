@@ -60,7 +60,7 @@ def test_meshes_of_trimesh():
 
 
 def test_meshes_of_open3d():
-    open3d = pytest.importorskip("open3d")
+    open3d = pytest.importorskip("open3d", exc_type=ImportError)
     torus = open3d.geometry.TriangleMesh.create_torus()
     tree = heapwood.build(torus)
     np.testing.assert_array_equal(tree.triangles, np.asarray(torus.triangles))

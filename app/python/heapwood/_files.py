@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import tempfile
 
 import numpy as np
 
@@ -79,6 +78,8 @@ def _opener(path):
 @contextlib.contextmanager
 def _replaced(path):
     """The name of a file beside ``path``, which takes its place when the context ends well."""
+    import tempfile  # which few need, and which brings much
+
     path = os.path.realpath(path)
     handle, name = tempfile.mkstemp(prefix=".heapwood-", dir=os.path.dirname(path))
     try:

@@ -40,7 +40,8 @@ class Tree(RayCalls):
     (``tree.device == "cuda"``), and are read and answered there without a copy to the host. Rays on the
     host may go through a tree on a GPU: they are copied there, and their results back.
 
-    **How.** ``coherent=True`` is faster where neighbouring rays are alike, as those of a camera are.
+    **How.** ``coherent=True`` is faster where neighbouring rays are alike, as those of a camera are. On a CPU
+    ``closest_hit`` and ``any_hit`` find that by themselves where neighbours are less than half a degree apart.
     ``fast=True`` takes a faster test of triangles that is wrong for a few rays in a million.
     ``threads`` is for trees on the CPU; 0: one a core. Python's lock is released meanwhile.
 

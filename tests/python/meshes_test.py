@@ -140,7 +140,8 @@ def test_values_of_each_mesh(trio, rng):
     low, high = tree.scene.bounds
     origins, targets = rng.uniform(low, high, (2, 500, 3))
     hits = tree.hits(origins, targets - origins)
-    np.testing.assert_array_equal(heapwood.interpolate(hits, values), heapwood.interpolate(hits, np.concatenate(values)))
+    np.testing.assert_array_equal(heapwood.interpolate(hits, values),
+                                  heapwood.interpolate(hits, np.concatenate(values)))
     alone = heapwood.build([scenes[0]]).hits([0, 0, 0], [1, 0, 0])
     assert heapwood.interpolate(alone, [values[0]]).shape == (2,)
     values[1] = values[1][:-1]
@@ -171,9 +172,11 @@ def test_copies_keep_their_meshes(trio, tmp_path):
     (np.zeros((3, 3)), {}, TypeError, "a list of these; not <class 'numpy.ndarray'>"),
     (mesh(vertices=TRIANGLE[0]), {}, TypeError, "a mesh that has both"),
     (mesh(points=TRIANGLE[0], faces=[4, 0, 1, 2, 0]), {}, ValueError, "not all triangles"),
-    ([TRIANGLE] * 2, {"transforms": np.eye(4)}, ValueError, r"the shape \(2, 4, 4\), a matrix for each mesh, not \(4, 4\)"),
+    ([TRIANGLE] * 2, {"transforms": np.eye(4)}, ValueError,
+     r"the shape \(2, 4, 4\), a matrix for each mesh, not \(4, 4\)"),
     ([TRIANGLE] * 2, {"transforms": [np.eye(4)] * 3}, ValueError, r"not \(3, 4, 4\)"),
-    (TRIANGLE, {"transforms": np.ones((4, 4))}, ValueError, r"transforms\[0\] must be finite, with the last row 0 0 0 1"),
+    (TRIANGLE, {"transforms": np.ones((4, 4))}, ValueError,
+     r"transforms\[0\] must be finite, with the last row 0 0 0 1"),
     (TRIANGLE, {"transforms": np.eye(4) * np.nan}, ValueError, "must be finite"),
 ])
 @pytest.mark.filterwarnings("ignore:invalid value")

@@ -27,8 +27,9 @@ def build(scene: Any, triangles: Optional[AnyArray] = None, *,
 
     Args:
         scene: a ``Scene``, or vertices: (V, 3) real numbers, of any library and on any device. Or what
-            ``Scene.of`` takes: a mesh of trimesh, Open3D or PyVista, the name of a file, or a list of meshes. The
-            triangles of a list are numbered through; ``Hits.geometry`` and ``Hits.face`` tell them apart.
+            ``Scene.of`` takes: a mesh of trimesh, Open3D or PyVista, the name of a file, or a list of
+            meshes. The triangles of a list are numbered through; ``Hits.geometry`` and ``Hits.face``
+            tell them apart.
         triangles: with vertices: (T, 3) whole numbers, counted from 0.
         device: ``"cpu"`` or ``"cuda"`` (``"gpu"`` is the same), for the build and for rays; the default is
             where the vertices lie. The tree is the same.
@@ -60,7 +61,8 @@ def build(scene: Any, triangles: Optional[AnyArray] = None, *,
         >>> tree
         Tree('arrays': 4 triangles, 1 nodes, on cpu)
         >>> plate = [[0, 0, 0], [4, 0, 0], [0, 4, 0]], [[0, 1, 2]]
-        >>> hits = heapwood.build([plate, (tree.vertices, tree.triangles)]).hits([[1, 2, 5], [0.1, 0.2, 5]], [0, 0, -1])
+        >>> both = heapwood.build([plate, (tree.vertices, tree.triangles)])
+        >>> hits = both.hits([[1, 2, 5], [0.1, 0.2, 5]], [0, 0, -1])
         >>> hits.geometry.tolist(), hits.face.tolist(), hits.primitive.tolist()
         ([0, 1], [0, 3], [0, 4])
     """

@@ -18,7 +18,7 @@ class Hits(Generic[Kind]):
     ``t``, ``primitive`` and ``barycentrics`` are those of ``heapwood.Tree.closest_hit``. The others are
     computed when they are first asked for, where the rays lie, in double precision except by JAX. A ray
     without a hit is False in ``mask``, and has NaN, or -1, everywhere else but in ``t`` and
-    ``barycentrics``, which are infinity and 0.
+    ``barycentrics``, which are infinity and 0. After a call with a stream they are for that stream.
 
     Example:
         >>> import numpy as np
@@ -105,8 +105,8 @@ class Hits(Generic[Kind]):
     def _geometries(self):
         """The meshes of these rows."""
         sizes = np.diff(self.scene.first_triangles)
-        all_of_them = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
-        return _arrays.beside(all_of_them, self.t)[self._rows]
+        geometries = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
+        return _arrays.beside(geometries, self.t)[self._rows]
 
     @cached_property
     def _vertices(self):

@@ -67,19 +67,23 @@ def joined(meshes: List[Any], transforms: Any = None) -> Joined:
                   first_vertices, _starts(faces))
 
 
-def matrices(transforms, count):
-    """(N, 4, 4) float64, of which each transforms points."""
-    all_of_them = _arrays.real_numpy(transforms, "transforms").astype(np.float64)
-    if all_of_them.shape == (4, 4) and count == 1:
-        all_of_them = all_of_them[None]
-    if all_of_them.shape != (count, 4, 4):
+def matrices(transforms: Any, count: int) -> np.ndarray:
+    """A transform for each mesh, (N, 4, 4) float64, from those of any library, or from (4, 4) for one mesh.
+
+    Raises:
+        ValueError: another shape, or a matrix that does more than move points.
+    """
+    found = _arrays.real_numpy(transforms, "transforms").astype(np.float64)
+    if found.shape == (4, 4) and count == 1:
+        found = found[None]
+    if found.shape != (count, 4, 4):
         raise ValueError(f"transforms must have the shape ({count}, 4, 4), a matrix for each mesh, not "
-                         f"{all_of_them.shape}")
-    for number, matrix in enumerate(all_of_them):
+                         f"{found.shape}")
+    for number, matrix in enumerate(found):
         if not np.isfinite(matrix).all() or matrix[3].tolist() != [0, 0, 0, 1]:
             raise ValueError(f"transforms[{number}] must be finite, with the last row 0 0 0 1, not "
                              f"{matrix[3].tolist()}: points are columns that it is multiplied by")
-    return all_of_them
+    return found
 
 
 def _is_scene(thing):

@@ -192,7 +192,7 @@ fetch_trimesh() {
 # cannot be had, this prints nothing and says what will be missing.
 ensure_python() {
     local python=$root/.venv/bin/python
-    local packages=("nanobind>=2.4" distributed jsonschema manifold3d numpy pandas pytest rich rtree trimesh)
+    local packages=("nanobind>=2.4" distributed jsonschema manifold3d mypy numpy pandas pytest rich rtree trimesh)
     if ! has_python_packages "$python" &&
         agreed "install ${packages[*]} into $root/.venv for the Python package"; then
         python3 -m venv "$root/.venv" >&2 && "$root/.venv/bin/pip" install -q "${packages[@]}" >&2 ||

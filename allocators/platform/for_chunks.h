@@ -18,6 +18,7 @@ template <class Body>
 void for_chunks(std::uint64_t count, std::uint64_t chunk, unsigned threads, const Body& body) {
     const std::uint64_t chunks = count / chunk + (count % chunk != 0);
     if (chunks == 0) return;
+    if (chunks == 1) return body(std::uint64_t{0}, count);  // to count the cores takes longer
     std::atomic<std::uint64_t> next{0};
     const auto most = static_cast<unsigned>(std::min<std::uint64_t>(thread_count(threads), chunks));
     run_threads(most, [&](std::uint32_t, std::uint32_t) {

@@ -71,7 +71,7 @@ std::string build_forest(const std::string& scene, unsigned parts, const std::st
     app::ForestReport report;
     report.origin = app::new_report(options, app::cpu());
     report.out = out;
-    check_output(scene, out);
+    check_output(scene, "the tree's file", out);
     kdtree::TreeWriter writer(out);
     app::build_by_peers(options, folder, make, writer, report);
     report.peak = app::peak_bytes();

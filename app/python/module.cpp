@@ -15,6 +15,7 @@ NB_MODULE(_core, m) {
     python::add_errors(m);
     python::add_scenes(m);
     python::add_trees(m);
+    python::add_parameters(m);
     python::add_build(m);
     python::add_rays(m);
     python::add_forest(m);

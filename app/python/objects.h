@@ -66,8 +66,9 @@ public:
     using std::runtime_error::runtime_error;
 };
 
-/// @throws app::UsageError if a file that is to be written is one that the scene was read from.
-void check_output(const std::string& scene, const std::string& path);
+/// @param what a name of the file that is to be written
+/// @throws app::UsageError if it is one that the scene was read from.
+void check_output(const std::string& scene, const std::string& what, const std::string& path);
 
 /// "cpu" or "cuda". @throws std::invalid_argument for another word.
 allocators::Place place_named(const std::string& device);
@@ -77,6 +78,7 @@ const char* name(allocators::Place place);
 void add_errors(nanobind::module_& m);
 void add_scenes(nanobind::module_& m);
 void add_trees(nanobind::module_& m);
+void add_parameters(nanobind::module_& m);
 void add_build(nanobind::module_& m);
 void add_rays(nanobind::module_& m);
 void add_forest(nanobind::module_& m);

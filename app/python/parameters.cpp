@@ -1,15 +1,19 @@
 #include "app/python/parameters.h"
 
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
 
 #include <cstdint>
 #include <limits>
 #include <map>
 #include <stdexcept>
+#include <tuple>
 #include <type_traits>
 #include <vector>
 
 #include "app/base/text.h"
+#include "app/python/objects.h"
 #include "kdtree/config_fields.h"
 
 namespace nb = nanobind;
@@ -63,7 +67,35 @@ T converted(const kdtree::Field& field, nb::handle value) {
                              .c_str());
 }
 
+/// A field's type as Python writes it.
+template <class T>
+std::string annotation() {
+    if constexpr (std::is_same_v<T, EmptyRule>) {
+        std::vector<std::string> words;
+        for (const auto& rule : kdtree::empty_rules()) words.push_back('"' + rule.first + '"');
+        return "Literal[" + app::joined(words, ", ") + "]";
+    } else if constexpr (std::is_same_v<T, bool>) {
+        return "bool";
+    } else {
+        return std::is_integral_v<T> ? "int" : "float";
+    }
+}
+
+/// The name, the type and the sentence of every field.
+std::vector<std::tuple<std::string, std::string, std::string>> tree_parameters() {
+    std::vector<std::tuple<std::string, std::string, std::string>> all;
+    const BuildConfig config;
+    kdtree::for_each_field(config, [&]<class T>(const kdtree::Field& field, const T&) {
+        all.emplace_back(field.name, annotation<T>(), field.sentence);
+    });
+    return all;
+}
+
 }  // namespace
+
+void add_parameters(nb::module_& m) {
+    m.def("tree_parameters", &tree_parameters);
+}
 
 BuildConfig read_parameters(const std::string& preset, const nb::dict& fields) {
     BuildConfig config = named(kdtree::presets(), "preset", preset);

@@ -8,6 +8,7 @@
 
 #include "allocators/platform/for_chunks.h"
 #include "app/python/ray_calls_device.h"
+#include "app/python/ray_coherence.h"
 
 namespace heapwood::python {
 namespace {
@@ -77,8 +78,11 @@ void trace_from_host(const RayTree& tree, const RayArrays& rays, const BatchOpti
         return trace_by_copies<Result>(tree, rays, options, there, store);
     }
     const BatchOptions alone = on_this_thread(options);
+    const kdtree::Box bounds = tree.view().bounds;
     const auto here = [&](const Ray* some, std::uint64_t n, Result* results) {
-        trace(some, n, results, alone);
+        BatchOptions how = alone;
+        how.coherent = how.coherent || are_coherent(some, n, bounds);
+        trace(some, n, results, how);
     };
     trace_in_chunks<Result>(rays, options, here, store);
 }

@@ -2,6 +2,7 @@
 /// Rays for Python: arrays of any library in, arrays where the rays lie out.
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/variant.h>
 
 #include <array>
@@ -26,6 +27,11 @@ using kdtree::BatchOptions;
 using VectorArray = nb::ndarray<const float, nb::shape<-1, 3>>;
 using NumberArray = nb::ndarray<const float, nb::ndim<1>>;
 using End = std::variant<NumberArray, double>;
+
+/// Arrays of Python's that results go to: a number a ray, or t, primitive and barycentrics.
+template <class T>
+using Out = nb::ndarray<T, nb::ndim<1>, nb::c_contig>;
+using OutHits = std::tuple<Out<float>, Out<std::int32_t>, Out<float>>;
 
 /// How Python asks for a batch. Without a stream a call waits for its results.
 struct Call {
@@ -190,6 +196,23 @@ struct HitResults {
     HitArrays arrays;
 };
 
+/// Checks arrays that results go to.
+template <class T>
+void require_room(const Out<T>& out, const VectorArray& origins, std::uint64_t numbers) {
+    require_place(out, origins, "out");
+    if (out.size() == numbers) return;
+    throw std::invalid_argument("out has " + std::to_string(out.size()) + " numbers for " +
+                                std::to_string(numbers) + " of the rays");
+}
+
+HitArrays arrays_of(const OutHits& out, const VectorArray& origins, std::uint64_t count) {
+    const auto& [t, triangles, barycentrics] = out;
+    require_room(t, origins, count);
+    require_room(triangles, origins, count);
+    require_room(barycentrics, origins, 2 * count);
+    return {.t = t.data(), .triangles = triangles.data(), .barycentrics = barycentrics.data()};
+}
+
 /// Batches of fewer rays end so soon that a second thread would take a part of their time.
 constexpr std::uint64_t kLong = 1 << 14;
 
@@ -209,40 +232,48 @@ void run(const Call& call, const VectorArray& origins, std::uint64_t count, cons
     if (call.waits) kdtree::wait(tree, call.options);
 }
 
-nb::tuple closest_hit(const TreeObject& self, const VectorArray& origins,
-                      const VectorArray& directions, const End& t_min, const End& t_max,
-                      bool coherent, bool fast, unsigned threads,
-                      std::optional<std::uintptr_t> stream) {
+/// The hits as new arrays; None if they go to `out`.
+nb::object closest_hit(const TreeObject& self, const VectorArray& origins,
+                       const VectorArray& directions, const End& t_min, const End& t_max,
+                       bool coherent, bool fast, unsigned threads,
+                       std::optional<std::uintptr_t> stream, const std::optional<OutHits>& out) {
     const RayArrays rays = ray_arrays(origins, directions, t_min, t_max);
     const Call call = call_of(self, rays, coherent, fast, threads, stream);
     std::optional<HitResults> hits;
+    std::optional<HitArrays> to;
+    if (out) to = arrays_of(*out, origins, rays.count);
     {
         const nb::gil_scoped_release release;
         run(call, origins, rays.count, [&](const kdtree::RayTree& tree, const BatchOptions& how) {
-            hits.emplace(rays.place, rays.count);
-            closest_hits(tree, rays, hits->arrays, how);
+            if (!to) to = hits.emplace(rays.place, rays.count).arrays;
+            closest_hits(tree, rays, *to, how);
         });
     }
+    if (!hits) return nb::none();
     return std::move(*hits).to_python(origins.device_id());
 }
 
-/// A result of one number a ray: by any_hits or count_hits.
+/// A result of one number a ray, by any_hits or count_hits: a new array, or None if it goes to
+/// `out`.
 template <class T, auto kTrace>
 nb::object number(const TreeObject& self, const VectorArray& origins, const VectorArray& directions,
                   const End& t_min, const End& t_max, bool coherent, bool fast, unsigned threads,
-                  std::optional<std::uintptr_t> stream) {
+                  std::optional<std::uintptr_t> stream, const std::optional<Out<T>>& out) {
     const RayArrays rays = ray_arrays(origins, directions, t_min, t_max);
     const Call call = call_of(self, rays, coherent, fast, threads, stream);
     std::optional<Results> results;
-    T* numbers = nullptr;
+    if (out) require_room(*out, origins, rays.count);
+    T* numbers = out ? out->data() : nullptr;
     {
         const nb::gil_scoped_release release;
         run(call, origins, rays.count, [&](const kdtree::RayTree& tree, const BatchOptions& how) {
-            results.emplace(rays.place, rays.count * sizeof(T));
-            numbers = results->array<T>(rays.count);
+            if (!out) {
+                numbers = results.emplace(rays.place, rays.count * sizeof(T)).array<T>(rays.count);
+            }
             kTrace(tree, rays, numbers, how);
         });
     }
+    if (!results) return nb::none();
     return array_of(numbers, {rays.count}, std::move(*results).owner(), rays.place,
                     origins.device_id());
 }
@@ -276,15 +307,16 @@ nb::tuple all_hits_of(const TreeObject& self, const VectorArray& origins,
 }  // namespace
 
 void add_rays(nb::module_& m) {
-    const auto add = [&m](const char* name, auto function) {
+    const auto add = [&m](const char* name, auto function, auto... more) {
         m.def(name, function, nb::arg("tree"), nb::arg("origins").noconvert(),
               nb::arg("directions").noconvert(), nb::arg("t_min").noconvert(),
               nb::arg("t_max").noconvert(), nb::arg("coherent"), nb::arg("fast"),
-              nb::arg("threads"), nb::arg("stream").none());
+              nb::arg("threads"), nb::arg("stream").none(), more...);
     };
-    add("closest_hit", &closest_hit);
-    add("any_hit", &number<bool, &any_hits>);
-    add("count", &number<std::int32_t, &count_hits>);
+    const auto out = nb::arg("out").noconvert().none();
+    add("closest_hit", &closest_hit, out);
+    add("any_hit", &number<bool, &any_hits>, out);
+    add("count", &number<std::int32_t, &count_hits>, out);
     add("all_hits", &all_hits_of);
 }
 

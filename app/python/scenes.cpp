@@ -103,8 +103,8 @@ nb::ndarray<nb::numpy, const T> view(nb::handle self, const T* data, std::size_t
 
 }  // namespace
 
-void check_output(const std::string& scene, const std::string& path) {
-    if (scene != kArrays) app::check_files(app::files_of_scene(scene), {{"the tree's file", path}});
+void check_output(const std::string& scene, const std::string& what, const std::string& path) {
+    if (scene != kArrays) app::check_files(app::files_of_scene(scene), {{what, path}});
 }
 
 void add_scenes(nb::module_& m) {
@@ -112,6 +112,12 @@ void add_scenes(nb::module_& m) {
         .def_static("load", &load, nb::arg("name"))
         .def_static("from_arrays", &from_arrays, nb::arg("vertices").noconvert(),
                     nb::arg("triangles").noconvert(), nb::arg("path"))
+        .def(
+            "check_output",
+            [](const SceneObject& self, const std::string& path) {
+                check_output(self.scene->path, "the new scene's file", path);
+            },
+            nb::arg("path"))
         .def_prop_ro("path", [](const SceneObject& self) { return self.scene->path; })
         .def_prop_ro("degenerate", [](const SceneObject& self) { return self.scene->degenerate; })
         .def_prop_ro("overlapping", [](const SceneObject& self) { return self.scene->overlapping; })

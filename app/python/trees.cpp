@@ -71,7 +71,7 @@ nb::bytes file_bytes(const TreeObject& self) {
 void save(const TreeObject& self, const std::string& path) {
     const nb::gil_scoped_release release;
     const TreeData& data = *self.data();
-    check_output(data.scene.scene->path, path);
+    check_output(data.scene.scene->path, "the tree's file", path);
     kdtree::save_tree(path, data.tree, *data.scene.scene, data.config);
 }
 

@@ -11,7 +11,7 @@ import pytest
 
 import heapwood
 from conftest import TRIANGLE
-from heapwood._types import TreeParameters
+from heapwood._parameters import TreeParameters
 
 MODELS = pathlib.Path(__file__).parents[2] / "scenes/models"
 

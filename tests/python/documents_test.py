@@ -18,8 +18,9 @@ NEEDS = {"heapwood._program": "pandas", "heapwood._sweep": "pandas",
 ELSEWHERE = ("cupy", "dask_cuda", "dask_jobqueue", "numba")
 
 
-@pytest.mark.parametrize("name", ["heapwood", "heapwood._scene", "heapwood._tree",
-                                  "heapwood._heap", "heapwood._program", "heapwood._sweep", "heapwood.forest",
+@pytest.mark.parametrize("name", ["heapwood", "heapwood._build", "heapwood._scene", "heapwood._tree",
+                                  "heapwood._heap", "heapwood._rays", "heapwood._hits",
+                                  "heapwood._program", "heapwood._sweep", "heapwood.forest",
                                   "heapwood._forest_rays", "heapwood.trimesh"])
 def test_docstrings(name, tmp_path):
     if name in NEEDS:
@@ -50,9 +51,10 @@ def test_documents(document, tmp_path, monkeypatch):
 def test_everything_public_says_what_it_does():
     for name in heapwood.__all__:
         assert getattr(heapwood, name).__doc__ or name == "node_dtype", name
-    for name in dir(heapwood.Tree):
-        if not name.startswith("_"):
-            assert getattr(heapwood.Tree, name).__doc__, name
+    for kind in (heapwood.Tree, heapwood.Scene, heapwood.Hits):
+        for name in dir(kind):
+            if not name.startswith("_"):
+                assert getattr(kind, name).__doc__, name
 
 
 def test_types_are_there():

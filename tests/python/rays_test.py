@@ -197,6 +197,21 @@ def test_ways_to_trace_agree(tree, rays):
     assert (fast == expected[1]).mean() > 0.99
 
 
+def test_rays_of_a_camera_have_the_hits_of_rays_in_any_order(tree, rng):
+    # Those of a camera go through the tree together, and others one by one.
+    low, high = tree.scene.bounds
+    eye = (rng.uniform(low, high) + 3 * (high - low)).astype(np.float32)
+    x, y = np.meshgrid(*[np.linspace(-0.5, 0.5, 192)] * 2)
+    target = rng.uniform(low, high) + np.stack((x, y, x - y), -1).reshape(-1, 3) * (high - low)
+    directions = (target - eye).astype(np.float32)
+    order = rng.permutation(len(directions))
+    found = tree.any_hit(eye, directions)
+    assert 0.02 < found.mean() < 0.98
+    np.testing.assert_array_equal(found[order], tree.any_hit(eye, directions[order]))
+    for mine, its in zip(tree.closest_hit(eye, directions), tree.closest_hit(eye, directions[order])):
+        np.testing.assert_array_equal(mine[order], its)
+
+
 def test_threads_of_python_share_a_tree(sphere, rays):
     tree = heapwood.build(sphere)  # not laid out for rays yet
     counts = [None] * 4

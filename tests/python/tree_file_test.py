@@ -1,6 +1,9 @@
 """Trees as files: written, read, damaged."""
 
+import gzip
+import io
 import os
+import re
 
 import numpy as np
 import pytest
@@ -52,12 +55,16 @@ def test_damage_is_found(file, rng):
             heapwood.load_tree(file)
 
 
-def test_a_tree_is_no_scene(file, tmp_path):
+def test_the_scene_of_a_tree(tree, file, tmp_path):
     for path in (file, tmp_path / "tree"):
         file.rename(path)
         file = path
-        with pytest.raises(heapwood.SceneError, match="is a tree, not a scene: heapwood.load_tree reads it"):
-            heapwood.load(path)
+        scene = heapwood.load(path)
+        assert (scene.digest, scene.path) == (tree.scene.digest, str(path))
+        assert heapwood.build(path).digest == tree.digest
+    file.write_bytes(file.read_bytes()[:-1])
+    with pytest.raises(heapwood.TreeFileError, match=re.escape(str(file))):
+        heapwood.load(file)
 
 
 def test_a_tree_through_a_pipe(file, tmp_path):
@@ -78,3 +85,49 @@ def test_files_that_there_are_not(tree, tmp_path):
         tree.save(tmp_path / "no/folder.kdt")
     with pytest.raises(ValueError, match="neither cpu nor cuda"):
         heapwood.load_tree(tmp_path / "missing.kdt", device="tpu")
+
+
+class Slow(io.RawIOBase):
+    """A raw stream, which takes a part of what it is given."""
+
+    def __init__(self):
+        super().__init__()
+        self.taken = b""
+
+    def writable(self):
+        return True
+
+    def write(self, some):
+        self.taken += bytes(some[:1000])
+        return min(len(some), 1000)
+
+
+def test_objects_that_are_files(tree, file, tmp_path):
+    contents = file.read_bytes()
+    memory, slow = io.BytesIO(), Slow()
+    tree.save(memory)
+    tree.save(slow)
+    assert memory.getvalue() == slow.taken == contents
+    with gzip.open(tmp_path / "tree.gz", "wb") as packed:
+        tree.save(packed)
+    with gzip.open(tmp_path / "tree.gz") as packed:
+        assert heapwood.load_tree(packed).digest == tree.digest
+    with open(file, "rb") as opened:
+        read = heapwood.load_tree(opened)
+    assert (read.digest, read.scene.path) == (tree.digest, str(file))
+    far = heapwood.load_tree(io.BytesIO(contents), origin=(1, 2, 3))
+    assert far.origin.tolist() == [1, 2, 3] and far.scene.path == "a file object"
+
+
+def test_objects_that_are_no_files_of_trees(tree, file, tmp_path):
+    with pytest.raises(TypeError, match='takes text: a tree is bytes, open it with mode "wb"'):
+        tree.save(io.StringIO())
+    with pytest.raises(TypeError, match='gives str: a tree is bytes, open it with mode "rb"'):
+        heapwood.load_tree(io.StringIO("tree"))
+    with pytest.raises(heapwood.TreeFileError, match="^a file object: "):
+        heapwood.load_tree(io.BytesIO(file.read_bytes()[:-1]))
+    with open(tmp_path / "no.kdt", "wb") as opened:
+        pass
+    with open(tmp_path / "no.kdt", "rb") as opened:
+        with pytest.raises(heapwood.TreeFileError, match=re.escape(str(tmp_path / "no.kdt"))):
+            heapwood.load_tree(opened)

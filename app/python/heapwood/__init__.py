@@ -14,12 +14,13 @@ carries, and give tables of pandas; ``sweep`` does so for many cells, by any exe
 trimesh's ray tests.
 """
 
-from heapwood import _core, forest
+from typing import TYPE_CHECKING
+
+from heapwood import _core
 from heapwood._build import allocators, build, load_tree
 from heapwood._heap import Heap, device_library
-from heapwood._program import bench, compare, read_results, replay
+from heapwood._hits import Hits, interpolate
 from heapwood._scene import Scene, load
-from heapwood._sweep import cells, sweep
 from heapwood._tree import Tree, cuda_available, node_dtype
 from heapwood.errors import (
     NoDevice,
@@ -32,10 +33,16 @@ from heapwood.errors import (
     VerificationError,
 )
 
+if TYPE_CHECKING:
+    from heapwood import forest
+    from heapwood._program import bench, compare, read_results, replay
+    from heapwood._sweep import cells, sweep
+
 __version__ = _core.version
 
 __all__ = [
     "Heap",
+    "Hits",
     "NoDevice",
     "OutOfPool",
     "PrecisionWarning",
@@ -54,6 +61,7 @@ __all__ = [
     "cuda_available",
     "device_library",
     "forest",
+    "interpolate",
     "load",
     "load_tree",
     "node_dtype",
@@ -61,3 +69,22 @@ __all__ = [
     "replay",
     "sweep",
 ]
+
+# What trees and rays do without is imported when it is first asked for: it takes longer than all the rest.
+_LATER = {
+    "bench": "_program", "compare": "_program", "read_results": "_program", "replay": "_program",
+    "cells": "_sweep", "sweep": "_sweep", "forest": "forest",
+}
+
+
+def __getattr__(name):
+    if name not in _LATER:
+        raise AttributeError(f"module 'heapwood' has no attribute {name!r}")
+    import importlib
+
+    module = importlib.import_module(f"heapwood.{_LATER[name]}")
+    return globals().setdefault(name, module if name == _LATER[name] else getattr(module, name))
+
+
+def __dir__():
+    return sorted({*globals(), *_LATER})

@@ -22,6 +22,8 @@ def detached(array):
 
 def to_numpy(array, what):
     """An array on any device as NumPy's: a view where it lies on the host."""
+    if type(array) is np.ndarray and array.dtype != object:
+        return array
     array = detached(array)
     if not on_host(array):
         for name in ("get", "cpu"):  # of CuPy, of Torch; JAX copies by itself
@@ -56,6 +58,8 @@ def real(array, what, origin=None):
     Args:
         origin: what is taken off before that, in double precision; None: nothing.
     """
+    if type(array) is np.ndarray and array.dtype == np.float32 and origin is None:
+        return array
     if on_host(array):
         array = real_numpy(array, what)
         if origin is not None:
@@ -65,24 +69,36 @@ def real(array, what, origin=None):
     if hasattr(array, "block_until_ready"):  # JAX computes on streams of its own
         array.block_until_ready()
     if origin is None:
-        return _single(array)
-    double = array.double() if hasattr(array, "double") else array.astype("float64")
-    if _number(double) != "float64":
+        return single(array)
+    exact = double(array)
+    if _number(exact) != "float64":
         raise TypeError(f"{what}: a tree with an origin needs numbers of double precision, which JAX has "
                         'after jax.config.update("jax_enable_x64", True)')
     where = {"device": array.device} if _library(array) == "torch" else {}
-    return _single(double - _module(array).asarray(origin.tolist(), dtype=double.dtype, **where))
+    return single(exact - module(array).asarray(origin.tolist(), dtype=exact.dtype, **where))
 
 
 def _number(array):
     return str(array.dtype).split(".")[-1]  # "torch.float32"
 
 
-def _single(array):
-    """An array on a device in single precision."""
+def single(array):
+    """An array in single precision."""
     if _number(array) == "float32":
         return array
     return array.float() if hasattr(array, "float") else array.astype("float32")
+
+
+def double(array):
+    """An array in double precision; of JAX in the precision that it has been told to have."""
+    if hasattr(array, "block_until_ready"):
+        return array.astype(float)
+    return array.double() if hasattr(array, "double") else array.astype("float64")
+
+
+def is_single(array):
+    """Whether single precision has all of an array's numbers, which are floating-point ones."""
+    return _number(array) in ("float16", "bfloat16", "float32")
 
 
 def vertices(array):
@@ -109,6 +125,8 @@ def triangles(array, vertex_count):
 
 def end(value, what):
     """An end of all rays as a number, or those of each as an array of single precision."""
+    if type(value) is float:
+        return value
     if not hasattr(value, "shape") and not isinstance(value, (list, tuple)):
         try:
             return float(value)
@@ -129,6 +147,8 @@ def rays(origins, directions, t_min, t_max, origin=None):
     for array, what in ((starts, "origins"), (ways, "directions")):
         if not array.shape or array.shape[-1] != 3:
             raise ValueError(f"{what} must have the shape (..., 3), not {tuple(array.shape)}")
+    if len(starts.shape) == 2 and starts.shape == ways.shape and type(t_min) is type(t_max) is float:
+        return (starts, ways, t_min, t_max), tuple(starts.shape[:1])  # the same, sooner: for few rays
     shape = _broadcast(starts.shape[:-1], ways.shape[:-1])
     if shape is None:
         raise ValueError(f"origins have the shape {tuple(starts.shape)}, but directions "
@@ -150,8 +170,34 @@ def rays(origins, directions, t_min, t_max, origin=None):
     return (*rows, *ends), shape
 
 
+def out(array, what, number, shape, *inputs):
+    """An array that results go to, as the compiled module takes it: in one row.
+
+    Args:
+        number: the name of its numbers' type.
+        inputs: arrays as of ``rays``. Those that share memory with it, as NumPy's may, are replaced by copies.
+
+    Returns:
+        The array's row, and the inputs.
+    """
+    has, contiguous = tuple(getattr(array, "shape", ())), False
+    if hasattr(array, "is_contiguous"):
+        contiguous = array.is_contiguous()
+    elif hasattr(array, "flags"):
+        contiguous = array.flags.c_contiguous and getattr(array.flags, "writeable", True)
+    if not hasattr(array, "dtype") or _number(array) != number or has != shape or not contiguous:
+        kind = f"{array.dtype} of the shape {has}" if hasattr(array, "dtype") else repr(array)
+        raise ValueError(f"out: {what} must be {number} of the shape {shape}, contiguous and writeable, not {kind}"
+                         f"{'' if contiguous else ', which is not'}")
+    if isinstance(array, np.ndarray):
+        inputs = [x.copy() if isinstance(x, np.ndarray) and np.may_share_memory(x, array) else x for x in inputs]
+    return array.reshape(-1), inputs
+
+
 def _broadcast(*shapes):
     """The shape that NumPy makes of these, or None."""
+    if all(shape == shapes[0] for shape in shapes):
+        return tuple(shapes[0])
     try:
         return np.broadcast_shapes(*map(tuple, shapes))
     except ValueError:
@@ -164,7 +210,7 @@ def _one(shape):
 
 def _spread(array, shape):
     """The array itself if it has this shape, else broadcast to it."""
-    return array if tuple(array.shape) == shape else _module(array).broadcast_to(array, shape)
+    return array if tuple(array.shape) == shape else module(array).broadcast_to(array, shape)
 
 
 def whole(value, what):
@@ -234,17 +280,52 @@ def _library(array):
     return type(array).__module__.split(".")[0]
 
 
-def _module(array):
+def module(array):
     """The module with the functions of the array's library; None of what is no array."""
     library = _library(array)
     return sys.modules.get("jax.numpy" if library in ("jax", "jaxlib") else library)
 
 
+def beside(array, other):
+    """An array of NumPy as one of the library of another, where that lies."""
+    library = _library(other)
+    if library == "numpy":
+        return array
+    if array.dtype == np.uint32:
+        array = array.astype(np.int64)  # Torch has no others to index by
+    where = {"device": other.device} if library == "torch" else {}
+    return module(other).asarray(array.copy(), **where)  # what is read-only is refused, or brings a warning
+
+
+def per_vertex(array, counts, other):
+    """Numbers of vertices, (V, ...), as floating-point ones of the library of another array.
+
+    Args:
+        counts: of the vertices of each mesh; V is their sum. A list of as many arrays has those of each.
+    """
+    if isinstance(array, (list, tuple)) and len(array) == len(counts) != sum(counts):
+        rows = [_rows(one, count, other, f"per_vertex[{i}]") for i, (one, count) in enumerate(zip(array, counts))]
+        return rows[0] if len(rows) == 1 else module(other).concatenate(rows)
+    return _rows(array, sum(counts), other, "per_vertex")
+
+
+def _rows(array, count, other, what):
+    if _library(array) != _library(other) or isinstance(array, np.ndarray):
+        array = real_numpy(array, what)
+        array = beside(array if is_single(array) else array.astype(np.float64), other)
+    elif not is_single(array):
+        array = double(array)
+    if not array.shape or array.shape[0] != count:
+        raise ValueError(f"{what} must have the shape ({count}, ...), a row for each vertex, not "
+                         f"{tuple(array.shape)}")
+    return array
+
+
 def like(original, result):
     """A result of the compiled module as an array of the library that `original` is of."""
+    if isinstance(original, np.ndarray):
+        return result
     if _library(original) in ("jax", "jaxlib") and not hasattr(result, "__dlpack__"):
         result = Exported(result, original.__dlpack_device__())
-    module = _module(original)
-    if isinstance(original, np.ndarray) or not hasattr(module, "from_dlpack"):
-        return result
-    return module.from_dlpack(result)
+    library = module(original)
+    return library.from_dlpack(result) if hasattr(library, "from_dlpack") else result

@@ -2,29 +2,34 @@
 
 import os
 from os import PathLike
-from typing import TYPE_CHECKING, Optional, Union
+from typing import TYPE_CHECKING, Any, BinaryIO, Optional, Union
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from heapwood import _arrays, _core
+from heapwood import _arrays, _core, _files
 from heapwood._scene import Scene
 from heapwood._tree import Tree, ray_device
-from heapwood._types import AnyArray, TreeParameters
+from heapwood._types import AnyArray
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
+    from heapwood._parameters import TreeParameters
 
-def build(scene: Union[Scene, AnyArray], triangles: Optional[AnyArray] = None, *,
+
+def build(scene: Any, triangles: Optional[AnyArray] = None, *,
           device: Optional[str] = None, allocator: str = "cambium", pool: Optional[str] = None,
           method: str = "single", threads: int = 0, options: Optional[dict] = None,
           statistics: bool = False, verify: bool = False, preset: str = "default", center: bool = False,
-          **parameters: "Unpack[TreeParameters]") -> Tree:
+          transforms: Optional[AnyArray] = None, **parameters: "Unpack[TreeParameters]") -> Tree:
     """Builds the kd-tree of a scene. Python's lock is released meanwhile.
 
     Args:
-        scene: a ``Scene``, or vertices: (V, 3) real numbers, of any library and on any device.
+        scene: a ``Scene``, or vertices: (V, 3) real numbers, of any library and on any device. Or what
+            ``Scene.of`` takes: a mesh of trimesh, Open3D or PyVista, the name of a file, or a list of
+            meshes. The triangles of a list are numbered through; ``Hits.geometry`` and ``Hits.face``
+            tell them apart.
         triangles: with vertices: (T, 3) whole numbers, counted from 0.
         device: ``"cpu"`` or ``"cuda"`` (``"gpu"`` is the same), for the build and for rays; the default is
             where the vertices lie. The tree is the same.
@@ -37,7 +42,8 @@ def build(scene: Union[Scene, AnyArray], triangles: Optional[AnyArray] = None, *
         statistics: build again to count requests: see ``Tree.statistics``.
         verify: check the tree against the scene.
         preset: ``"default"``, ``"paper"`` or ``"pbrt"``: all parameters of the tree at once.
-        center: with vertices: shift them as ``Scene`` does, for meshes of double precision that lie far
+        transforms: (N, 4, 4) real numbers, where N meshes are; (4, 4) for one: see ``Scene.of``.
+        center: with vertices, meshes or a file: shift them as ``Scene`` does, for meshes of double precision that lie far
             from the origin. Rays and hits are where they were.
         **parameters: of the tree, which override the preset's: ``leaf_limit=4``, ``clip=False``, ...;
             kdtree/config.h has them all, with their sources.
@@ -54,19 +60,27 @@ def build(scene: Union[Scene, AnyArray], triangles: Optional[AnyArray] = None, *
         ...                       [[0, 1, 2], [0, 1, 3], [0, 2, 3], [1, 2, 3]])
         >>> tree
         Tree('arrays': 4 triangles, 1 nodes, on cpu)
+        >>> plate = [[0, 0, 0], [4, 0, 0], [0, 4, 0]], [[0, 1, 2]]
+        >>> both = heapwood.build([plate, (tree.vertices, tree.triangles)])
+        >>> hits = both.hits([[1, 2, 5], [0.1, 0.2, 5]], [0, 0, -1])
+        >>> hits.geometry.tolist(), hits.face.tolist(), hits.primitive.tolist()
+        ([0, 1], [0, 3], [0, 4])
     """
     if device is None:
-        device = "cpu" if isinstance(scene, Scene) or _arrays.on_host(scene) else "cuda"
+        device = "cpu" if _arrays.on_host(getattr(scene, "vertices", scene)) else "cuda"
     device = _arrays.device(device)
-    if not isinstance(scene, Scene):
-        if triangles is None:
-            raise TypeError("build() takes a Scene, or vertices and triangles; "
-                            "heapwood.load reads a file")
-        scene = Scene(scene, triangles, center=center)
-    elif triangles is not None:
+    if triangles is None:
+        if isinstance(scene, Scene) and transforms is None:
+            if center:
+                raise TypeError("center=True is for vertices: heapwood.Scene takes it, too")
+        else:
+            scene = Scene.of(scene, transforms=transforms, center=center)
+    elif isinstance(scene, Scene):
         raise TypeError("build() takes a Scene, or vertices and triangles, not both")
-    elif center:
-        raise TypeError("center=True is for vertices: heapwood.Scene takes it, too")
+    elif transforms is not None:
+        scene = Scene.of((scene, triangles), transforms=transforms, center=center)
+    else:
+        scene = Scene(scene, triangles, center=center)
     text = _arrays.text
     return Tree._of(_core.build(
         scene._scene, device, text(method, "method", "levels"),
@@ -74,15 +88,16 @@ def build(scene: Union[Scene, AnyArray], triangles: Optional[AnyArray] = None, *
         _arrays.thread_count(threads), {str(key): str(value) for key, value in dict(options or {}).items()},
         bool(statistics), bool(verify), text(preset, "preset", "paper"),
         {name: value.item() if isinstance(value, np.generic) else value
-         for name, value in parameters.items()}), scene._origin)
+         for name, value in parameters.items()}), scene._origin, scene._starts)
 
 
-def load_tree(path: Union[str, PathLike], device: str = "cpu", *,
+def load_tree(path: Union[str, PathLike, BinaryIO], device: str = "cpu", *,
               origin: ArrayLike = (0, 0, 0)) -> Tree:
     """Reads a tree from a ``.kdt`` file, which may come from anywhere: it is checked throughout.
 
     Args:
-        path: of the file, as ``Tree.save`` or ``heapwood build --out`` has written it.
+        path: of the file, as ``Tree.save`` or ``heapwood build --out`` has written it; or an object with a
+            method ``read`` that gives its bytes, up to the end.
         device: ``"cpu"`` or ``"cuda"`` (``"gpu"``), for rays.
         origin: ``Tree.origin`` of the tree that was saved.
 
@@ -98,7 +113,15 @@ def load_tree(path: Union[str, PathLike], device: str = "cpu", *,
     place = np.asarray(origin, np.float64)
     if place.shape != (3,) or not np.isfinite(place).all():
         raise ValueError(f"origin is {origin!r}; it has to be three finite numbers, as Tree.origin is")
-    return Tree._of(_core.Tree.load(os.fsdecode(path), ray_device(device)), place)
+    where = ray_device(device)
+    if not hasattr(path, "read"):
+        return Tree._of(_core.Tree.load(os.fsdecode(path), where), place)
+    contents = path.read()
+    if not isinstance(contents, bytes):
+        raise TypeError(f'{path!r} gives {type(contents).__name__}: a tree is bytes, open it with mode "rb"')
+    label = str(getattr(path, "name", "a file object"))
+    with _files.in_memory(contents, label) as name:
+        return Tree._of(_core.Tree.load(name, where, label), place)
 
 
 def allocators(device: str = "cpu") -> list[str]:

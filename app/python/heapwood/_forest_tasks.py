@@ -8,7 +8,7 @@ import json
 import pathlib
 import tempfile
 import threading
-from typing import Any, Dict, NamedTuple
+from typing import Any, Dict, NamedTuple, Optional
 
 from heapwood import _core
 
@@ -34,8 +34,9 @@ def _server(settings):
     return server, worker.local_directory
 
 
-def _answer(server, place, request, files):
+def _answer(server_and_place, request, files):
     """Lets a part server answer in a folder of its own, which is gone afterwards."""
+    server, place = server_and_place
     with tempfile.TemporaryDirectory(prefix="heapwood-", dir=place) as name:
         folder = pathlib.Path(name)
         for name, contents in files.items():
@@ -57,8 +58,8 @@ class Share:
     def __init__(self, settings: Dict[str, Any], load: str):
         self._settings = settings
         self._load = load
-        self._server = None
-        self._loaded = None  # Made
+        self._server: Any = None  # and its folder
+        self._loaded: Optional[Made] = None
 
     def __reduce__(self):
         return Share, (self._settings, self._load)
@@ -70,7 +71,7 @@ class Share:
     def load(self) -> Made:
         if self._loaded is None:
             self._server = _server(self._settings)
-            self._loaded = _answer(*self._server, self._load, {})
+            self._loaded = _answer(self._server, self._load, {})
         return self._loaded
 
     def answer(self, request: str, files: Dict[str, bytes], facts: bytes) -> Made:
@@ -78,7 +79,7 @@ class Share:
             scene = json.loads(self._load)["load"]
             raise RuntimeError(f"{scene}: has changed since it was first read, or is another file on "
                                "another worker; run the build again")
-        return _answer(*self._server, request, files)
+        return _answer(self._server, request, files)
 
 
 def make_share(settings: Dict[str, Any], load: str) -> Share:
@@ -97,7 +98,7 @@ def answer(share: Share, request: str, files: Dict[str, bytes], facts: bytes) ->
 
 def build_cell(settings: Dict[str, Any], request: str, files: Dict[str, bytes],
                references: Dict[str, bytes]) -> Made:
-    return _answer(*_server(settings), request, {**files, **references})
+    return _answer(_server(settings), request, {**files, **references})
 
 
 def file(made: Made, name: str) -> bytes:

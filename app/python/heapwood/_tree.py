@@ -4,17 +4,15 @@ import json
 import os
 from functools import cached_property
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Optional, Union, overload
+from typing import BinaryIO, Optional, Union
 
 import numpy as np
 
-from heapwood import _arrays, _core
+from heapwood import _arrays, _core, _files
+from heapwood._rays import RayCalls
 from heapwood._scene import Scene
-from heapwood._types import AnyArray, Array, HostArray, RayOptions, Times
+from heapwood._types import Times
 from heapwood.errors import NoDevice, VerificationError, warn
-
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
 
 node_dtype = np.dtype({
     "names": ["plane", "first", "tagged"],
@@ -27,7 +25,7 @@ node_dtype = np.dtype({
 ``first`` are the same four bytes. The right child follows the left one."""
 
 
-class Tree:
+class Tree(RayCalls):
     """A kd-tree of a scene, for rays. ``build`` and ``load_tree`` make trees.
 
     **Rays.** ``origins`` and ``directions`` are real numbers of the shape (..., 3): the points
@@ -42,7 +40,8 @@ class Tree:
     (``tree.device == "cuda"``), and are read and answered there without a copy to the host. Rays on the
     host may go through a tree on a GPU: they are copied there, and their results back.
 
-    **How.** ``coherent=True`` is faster where neighbouring rays are alike, as those of a camera are.
+    **How.** ``coherent=True`` is faster where neighbouring rays are alike, as those of a camera are. On a CPU
+    ``closest_hit`` and ``any_hit`` find that by themselves where neighbours are less than half a degree apart.
     ``fast=True`` takes a faster test of triangles that is wrong for a few rays in a million.
     ``threads`` is for trees on the CPU; 0: one a core. Python's lock is released meanwhile.
 
@@ -52,36 +51,40 @@ class Tree:
     rays must be ready on CUDA's default stream, where CuPy and Torch compute unless told otherwise, and a
     call returns when its results are there. JAX has no streams to choose: use none.
 
+    **Results** are new arrays, or those of ``out``: contiguous and of the shapes and types that the call says, of
+    the library of ``origins``, where the rays lie. ``closest_hit`` takes a tuple of three, ``hits`` its own
+    object, ``any_hit`` and ``count`` an array, and each returns what it was given. A result of NumPy's may be an
+    array that rays lie in; on a GPU none may.
+
     Results are the bits that testing every triangle gives, on every device. A triangle is met from both
     sides, on its edges and corners, but not exactly edge-on.
 
     Trees can be pickled and copied, and so go to other processes; one on a GPU needs a GPU there.
     """
 
-    _tree: _core.Tree
     _origin: np.ndarray
+    _starts: Optional["tuple[np.ndarray, np.ndarray]"]  # of meshes
 
     def __init__(self, *_, **__):
         raise TypeError("trees come from heapwood.build or heapwood.load_tree")
 
     @classmethod
-    def _of(cls, core, origin=(0, 0, 0)):
+    def _of(cls, core, origin=(0, 0, 0), starts=None):
         tree = cls.__new__(cls)
         tree._tree = core
         tree._origin = np.array(origin, np.float64)
+        tree._starts = starts
+        tree._shift = tree._origin if tree._origin.any() else None
         return tree
 
     @classmethod
-    def _unpickled(cls, file, path, report, device, origin):
-        device = ray_device(device)
-        with open(os.memfd_create("heapwood"), "wb", buffering=0) as memory:
-            memory.write(file)
-            name = f"/proc/self/fd/{memory.fileno()}"
-            return cls._of(_core.Tree.load(name, device, path, report), origin)
+    def _unpickled(cls, file, path, report, device, origin, starts=None):
+        with _files.in_memory(file, path) as name:
+            return cls._of(_core.Tree.load(name, ray_device(device), path, report), origin, starts)
 
     def __reduce__(self):
         return Tree._unpickled, (self._tree.file_bytes(), self.scene.path, self._tree.report, self.device,
-                                 self._origin)
+                                 self._origin, self._starts)
 
     # What it is
 
@@ -93,7 +96,7 @@ class Tree:
     @cached_property
     def scene(self) -> Scene:
         """The scene that the tree is of."""
-        return Scene._of(self._tree.scene, self._origin)
+        return Scene._of(self._tree.scene, self._origin, self._starts)
 
     @property
     def origin(self) -> np.ndarray:
@@ -174,20 +177,37 @@ class Tree:
         Raises:
             ValueError: no such device. NoDevice: there is no GPU.
         """
-        return Tree._of(self._tree.to(ray_device(device)), self._origin)
+        return Tree._of(self._tree.to(ray_device(device)), self._origin, self._starts)
 
-    def save(self, path: Union[str, PathLike]) -> None:
+    def save(self, file: Union[str, PathLike, BinaryIO]) -> None:
         """Writes the tree, with its triangles, to a ``.kdt`` file.
 
-        A file has no origin: that of a tree that was built with ``center=True`` goes to ``load_tree``.
+        Args:
+            file: its path, or an object with a method ``write`` that takes bytes.
+
+        A file has one mesh, and no origin: that of a tree that was built with ``center=True`` goes to ``load_tree``.
 
         Raises:
             TreeFileError: the file cannot be written; a former one stays as it was.
+            TypeError: the object takes text.
+
+        Example:
+            >>> import io
+            >>> tree = heapwood.build([[0, 0, 0], [4, 0, 0], [0, 4, 0]], [[0, 1, 2]])
+            >>> file = io.BytesIO()
+            >>> tree.save(file)
+            >>> _ = file.seek(0)
+            >>> heapwood.load_tree(file).digest == tree.digest
+            True
         """
+        path = None if hasattr(file, "write") else os.fsdecode(file)
         if self._origin.any():
-            warn(f"{os.fsdecode(path)}: a file has no origin: keep tree.origin, and pass it to "
+            warn(f"{path or file!r}: a file has no origin: keep tree.origin, and pass it to "
                  f"load_tree(path, origin={self.origin.tolist()})")
-        self._tree.save(os.fsdecode(path))
+        if path is None:
+            _files.write_bytes(file, self._tree.file_bytes())
+        else:
+            self._tree.save(path)
 
     def verify(self) -> None:
         """Checks the tree against its scene, by code that shares nothing with the builder.
@@ -198,122 +218,6 @@ class Tree:
         fault = self._tree.verify()
         if fault is not None:
             raise VerificationError(fault)
-
-    @overload
-    def closest_hit(self, origins: HostArray, directions: AnyArray, t_min: AnyArray = ...,
-                    t_max: AnyArray = ..., **how: "Unpack[RayOptions]") -> tuple[np.ndarray, np.ndarray, np.ndarray]: ...
-    @overload
-    def closest_hit(self, origins: Array, directions: Any, t_min: Any = ..., t_max: Any = ...,
-                    **how: "Unpack[RayOptions]") -> tuple[Array, Array, Array]: ...
-    def closest_hit(self, origins: AnyArray, directions: AnyArray, t_min: AnyArray = 0.0,
-                    t_max: AnyArray = np.inf, *, coherent: bool = False, fast: bool = False,
-                    threads: int = 0, stream: Any = None) -> tuple[Any, Any, Any]:
-        """The first hit of each ray.
-
-        Returns:
-            ``(t, primitive, barycentrics)`` of the rays' shape: float32, int32, and float32 with a last
-            axis of 2. The hit is at ``origin + t * direction`` and at ``(1 - u - v) a + u b + v c`` of the
-            triangle's corners. A ray without a hit has t = infinity, primitive -1 and zeros.
-
-        Example:
-            >>> tree = heapwood.build([[0, 0, 0], [4, 0, 0], [0, 4, 0]], [[0, 1, 2]])
-            >>> t, primitive, uv = tree.closest_hit([[1, 2, 5], [9, 9, 5]], [0, 0, -1])
-            >>> t.tolist(), primitive.tolist(), uv.tolist()
-            ([5.0, inf], [0, -1], [[0.25, 0.5], [0.0, 0.0]])
-        """
-        (t, primitive, barycentrics), shape = self._trace(
-            _core.closest_hit, origins, directions, t_min, t_max, coherent, fast, threads, stream)
-        return t.reshape(shape), primitive.reshape(shape), barycentrics.reshape((*shape, 2))
-
-    @overload
-    def any_hit(self, origins: HostArray, directions: AnyArray, t_min: AnyArray = ...,
-                t_max: AnyArray = ..., **how: "Unpack[RayOptions]") -> np.ndarray: ...
-    @overload
-    def any_hit(self, origins: Array, directions: Any, t_min: Any = ..., t_max: Any = ...,
-                **how: "Unpack[RayOptions]") -> Array: ...
-    def any_hit(self, origins: AnyArray, directions: AnyArray, t_min: AnyArray = 0.0,
-                t_max: AnyArray = np.inf, *, coherent: bool = False, fast: bool = False,
-                threads: int = 0, stream: Any = None) -> Any:
-        """Whether each ray meets anything: bool, of the rays' shape.
-
-        Example:
-            >>> tree = heapwood.build([[0, 0, 0], [4, 0, 0], [0, 4, 0]], [[0, 1, 2]])
-            >>> tree.any_hit([1, 2, 5], [[0, 0, -1], [0, 0, 1]], t_max=9).tolist()
-            [True, False]
-        """
-        (found,), shape = self._trace(
-            _core.any_hit, origins, directions, t_min, t_max, coherent, fast, threads, stream)
-        return found.reshape(shape)
-
-    @overload
-    def count(self, origins: HostArray, directions: AnyArray, t_min: AnyArray = ...,
-              t_max: AnyArray = ..., **how: "Unpack[RayOptions]") -> np.ndarray: ...
-    @overload
-    def count(self, origins: Array, directions: Any, t_min: Any = ..., t_max: Any = ...,
-              **how: "Unpack[RayOptions]") -> Array: ...
-    def count(self, origins: AnyArray, directions: AnyArray, t_min: AnyArray = 0.0,
-              t_max: AnyArray = np.inf, *, coherent: bool = False, fast: bool = False,
-              threads: int = 0, stream: Any = None) -> Any:
-        """How many triangles each ray meets: int32, of the rays' shape.
-
-        A ray through an edge meets both of its triangles, and one through a corner all of them, so an odd
-        number does not say that a point is inside. For a closed mesh whose triangles wind alike, the side
-        from which the first one is met says it; of a direction that no edge has:
-
-            >>> points = np.array([[0.2, 0.1, 0], [9, 9, 9], [0, 0, 0]])
-            >>> sphere = heapwood.build(heapwood.load("gen:sphere:1000"))
-            >>> a, b, c = sphere.vertices[sphere.triangles].transpose(1, 0, 2)
-            >>> direction = np.array([0.4395, 0.6342, 0.6361])
-            >>> leaves = np.cross(b - a, c - a) @ direction > 0
-            >>> _, primitive, _ = sphere.closest_hit(points, direction)
-            >>> ((primitive >= 0) & leaves[primitive]).tolist()
-            [True, False, True]
-
-        Example:
-            >>> sphere = heapwood.build(heapwood.load("gen:sphere:1000"))
-            >>> sphere.count([[0, 0, 0], [9, 9, 9]], [[1, 2, 3], [1, 0, 0]]).tolist()
-            [1, 0]
-        """
-        (counts,), shape = self._trace(
-            _core.count, origins, directions, t_min, t_max, coherent, fast, threads, stream)
-        return counts.reshape(shape)
-
-    @overload
-    def all_hits(self, origins: HostArray, directions: AnyArray, t_min: AnyArray = ...,
-                 t_max: AnyArray = ..., **how: "Unpack[RayOptions]") -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]: ...
-    @overload
-    def all_hits(self, origins: Array, directions: Any, t_min: Any = ..., t_max: Any = ...,
-                 **how: "Unpack[RayOptions]") -> tuple[Array, Array, Array, Array]: ...
-    def all_hits(self, origins: AnyArray, directions: AnyArray, t_min: AnyArray = 0.0,
-                 t_max: AnyArray = np.inf, *, coherent: bool = False, fast: bool = False,
-                 threads: int = 0, stream: Any = None) -> tuple[Any, Any, Any, Any]:
-        """All hits of all rays, those of a ray front to back.
-
-        Returns:
-            ``(offsets, t, primitive, barycentrics)``: int64 of N + 1, float32, int32 and float32 with a
-            last axis of 2. The hits of ray i, in the order of the rays, are those from ``offsets[i]`` to
-            ``offsets[i + 1]``, exclusive. At the same t the smaller primitive comes first. The call
-            returns when all is there, also with a stream.
-
-        Example:
-            >>> sphere = heapwood.build(heapwood.load("gen:sphere:1000"))
-            >>> offsets, t, primitive, uv = sphere.all_hits([[-9, 0.1, 0.2]], [[1, 0, 0]])
-            >>> offsets.tolist(), bool(t[0] < t[1])
-            ([0, 2], True)
-        """
-        results, _ = self._trace(
-            _core.all_hits, origins, directions, t_min, t_max, coherent, fast, threads, stream)
-        return results
-
-    def _trace(self, function, origins, directions, t_min, t_max, coherent, fast, threads, stream):
-        """The results of a function of the compiled module, and the shape of the rays."""
-        origin = self._origin if self._origin.any() else None
-        rays, shape = _arrays.rays(origins, directions, t_min, t_max, origin)
-        results = function(self._tree, *rays, bool(coherent), bool(fast),
-                           _arrays.thread_count(threads), _arrays.stream_handle(stream))
-        if not isinstance(results, tuple):
-            results = (results,)
-        return tuple(_arrays.like(origins, result) for result in results), shape
 
     def __repr__(self):
         return (f"Tree({self.scene.path!r}: {len(self.triangles):,} triangles, "

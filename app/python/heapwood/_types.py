@@ -1,6 +1,6 @@
 """Types of arguments and results, for type checkers."""
 
-from typing import Any, Literal, Optional, Protocol, Sequence, TypedDict, TypeVar, Union
+from typing import Any, Optional, Protocol, Sequence, TypedDict, TypeVar, Union
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -26,37 +26,15 @@ class RayOptions(TypedDict, total=False):
     stream: Any
 
 
+class RayOptionsAndOut(RayOptions, total=False):
+    """The same, and where results go."""
+
+    out: Any
+
+
 class Times(TypedDict):
     """Milliseconds of a build: see ``heapwood.Tree.times``."""
 
     build_ms: float
     upload_ms: Optional[float]
     pool_ms: float
-
-
-class TreeParameters(TypedDict, total=False):
-    """Parameters of a tree; kdtree/config.h says what each is, and where it comes from."""
-
-    traversal_cost: float
-    intersection_cost: float
-    empty_bonus: float
-    empty_rule: Literal["pays", "tests", "whole"]
-    leaf_limit: int
-    leaf_area: float
-    depth_base: float
-    depth_factor: float
-    bad_split_ratio: float
-    bad_splits: float
-    bad_splits_per_level: float
-    hopeless_ratio: float
-    exact_limit: int
-    planes: int
-    tight_cuts: bool
-    snap_limit: int
-    large_limit: int
-    chunk: int
-    clip: bool
-    max_duplication: int
-    small_arrays: bool
-    max_nodes: int
-    max_references: int

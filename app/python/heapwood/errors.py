@@ -9,7 +9,7 @@ import warnings
 
 
 class SceneError(ValueError):
-    """A scene that cannot be read or made. The message names file, line and remedy."""
+    """A scene that cannot be read, made or written. The message names file, line and remedy."""
 
 
 class TreeFileError(ValueError):

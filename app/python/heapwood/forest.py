@@ -20,11 +20,12 @@ from heapwood import _arrays, _cluster, _core, _forest_tasks as tasks
 from heapwood._forest_rays import any_hit, closest_hit
 from heapwood._program import _scene_name
 from heapwood._scene import Scene
-from heapwood._types import TreeParameters
 
 if TYPE_CHECKING:
     import distributed
     from typing_extensions import Unpack
+
+    from heapwood._parameters import TreeParameters
 
 __all__ = ["any_hit", "build", "closest_hit"]
 

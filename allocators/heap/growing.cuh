@@ -30,9 +30,13 @@
 
 namespace heapwood::allocators {
 
+/// Whether a process may have several pools of A, so that it can grow.
+template <class A>
+concept CanGrow = Allocator<A> && !A::traits().one_heap && !A::traits().one_at_a_time;
+
 /// An allocator that can grow. Behaves as A in all else.
-template <Allocator A>
-requires(!A::traits().one_heap) class Growing {
+template <CanGrow A>
+class Growing {
     /// A part, as kernels see it.
     struct Part {
         typename A::Ref ref;

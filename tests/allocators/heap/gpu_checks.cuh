@@ -94,7 +94,7 @@ void check_gpu_given_memory() {
 template <class A>
 void check_gpu_growth() {
     if (!DeviceMachine::available()) GTEST_SKIP() << "no GPU";
-    if constexpr (!A::traits().one_heap) {
+    if constexpr (allocators::CanGrow<A>) {
         allocators::Heap<allocators::Growing<A>> owner(kGpuHeapBytes / 8);
         const std::uint64_t seed = test_seed();
         for (unsigned part = 1; part < 4; ++part) {

@@ -11,7 +11,7 @@ namespace heapwood::tests {
 /// A Growing that is made with a third of its pool and has grown twice, where a third is enough
 /// for A. The suite takes regions for addresses, which those of several parts are not: it sees no
 /// walk, and check_growth() looks at that.
-template <allocators::Allocator A>
+template <allocators::CanGrow A>
 class Grown : public allocators::Growing<A> {
     using Base = allocators::Growing<A>;
 

@@ -33,7 +33,7 @@ inline constexpr std::uint64_t kHeapBytes = std::uint64_t{8} << 20;
 template <class A>
 bool enlist_heaps(const std::string& name) {
     enlist<BehindHeap<A>, SerialMachine>("heap_" + name);
-    if constexpr (!A::traits().one_heap) enlist<Grown<A>, SerialMachine>("grown_" + name);
+    if constexpr (allocators::CanGrow<A>) enlist<Grown<A>, SerialMachine>("grown_" + name);
     return true;
 }
 
@@ -192,14 +192,14 @@ void check_given_memory_of() {
 template <class A>
 void check_given_memory() {
     check_given_memory_of<A>();
-    if constexpr (!A::traits().one_heap) check_given_memory_of<allocators::Growing<A>>();
+    if constexpr (allocators::CanGrow<A>) check_given_memory_of<allocators::Growing<A>>();
 }
 
 /// Blocks stay where they are when the heap grows, and what was refused is then given; every block
 /// goes back to its part, and a reset empties all of them.
 template <class A>
 void check_growth() {
-    if constexpr (!A::traits().one_heap) {
+    if constexpr (allocators::CanGrow<A>) {
         constexpr std::uint64_t kPart = kHeapBytes / 2;
         constexpr std::uint64_t kBlock = 3000;
         auto owner = host_heap<allocators::Growing<A>>(kPart);

@@ -237,16 +237,6 @@ class Output(unittest.TestCase):
         sizes = [cell["x"] for cell in found["cells"] if cell["series"] == "alloc.thread.96"]
         self.assertGreater(max(sizes), 128)
 
-    def test_chosen_sizes_and_callers(self):
-        found = report("alloc", "mixed", "acd", "-a", "cmalloc", "--bytes", "4KiB,20,64", "--callers", "50,8")
-        xs = {}
-        for cell in found["cells"]:
-            self.assertEqual(cell["outcome"], "done", cell)
-            xs.setdefault(cell["series"], []).append(cell["x"])
-        for series in ("alloc.thread.8", "alloc.thread.50", "alloc.warp.8", "alloc.warp.50", "mixed.8",
-                       "mixed.50", "acd.payload"):
-            self.assertEqual(xs[series], [20, 64, 4096], series)
-
 
 class Mistakes(unittest.TestCase):
     def check(self, words, *arguments, code=USAGE):
@@ -268,12 +258,6 @@ class Mistakes(unittest.TestCase):
         for size in ("0B", "8B", "2GiB", "20x", "-1B", "many"):
             self.check([f"'{size}' is not a size from 16 B to 1.0 GiB"],
                        "alloc", f"--largest={size}")
-        for size in ("0B", "2B", "2GiB", "20x"):
-            self.check([f"'{size}' is not a size from 4 B to 1.0 GiB"], "alloc", "--bytes", f"16,{size}")
-        self.check(["'18' is no multiple of 4 bytes"], "alloc", "--bytes", "16,18")
-        self.check(["--callers", "'0' is not a whole number from 1"], "alloc", "--callers", 0)
-        self.check(["--bytes is for the tests ad, acd", "not among init, churn"], "init", "churn", "--bytes", 16)
-        self.check(["--callers is for the tests alloc, mixed", "not among acd"], "acd", "--callers", 16)
         self.check(["--pool: 1 required SIZE missing"], "alloc", "--pool")
         self.check(["'0B' is not a size"], "alloc", "--pool", "0B")
         self.check(["'20x' is not a size"], "alloc", "--pool", "20x")

@@ -54,9 +54,9 @@ namespace heap {
 /// The PoolConfig of a heap's allocator. @throws std::runtime_error if there is no such device
 PoolConfig pool_config(const HeapConfig& config);
 
-/// The largest pool that fits in `bytes` bytes with all that `needed` says its allocator takes
-/// beside it; 0 if the smallest does not.
-/// @param needed bytes of memory for a pool of so many bytes; it need not grow steadily
+/// The size of the largest pool that fits, with the allocator's tables, in `bytes` bytes of memory.
+/// 0 if the smallest pool does not fit.
+/// @param needed returns the bytes that a pool of a given size and its tables take
 std::uint64_t largest_pool(std::uint64_t smallest, std::uint64_t bytes,
                            const std::function<std::uint64_t(std::uint64_t)>& needed);
 

@@ -18,11 +18,11 @@ inline constexpr std::size_t kLargestAlignment = std::size_t{64} << 10;
 /// that gets the block writes it before anybody has the block's address, so it is no atomic.
 class alignas(kAlignment) BlockHeader {
 public:
-    /// More bytes than any pool has: sizes are below.
+    /// Sizes are below this.
     static constexpr std::uint64_t kSizeEnd = std::uint64_t{1} << 48;
 
-    /// The bytes to be asked for: a block of `bytes` bytes behind a header, at a multiple of
-    /// `alignment`, fits wherever they begin. 0: nobody has so many.
+    /// The bytes that the heap requests from the allocator. A header and a block of `bytes` bytes
+    /// at a multiple of `alignment` fit in them. 0: the size is too large for any pool.
     /// @param alignment a power of two from kAlignment to kLargestAlignment
     HEAPWOOD_INLINE static std::uint64_t request(std::size_t alignment, std::size_t bytes) {
         if (bytes >= kSizeEnd) return 0;

@@ -6,11 +6,12 @@
 /// first entry on its way that is empty or left; one that is looked up is sought up to the first
 /// empty entry.
 ///
-/// **Concurrency.** Whoever enters a block takes an entry by a compare-and-swap, writes it, and
-/// publishes the address by a release; whoever looks it up acquires it. Of several that free the
-/// same block one changes the key, by a compare-and-swap from the address: it cannot hit another
-/// block that has the entry by then. An entry is left before its block's memory goes back, so no
-/// address is in the table twice. Nobody waits.
+/// **Concurrency.** The allocating thread takes an entry by a compare-and-swap, writes it, and
+/// publishes the address by a release store. A thread that looks the block up loads the address by
+/// an acquire. If several threads free the same block, one compare-and-swap from the address to the
+/// freed address succeeds; the others fail. It also fails if the entry has another block by then.
+/// The freeing thread clears the entry before it returns the memory, so no address is in the table
+/// twice. No thread waits for another.
 #pragma once
 
 #include <cstdint>
@@ -48,16 +49,17 @@ public:
     HEAPWOOD_INLINE BlockRegister(RegisterEntry* entries, std::uint32_t mask)
         : entries_(entries), mask_(mask) {}
 
-    /// What was entered of a block that find() or set_freed() has told of, and that nobody leaves
-    /// meanwhile. The key is the block's, with kFreed if it is.
+    /// Reads the entry of a block that find() or set_freed() returned. No other thread may call
+    /// leave() for it meanwhile. The key is the block's address, with kFreed if it was freed.
     HEAPWOOD_FN RegisterEntry read(std::uint32_t index) const {
         RegisterEntry& entry = entries_[index];
         return {Key(entry.key).load_relaxed(), Size(entry.bytes).load_relaxed(),
                 Part(entry.tag).load_relaxed(), Part(entry.front).load_relaxed()};
     }
 
-    /// Enters a live block, whose address nobody else knows yet. @param address a multiple of 16
-    /// @return whether there was room
+    /// Adds a live block. No other thread knows its address yet.
+    /// @param address a multiple of 16
+    /// @return false if the table is full
     HEAPWOOD_FN bool enter(std::uint64_t address, std::uint64_t bytes, std::uint32_t tag,
                            std::uint32_t front) const {
         std::uint32_t i = home(address);

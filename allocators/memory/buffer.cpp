@@ -138,6 +138,7 @@ void Buffer::write_words(const Word* words, std::size_t count) {
 
 void Buffer::read(std::uint64_t offset, void* to, std::uint64_t bytes) const {
     const std::byte* from = range(offset, bytes);
+    if (bytes == 0) return;  // `to` may be null then, which std::memset does not take.
     if (from == nullptr) {
         std::memset(to, 0, bytes);
         return;

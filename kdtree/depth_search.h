@@ -16,6 +16,13 @@ inline std::uint64_t reference_budget(const BuildConfig& config, std::uint64_t t
                                        : config.max_duplication * triangles;
 }
 
+/// What a build tells of the tree of its depth.
+enum class BudgetVerdict : std::uint8_t {
+    within,  ///< it keeps to its budget
+    over,    ///< it has more references
+    unknown  ///< it may have more: the build had not enough memory to find out
+};
+
 /// Says to which depth to build next, until a build is the last. A tree of a smaller depth is the
 /// top of one of a larger depth, so it has no more references: that makes it a binary search. Most
 /// scenes need one build.
@@ -28,11 +35,18 @@ public:
     /// Whether that is less than the configuration allows.
     bool limited() const { return limited_; }
 
+    /// Whether the tree of one level more may keep to the budget, too: then no tree is the one.
+    bool unknown() const { return unknown_; }
+
     /// Notes whether the tree of that depth has too many references.
     /// @return whether this tree is the one. Else another build has to follow.
-    bool settle(bool over) {
-        if (over) {
+    bool settle(bool over) { return settle(over ? BudgetVerdict::over : BudgetVerdict::within); }
+    /// The same where a build may not know it.
+    /// @return whether the search has ended. Then the tree is the one unless unknown().
+    bool settle(BudgetVerdict verdict) {
+        if (verdict != BudgetVerdict::within) {
             limited_ = true;
+            unknown_ = verdict == BudgetVerdict::unknown;
             least_over_ = depth_;
         } else {
             most_fitting_ = depth_;
@@ -48,6 +62,7 @@ private:
     std::uint32_t least_over_;
     std::uint32_t most_fitting_ = 0;
     bool limited_ = false;
+    bool unknown_ = false;  ///< of the tree of depth least_over_
 };
 
 }  // namespace heapwood::kdtree

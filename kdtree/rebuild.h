@@ -103,7 +103,7 @@ public:
         if (!arrays_.settle(state, *allocator_, result_)) {
             result_.message =
                 result_.status == Status::over_budget
-                    ? "the tree has too many references: rebuild() finds the depth at "
+                    ? "the tree may have too many references: rebuild() finds the depth at "
                       "which it has not"
                     : "the arrays were too small and have been enlarged: enqueue the "
                       "frame anew";

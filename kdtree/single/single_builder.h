@@ -197,6 +197,12 @@ public:
                 if (over) result.status = Status::over_budget;
                 return false;
             }
+            if (depth_->unknown()) {
+                result.status = Status::pool_exhausted;
+                return true;  // with the message of the build that the pool was too small for
+            }
+            result.message.clear();
+            result.overwritten = false;
             if (depth_->limited()) result.depth_limit = depth_->depth();
             if (memory_->enlarge_large_arrays(state)) result.enlarged = true;
             return true;
@@ -206,6 +212,13 @@ public:
             const std::string note = allocator.failure_note();
             result.overwritten = !note.empty();
             if (result.overwritten) result.message += "; " + note;
+        }
+        // Whether a tree that the pool is too small for is over its budget tells a build to a
+        // smaller depth.
+        if (result.status == Status::pool_exhausted && state.references > budget_ &&
+            depth_->depth() > 0) {
+            result.status = Status::over_budget;
+            return depth_->settle(BudgetVerdict::unknown);
         }
         return true;
     }

@@ -127,5 +127,22 @@ TEST(DepthSearch, FindsTheLargestDepthWithinTheBudget) {
     }
 }
 
+TEST(DepthSearch, KnowsNoTreeBelowADepthThatIsUnknown) {
+    for (std::uint32_t fitting = 0; fitting < 20; ++fitting) {
+        for (std::uint32_t known = fitting; known < 20; ++known) {
+            // Trees above `fitting` are over their budget, builds above `known` cannot tell it.
+            DepthSearch search(20);
+            const auto verdict = [&] {
+                if (search.depth() > known) return BudgetVerdict::unknown;
+                return search.depth() > fitting ? BudgetVerdict::over : BudgetVerdict::within;
+            };
+            while (!search.settle(verdict())) {
+            }
+            EXPECT_EQ(search.depth(), fitting);
+            EXPECT_EQ(search.unknown(), known == fitting);
+        }
+    }
+}
+
 }  // namespace
 }  // namespace heapwood::kdtree::tests

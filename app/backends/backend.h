@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "allocators/allocator.cuh"
+#include "app/backends/live_tree.h"
 #include "app/backends/measured_build.h"
 #include "app/backends/workload_machine.h"
 #include "kdtree/config.h"
@@ -30,6 +31,8 @@ struct Backend {
     /// Of frames, at least one; nullptr where there is no allocator.
     MeasuredFrames (*build_frames)(const std::vector<scenes::Scene>&, const kdtree::BuildConfig&,
                                    const RunOptions&, const LookAtTree&) = nullptr;
+    /// For rays where the tree is built; nullptr where there is no allocator.
+    MakeLiveTree make_live_tree = nullptr;
     Method method = Method::single;
     MakePool make_pool = nullptr;  ///< for workloads; nullptr where there is no allocator
     std::span<const allocators::Option> options = {};  ///< of the allocator

@@ -236,6 +236,10 @@ void add_compare(Options& options, CompareOptions& o) {
                  "Seconds an allocator may take for the turns on a scene, with all pools; then the "
                  "rest of them is skipped; 0: as long as it takes",
                  "SECONDS");
+    options.real("--within", o.compared.within, {.most = 1000},
+                 "Per cent of time that a smaller pool may cost: of several pools each allocator's "
+                 "smallest such one is shown",
+                 "PERCENT");
     options.flag("--published", o.compared.published,
                  "Show the tables of Vinkler & Havran 2014 and 2015 beside the results, for scenes "
                  "of the same names");

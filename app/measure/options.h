@@ -28,6 +28,7 @@ struct ComparisonOptions {
     std::vector<PoolSize> pools;      ///< none: default_pool_bytes
     double time_limit = 120;          ///< seconds that a turn may take
     double budget = 0;                ///< seconds that an allocator has for a scene; 0: any
+    double within = 10;               ///< per cent that a smaller pool may cost
     bool published = false;           ///< show the papers' tables beside the results
 };
 

@@ -17,6 +17,7 @@ NB_MODULE(_core, m) {
     python::add_trees(m);
     python::add_parameters(m);
     python::add_build(m);
+    python::add_builder(m);
     python::add_rays(m);
     python::add_forest(m);
     python::add_ray_parts(m);

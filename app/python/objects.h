@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <shared_mutex>
 #include <stdexcept>
 #include <string>
 
@@ -30,21 +31,37 @@ struct TreeData {
     std::string report;  ///< JSON of the build, as of `heapwood build --json`; empty: from a file
 };
 
+/// What rays are traced through.
+class RaySource {
+public:
+    RaySource() = default;
+    RaySource(const RaySource&) = delete;
+    RaySource& operator=(const RaySource&) = delete;
+    virtual ~RaySource() = default;
+
+    virtual allocators::Place place() const = 0;
+    /// The tree laid out where its rays are traced. Any thread may call it, but none that holds
+    /// Python's lock: another may wait for that while it lays the tree out.
+    /// @throws what kdtree::RayTree does, and std::invalid_argument where there is no tree.
+    virtual const kdtree::RayTree& rays() const = 0;
+    /// The GPU that it is laid out on, of a tree on a GPU.
+    virtual int device() const = 0;
+    /// No tree replaces this one while a caller has the lock; none for a tree that stays. To be
+    /// called without Python's lock.
+    virtual std::shared_lock<std::shared_mutex> hold() const { return {}; }
+};
+
 /// A tree for rays on one machine.
-class TreeObject {
+class TreeObject : public RaySource {
 public:
     TreeObject(std::shared_ptr<const TreeData> data, allocators::Place place)
         : data_(std::move(data)), place_(place) {}
 
     const std::shared_ptr<const TreeData>& data() const { return data_; }
-    allocators::Place place() const { return place_; }
-
-    /// The tree laid out where its rays are traced, at the first call. Any thread may call it, but
-    /// none that holds Python's lock: another may wait for that while it lays the tree out.
-    /// @throws what kdtree::RayTree does.
-    const kdtree::RayTree& rays() const;
-    /// The GPU that it is laid out on, of a tree on a GPU.
-    int device() const { return device_; }
+    allocators::Place place() const override { return place_; }
+    /// The first call lays the tree out.
+    const kdtree::RayTree& rays() const override;
+    int device() const override { return device_; }
 
 private:
     std::shared_ptr<const TreeData> data_;
@@ -74,12 +91,13 @@ void check_output(const std::string& scene, const std::string& what, const std::
 allocators::Place place_named(const std::string& device);
 const char* name(allocators::Place place);
 
-/// Each adds its part to the module. Trees need scenes, and builds and rays need trees.
+/// Each adds its part to the module. Trees need scenes, and builds, builders and rays need trees.
 void add_errors(nanobind::module_& m);
 void add_scenes(nanobind::module_& m);
 void add_trees(nanobind::module_& m);
 void add_parameters(nanobind::module_& m);
 void add_build(nanobind::module_& m);
+void add_builder(nanobind::module_& m);
 void add_rays(nanobind::module_& m);
 void add_forest(nanobind::module_& m);
 void add_ray_parts(nanobind::module_& m);

@@ -35,7 +35,7 @@ using OutHits = std::tuple<Out<float>, Out<std::int32_t>, Out<float>>;
 
 /// How Python asks for a batch. Without a stream a call waits for its results.
 struct Call {
-    const TreeObject& tree;
+    const RaySource& tree;
     BatchOptions options;
     bool waits;
 };
@@ -101,7 +101,7 @@ RayArrays ray_arrays(const VectorArray& origins, const VectorArray& directions, 
             .place = place_of(origins)};
 }
 
-Call call_of(const TreeObject& tree, const RayArrays& rays, bool coherent, bool fast,
+Call call_of(const RaySource& tree, const RayArrays& rays, bool coherent, bool fast,
              unsigned threads, std::optional<std::uintptr_t> stream) {
     if (rays.place == Place::device && tree.place() == Place::host) {
         throw std::invalid_argument(
@@ -220,6 +220,7 @@ constexpr std::uint64_t kLong = 1 << 14;
 /// waits.
 template <class Trace>
 void run(const Call& call, const VectorArray& origins, std::uint64_t count, const Trace& trace) {
+    const auto held = call.tree.hold();
     const kdtree::RayTree& tree = laid_out(call, origins);
     if (tree.place() == Place::host && count >= kLong) {
         return run_interruptibly([&](std::stop_token stop) {
@@ -233,7 +234,7 @@ void run(const Call& call, const VectorArray& origins, std::uint64_t count, cons
 }
 
 /// The hits as new arrays; None if they go to `out`.
-nb::object closest_hit(const TreeObject& self, const VectorArray& origins,
+nb::object closest_hit(const RaySource& self, const VectorArray& origins,
                        const VectorArray& directions, const End& t_min, const End& t_max,
                        bool coherent, bool fast, unsigned threads,
                        std::optional<std::uintptr_t> stream, const std::optional<OutHits>& out) {
@@ -256,7 +257,7 @@ nb::object closest_hit(const TreeObject& self, const VectorArray& origins,
 /// A result of one number a ray, by any_hits or count_hits: a new array, or None if it goes to
 /// `out`.
 template <class T, auto kTrace>
-nb::object number(const TreeObject& self, const VectorArray& origins, const VectorArray& directions,
+nb::object number(const RaySource& self, const VectorArray& origins, const VectorArray& directions,
                   const End& t_min, const End& t_max, bool coherent, bool fast, unsigned threads,
                   std::optional<std::uintptr_t> stream, const std::optional<Out<T>>& out) {
     const RayArrays rays = ray_arrays(origins, directions, t_min, t_max);
@@ -278,7 +279,7 @@ nb::object number(const TreeObject& self, const VectorArray& origins, const Vect
                     origins.device_id());
 }
 
-nb::tuple all_hits_of(const TreeObject& self, const VectorArray& origins,
+nb::tuple all_hits_of(const RaySource& self, const VectorArray& origins,
                       const VectorArray& directions, const End& t_min, const End& t_max,
                       bool coherent, bool fast, unsigned threads,
                       std::optional<std::uintptr_t> stream) {

@@ -119,7 +119,8 @@ void add_quality(nb::module_& m) {
 
 void add_trees(nb::module_& m) {
     add_quality(m);
-    nb::class_<TreeObject>(m, "Tree")
+    nb::class_<RaySource>(m, "RaySource");
+    nb::class_<TreeObject, RaySource>(m, "Tree")
         .def_static("load", &load, nb::arg("path"), nb::arg("device"),
                     nb::arg("scene") = nb::none(), nb::arg("report") = "")
         .def("file_bytes", &file_bytes)

@@ -54,6 +54,18 @@ def test_a_build_sees_signals(how):
     assert heapwood.build(heapwood.load("gen:sphere:100"), **how).any_hit([0, 0, 0], [1, 2, 3])
 
 
+def test_a_builder_sees_signals_and_goes_on():
+    scene = heapwood.load("gen:soup:100000")
+    builder = heapwood.Builder(scene.triangles, threads=1)
+    with Signals() as signals, pytest.raises(KeyboardInterrupt):
+        builder.rebuild(scene.vertices)
+    assert signals.seen == 3
+    with pytest.raises(ValueError, match="no tree yet"):
+        builder.any_hit([0, 0, 0], [1, 2, 3])
+    builder.rebuild(np.zeros_like(scene.vertices))
+    assert len(builder.tree().nodes) == 1
+
+
 @pytest.mark.parametrize("method", ["closest_hit", "any_hit", "count", "all_hits"])
 def test_a_batch_sees_signals(tree, rng, method):
     origins, directions = rng.uniform(-1, 1, (2, 3_000_000, 3)).astype(np.float32)

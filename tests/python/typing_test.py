@@ -26,12 +26,16 @@ hits.normals.sum() + heapwood.interpolate(hits, tree.vertices).sum()
 client: Any = None
 heapwood.forest.build("a.obj", client, out="a.kdt", max_nodes=9)
 heapwood.compare("a.obj")
+builder = heapwood.Builder([[0, 1, 2]], leaf_limit=4)
+builder.rebuild(np.zeros((3, 3)))
+builder.tree().digest.upper()
 """
 
 WRONG = {
     'heapwood.build("a", leaf_limit="4")': '"leaf_limit" .*has incompatible type "str"',
     'heapwood.build("a", leaflimit=4)': 'Unexpected keyword argument "leaflimit"',
     'heapwood.build("a", empty_rule="some")': '"empty_rule" .*incompatible type',
+    'heapwood.Builder([[0, 1, 2]], leaf_limit="4")': '"leaf_limit" .*has incompatible type "str"',
     'heapwood.build("a", clip=None)': '"clip" .*incompatible type "None"',
 }
 

@@ -1,7 +1,11 @@
+#include <algorithm>
 #include <cmath>
 #include <functional>
+#include <map>
 
+#include "app/base/text.h"
 #include "app/measure/builds/comparison_parts.h"
+#include "app/report/figures/cells.h"
 #include "app/report/figures/recommendation.h"
 
 namespace heapwood::app {
@@ -71,7 +75,88 @@ std::optional<double> bytes_of_smallest_pool(const Result& r) {
     return static_cast<double>(*r.minimal_pool_bytes + r.built.overhead_bytes);
 }
 
+/// An allocator with a pool: means over all scenes.
+struct PoolTime {
+    std::string pool;
+    double bytes;
+    double time;
+    std::optional<Interval> times;
+};
+
+/// For each full allocator its pools with which all builds are done, the smallest first.
+std::map<std::string, std::vector<PoolTime>> times_by_pool(const Comparison& comparison) {
+    const FigureOf pool_bytes = [](const Result& r) -> std::optional<double> {
+        return static_cast<double>(r.built.pool_bytes);
+    };
+    std::map<std::string, std::vector<PoolTime>> times;
+    for (std::size_t pool = 0; pool < comparison.pools.size(); ++pool) {
+        const Rows rows = rows_of(comparison, pool);
+        for (std::size_t i = 0; i < rows.front().size(); ++i) {
+            times[rows.front()[i]->allocator.name].push_back(
+                {.pool = comparison.pools[pool],
+                 .bytes = mean(rows, i, pool_bytes).value_or(0),
+                 .time = mean(rows, i, median).value_or(0),
+                 .times = interval(rows, i)});
+        }
+    }
+    for (auto& [name, pools] : times) std::ranges::sort(pools, {}, &PoolTime::bytes);
+    return times;
+}
+
+/// An allocator's smallest pool that costs little.
+struct PoolChoice {
+    std::string allocator;
+    PoolTime smallest;
+    PoolTime fastest;
+    bool certain;  ///< whether the samples show that it costs no more
+};
+
+PoolChoice choose_pool(const std::string& allocator, const std::vector<PoolTime>& pools,
+                       double within) {
+    const PoolTime& fastest = *std::ranges::min_element(pools, {}, &PoolTime::time);
+    const PoolTime& smallest = *std::ranges::find_if(
+        pools, [&](const PoolTime& one) { return one.time <= within * fastest.time; });
+    const bool certain =
+        smallest.pool == fastest.pool ||
+        (smallest.times && fastest.times && smallest.times->high <= within * fastest.times->low);
+    return {allocator, smallest, fastest, certain};
+}
+
 }  // namespace
+
+void add_smallest_pools(const Comparison& comparison, Document& document) {
+    if (comparison.pools.size() < 2) return;
+    const std::string percent = shortest(comparison.options.within);
+    std::vector<PoolChoice> choices;
+    for (const auto& [allocator, pools] : times_by_pool(comparison)) {
+        choices.push_back(choose_pool(allocator, pools, 1 + comparison.options.within / 100));
+    }
+    if (choices.empty()) return;
+    std::ranges::stable_sort(choices, {}, [](const PoolChoice& c) {
+        return std::pair(c.smallest.bytes, c.smallest.time);
+    });
+    const double least = std::ranges::min(choices, {}, [](const PoolChoice& c) {
+                             return c.fastest.time;
+                         }).fastest.time;
+    Table table{.title = "Smallest pools that cost at most " + percent + " %",
+                .columns = {{"allocator"},
+                            {"pool", true},
+                            {"over its fastest", true},
+                            {"fastest pool", true},
+                            {"over the fastest of all", true}}};
+    std::vector<std::string> uncertain;
+    for (const PoolChoice& c : choices) {
+        table.rows.push_back({c.allocator, c.smallest.pool,
+                              shown(c.smallest.time / c.fastest.time, Unit::factor), c.fastest.pool,
+                              shown(c.smallest.time / least, Unit::factor)});
+        if (!c.certain) uncertain.push_back(c.allocator);
+    }
+    document.tables.push_back(std::move(table));
+    if (uncertain.empty()) return;
+    document.remarks.push_back({"Smallest pools: the samples do not show that they cost at most " +
+                                percent + " % for " + joined(uncertain, ", ") +
+                                ": raise --repeat, on a machine that does nothing else."});
+}
 
 void add_choices(const Comparison& comparison, Document& document) {
     for (std::size_t pool = 0; pool < comparison.pools.size(); ++pool) {

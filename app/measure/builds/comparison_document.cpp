@@ -152,6 +152,7 @@ Document document_of(const Comparison& comparison) {
                       .plots = comparison_plots(comparison),
                       .remarks = remarks(comparison)};
     add_choices(comparison, document);
+    add_smallest_pools(comparison, document);
     for (const Group& group : comparison.groups) {
         add_heap_maps(group.report, scene_names(comparison)[group.scene] + ", pool " + group.pool,
                       document);

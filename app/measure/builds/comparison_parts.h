@@ -30,6 +30,10 @@ std::vector<Plot> comparison_plots(const Comparison& comparison);
 /// scenes, and which to take.
 void add_choices(const Comparison& comparison, Document& document);
 
+/// Adds, where there are several pools, the smallest one of each full allocator with which its times
+/// are at most ComparisonOptions::within longer than with its fastest pool, over all scenes.
+void add_smallest_pools(const Comparison& comparison, Document& document);
+
 /// Adds the papers' tables of builds beside the figures of the scenes and allocators that this run
 /// has, too, and says what differs.
 void add_published(const Comparison& comparison, Document& document);

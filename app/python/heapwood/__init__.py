@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from heapwood import _core
 from heapwood._build import allocators, build, load_tree
+from heapwood._builder import Builder
 from heapwood._heap import Heap, device_library
 from heapwood._hits import Hits, interpolate
 from heapwood._scene import Scene, load
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 __version__ = _core.version
 
 __all__ = [
+    "Builder",
     "Heap",
     "Hits",
     "NoDevice",

@@ -262,6 +262,22 @@ def stream_handle(stream):
                         f"{stream!r}") from None
 
 
+def current_stream(array):
+    """The address of the stream that the library of an array on a GPU computes on; JAX has none to choose."""
+    library = _library(array)
+    if library == "torch":
+        return sys.modules["torch"].cuda.current_stream(array.device).cuda_stream
+    return sys.modules["cupy"].cuda.get_current_stream().ptr if library == "cupy" else 0
+
+
+def contiguous(array):
+    """An array whose numbers lie one after another: itself, or a copy."""
+    if hasattr(array, "contiguous"):  # of Torch
+        return array.contiguous()
+    library = module(array)
+    return library.ascontiguousarray(array) if hasattr(library, "ascontiguousarray") else array
+
+
 class Exported:
     """A DLPack capsule as JAX wants it: an object that hands it out, and says where it lies."""
 

@@ -81,14 +81,24 @@ def build(scene: Any, triangles: Optional[AnyArray] = None, *,
         scene = Scene.of((scene, triangles), transforms=transforms, center=center)
     else:
         scene = Scene(scene, triangles, center=center)
-    text = _arrays.text
     return Tree._of(_core.build(
-        scene._scene, device, text(method, "method", "levels"),
-        text(allocator, "allocator", "cambium"), None if pool is None else text(pool, "pool", "200x"),
-        _arrays.thread_count(threads), {str(key): str(value) for key, value in dict(options or {}).items()},
-        bool(statistics), bool(verify), text(preset, "preset", "paper"),
-        {name: value.item() if isinstance(value, np.generic) else value
-         for name, value in parameters.items()}), scene._origin, scene._starts)
+        scene._scene, device, _arrays.text(method, "method", "levels"),
+        *builder_arguments(allocator, pool, threads, options), bool(statistics), bool(verify),
+        *tree_arguments(preset, parameters)), scene._origin, scene._starts)
+
+
+def builder_arguments(allocator: str, pool: Optional[str], threads: int,
+                      options: Optional[dict]) -> tuple[str, Optional[str], int, dict[str, str]]:
+    """The allocator and how it builds, as the compiled module takes them."""
+    text = _arrays.text
+    return (text(allocator, "allocator", "cambium"), None if pool is None else text(pool, "pool", "200x"),
+            _arrays.thread_count(threads), {str(key): str(value) for key, value in dict(options or {}).items()})
+
+
+def tree_arguments(preset: str, parameters: Any) -> tuple[str, dict[str, Any]]:
+    """The parameters of a tree, likewise."""
+    return _arrays.text(preset, "preset", "paper"), {
+        name: value.item() if isinstance(value, np.generic) else value for name, value in parameters.items()}
 
 
 def load_tree(path: Union[str, PathLike, BinaryIO], device: str = "cpu", *,

@@ -21,7 +21,7 @@ _COUNT = (("count", "int32", ()),)
 class RayCalls:
     """What a tree answers to rays; ``heapwood.Tree`` says what rays are."""
 
-    _tree: _core.Tree
+    _tree: _core.RaySource
     _shift: Optional[np.ndarray]  # that rays are shifted by
 
     if TYPE_CHECKING:

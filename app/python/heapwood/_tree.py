@@ -62,6 +62,7 @@ class Tree(RayCalls):
     Trees can be pickled and copied, and so go to other processes; one on a GPU needs a GPU there.
     """
 
+    _tree: _core.Tree
     _origin: np.ndarray
     _starts: Optional["tuple[np.ndarray, np.ndarray]"]  # of meshes
 

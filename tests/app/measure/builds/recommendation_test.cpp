@@ -186,6 +186,81 @@ TEST(Recommendation, OfAComparisonIsOverAllScenes) {
     EXPECT_NE(sample(1.5).find("the times of a, b overlap"), std::string::npos);
 }
 
+/// Allocators whose times with pools of 1x, 2x, ... these are; 0: it fails.
+Comparison with_pools(const std::vector<std::pair<const char*, std::vector<double>>>& allocators,
+                      double spread) {
+    Comparison c = sample_comparison({{}, {}, {}, {}});
+    for (std::size_t pool = 0; pool < c.groups.size(); ++pool) {
+        for (const auto& [name, times] : allocators) {
+            Result r = failed_result(name, Outcome::pool_exhausted);
+            if (const double ms = times[pool]; ms != 0) {
+                r = done_result(name, ms, 7, std::string(name) != "ring");
+                r.built.milliseconds = {ms / spread, ms, ms * spread};
+                r.built.pool_bytes = 1000 * (pool + 1);
+            }
+            c.groups[pool].report.results.push_back(r);
+        }
+    }
+    return c;
+}
+
+/// The table of smallest pools as lines of its cells.
+std::vector<std::string> smallest_pools(const Comparison& c) {
+    const Document document = document_of(c);
+    std::vector<std::string> lines;
+    for (const Table& table : document.tables) {
+        if (!table.title.starts_with("Smallest pools")) continue;
+        lines.push_back(table.title);
+        for (const auto& row : table.rows) {
+            lines.emplace_back();
+            for (const Cell& cell : row) lines.back() += cell.text + " ";
+        }
+    }
+    return lines;
+}
+
+TEST(SmallestPools, CostAtMostWhatIsAllowed) {
+    Comparison c = with_pools({{"slow", {0, 31, 30, 29}},
+                               {"fast", {13, 12, 10, 10.5}},
+                               {"ring", {1, 1, 1, 1}},
+                               {"never", {0, 0, 0, 0}}},
+                              1);
+    using Lines = std::vector<std::string>;
+    EXPECT_EQ(smallest_pools(c), (Lines{"Smallest pools that cost at most 10 %",
+                                        "slow 2x 1.07x 4x 3.10x ", "fast 3x 1.00x 3x 1.00x "}));
+    c.options.within = 25;
+    EXPECT_EQ(smallest_pools(c), (Lines{"Smallest pools that cost at most 25 %",
+                                        "fast 2x 1.20x 3x 1.20x ", "slow 2x 1.07x 4x 3.10x "}));
+    c.options.within = 0;
+    EXPECT_EQ(smallest_pools(c), (Lines{"Smallest pools that cost at most 0 %",
+                                        "fast 3x 1.00x 3x 1.00x ", "slow 4x 1.00x 4x 2.90x "}));
+    // The order of --pool does not matter.
+    std::swap(c.pools[0], c.pools[3]);
+    std::swap(c.groups[0], c.groups[3]);
+    c.options.within = 25;
+    EXPECT_EQ(smallest_pools(c)[1], "fast 2x 1.20x 3x 1.20x ");
+}
+
+TEST(SmallestPools, SayWhereSamplesDoNotShowIt) {
+    const auto uncertain = [](double spread) {
+        for (const Remark& r :
+             document_of(with_pools({{"a", {10.9, 10, 10, 10}}, {"b", {0, 0, 0, 9}}}, spread))
+                 .remarks) {
+            if (r.text.starts_with("Smallest pools:")) return r.text;
+        }
+        return std::string();
+    };
+    EXPECT_EQ(uncertain(1), "");
+    EXPECT_EQ(uncertain(1.01),
+              "Smallest pools: the samples do not show that they cost at most 10 % for a: raise "
+              "--repeat, on a machine that does nothing else.");
+}
+
+TEST(SmallestPools, NeedSeveralPoolsAndAFullAllocator) {
+    EXPECT_TRUE(smallest_pools(sample_comparison({{done_result("a", 1, 7)}})).empty());
+    EXPECT_TRUE(smallest_pools(with_pools({{"ring", {1, 1, 1, 1}}}, 1)).empty());
+}
+
 TEST(ComparisonTimes, HaveTheirSpread) {
     Comparison c =
         sample_comparison({{done_result("atomicmalloc", 1, 7, false), done_result("a", 2, 7)}});

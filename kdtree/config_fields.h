@@ -3,15 +3,18 @@
 /// made from it, so a new field is one member of BuildConfig and one line here.
 #pragma once
 
+#include <cstdint>
 #include <limits>
 #include <string>
 
 #include "kdtree/config.h"
 #include "kdtree/split/split_binned.cuh"
 #include "kdtree/split/split_exact.cuh"
-#include "kdtree/tree/tree.h"
 
 namespace heapwood::kdtree {
+
+/// Nodes of a tree at most: a Node names another in 30 bits (kdtree/tree/tree.h).
+inline constexpr std::uint32_t kMostNodes = 1U << 30;
 
 /// What is said of a field wherever users meet it. Ranges are for numbers.
 struct Field {
@@ -128,7 +131,7 @@ void for_each_field(Config& config, const Visit& visit) {
           config.small_arrays);
     visit(Field{.name = "max_nodes",
                 .sentence = "Capacity of the node array; 0: estimated, grows if needed",
-                .most = Node::kLimit,
+                .most = kMostNodes,
                 .shapes_tree = false},
           config.max_nodes);
     visit(

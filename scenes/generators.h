@@ -12,7 +12,7 @@
 #include <string_view>
 
 #include "scenes/limits.h"
-#include "scenes/obj/piece.h"
+#include "scenes/piece.h"
 
 namespace heapwood::scenes {
 

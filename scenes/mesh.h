@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "scenes/obj/piece.h"
+#include "scenes/piece.h"
 #include "scenes/random.h"
 
 namespace heapwood::scenes {

@@ -3,14 +3,9 @@
 #include <cstddef>
 #include <glm/common.hpp>
 #include <mutex>
-#include <new>
 #include <span>
 
 #include "allocators/platform/for_chunks.h"
-#include "scenes/generators.h"
-#include "scenes/obj/obj_loader.h"
-#include "scenes/obj/piece.h"
-#include "scenes/obj/scene_list.h"
 #include "scenes/zero_area.h"
 
 namespace heapwood::scenes {
@@ -46,16 +41,6 @@ Extent extent_of(const Scene& scene, std::uint64_t begin, std::uint64_t end) {
     return extent;
 }
 
-Scene load_list(const std::string& name, unsigned threads) {
-    Scene scene;
-    for (const ListedScene& listed : read_list(name)) {
-        with_place(listed, [&](const std::string& one) { append(scene, load(one, threads)); });
-    }
-    scene.path = name;
-    finish(scene, threads);
-    return scene;
-}
-
 }  // namespace
 
 void finish(Scene& scene, unsigned threads) {
@@ -80,21 +65,6 @@ std::vector<bool> used_positions(const std::vector<glm::uvec3>& triangles, std::
     std::vector<bool> used(positions);
     for (const glm::uvec3& t : triangles) used[t.x] = used[t.y] = used[t.z] = true;
     return used;
-}
-
-Scene load(const std::string& name, unsigned threads) {
-    if (name.empty()) throw SceneError("a scene needs a name: a path or gen:NAME:TRIANGLES[:SEED]");
-    try {
-        if (is_generator(name)) {
-            Scene scene = generate(parse_generator(name));
-            scene.path = name;
-            return scene;
-        }
-        if (is_list(name)) return load_list(name, threads);
-        return load_obj(name, threads);
-    } catch (const std::bad_alloc&) {
-        throw SceneTooLarge(name + ": does not fit into this machine's memory");
-    }
 }
 
 }  // namespace heapwood::scenes

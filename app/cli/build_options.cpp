@@ -46,59 +46,71 @@ void add_config(Options& options, BuildParameters& o) {
                            static_cast<std::uint64_t>(field.most), field.or_zero},
                           field.sentence);
         }
+        if (!field.shapes_tree) options.only_for(Builds::whole);
     });
 }
 
 /// Everything that says how trees are built, but for scenes and pools.
 void add_building(Options& options, BuildParameters& o) {
-    options.list("-m,--method", "NAME", "single",
-                 "single: one kernel that allocates; levels: the level method, many kernels and no "
-                 "allocator; both, separated by a comma",
-                 [&o](const std::vector<std::string>& names) {
-                     static const std::map<std::string, Method> kMethods{
-                         {"levels", Method::levels}, {"single", Method::single}};
-                     o.methods.clear();
-                     for (const std::string& name : names)
-                         o.methods.push_back(named(kMethods, name));
-                 });
+    options
+        .list("-m,--method", "NAME", "single",
+              "single: one kernel that allocates; levels: the level method, many kernels and no "
+              "allocator; both, separated by a comma",
+              [&o](const std::vector<std::string>& names) {
+                  static const std::map<std::string, Method> kMethods{{"levels", Method::levels},
+                                                                      {"single", Method::single}};
+                  o.methods.clear();
+                  for (const std::string& name : names) o.methods.push_back(named(kMethods, name));
+              })
+        .only_for(Builds::whole);
     add_run(options, o, o.measure.run.choices, o.measure.run.threads,
             "Allocators of the children's arrays, separated by commas; all: sound ones");
-    options.value(
-        "--arrays", "every|large", "every",
-        "Which nodes' arrays come from the allocator: every node's, or those of large "
-        "nodes only, above --exact-limit",
-        [&o](const std::string& text) {
-            static const std::map<std::string, bool> kSmallToo{{"every", true}, {"large", false}};
-            o.measure.config.small_arrays = named(kSmallToo, text);
-        });
-    options.value("--host-pool", "on|off", "on",
-                  "Memory outside the allocator's pool: kept for the next array or build (on), or "
-                  "taken from the system and returned each time (off)",
-                  [&o](const std::string& text) {
-                      using Keep = allocators::ArrayPool::Keep;
-                      static const std::map<std::string, Keep> kKeeps{{"off", Keep::nothing},
-                                                                      {"on", Keep::slabs}};
-                      o.measure.run.keep = named(kKeeps, text);
-                  });
+    options
+        .value("--arrays", "every|large", "every",
+               "Which nodes' arrays come from the allocator: every node's, or those of large "
+               "nodes only, above --exact-limit",
+               [&o](const std::string& text) {
+                   static const std::map<std::string, bool> kSmallToo{{"every", true},
+                                                                      {"large", false}};
+                   o.measure.config.small_arrays = named(kSmallToo, text);
+               })
+        .only_for(Builds::whole);
+    options
+        .value("--host-pool", "on|off", "on",
+               "Memory outside the allocator's pool: kept for the next array or build (on), or "
+               "taken from the system and returned each time (off)",
+               [&o](const std::string& text) {
+                   using Keep = allocators::ArrayPool::Keep;
+                   static const std::map<std::string, Keep> kKeeps{{"off", Keep::nothing},
+                                                                   {"on", Keep::slabs}};
+                   o.measure.run.keep = named(kKeeps, text);
+               })
+        .only_for(Builds::whole);
     options.flag("--verify", o.measure.verify,
                  "Check the tree against the scene (exit code 5 if wrong)");
 }
 
 /// How often trees are built.
 void add_repetitions(Options& options, BuildParameters& o) {
-    options.whole("--repeat", o.measure.run.repeat, {1, 1000000}, "Timed runs");
-    options.whole("--warm-up", o.measure.run.warm_up, {0, 1000000}, "Untimed runs before them");
+    options.whole("--repeat", o.measure.run.repeat, {1, 1000000}, "Timed runs")
+        .only_for(Builds::whole);
+    options.whole("--warm-up", o.measure.run.warm_up, {0, 1000000}, "Untimed runs before them")
+        .only_for(Builds::whole);
 }
 
 /// What is found out beside times, by more runs.
 void add_more_runs(Options& options, BuildParameters& o) {
-    options.flag("--minimal-pool", o.measure.minimal_pool,
-                 "Find the smallest pool that is enough, too, by bisection");
+    options
+        .flag("--minimal-pool", o.measure.minimal_pool,
+              "Find the smallest pool that is enough, too, by bisection")
+        .only_for(Builds::with_allocator);
     options.flag("--statistics,!--no-statistics", o.measure.run.statistics,
                  "Count the allocations in one more run (on by default)");
-    options.flag("--heap-map", o.measure.run.heap_map,
-                 "Also record where blocks lie in the pool, at the peak and after the build: "
-                 "pictures in the page of --html, cells in --json");
+    options
+        .flag("--heap-map", o.measure.run.heap_map,
+              "Also record where blocks lie in the pool, at the peak and after the build: "
+              "pictures in the page of --html, cells in --json")
+        .only_for(Builds::with_allocator);
 }
 
 /// SCENE and --pool of a verb with one scene.
@@ -133,14 +145,16 @@ void add_build(Options& options, BuildOptions& o) {
     add_building(options, o);
     add_repetitions(options, o);
     add_more_runs(options, o);
-    options.value("--frames", "N|PATTERN", "none",
-                  "Also build an animation by one builder, which keeps its memory, and report "
-                  "rebuilds a second: N frames of the scene, which waves, or those of files, "
-                  "frame_%03d.obj, numbered from 0 or 1",
-                  [&o](const std::string& text) {
-                      if (text.empty()) throw UsageError("a number of frames, or a pattern");
-                      o.frames = text == "none" ? "" : text;
-                  });
+    options
+        .value("--frames", "N|PATTERN", "none",
+               "Also build an animation by one builder, which keeps its memory, and report "
+               "rebuilds a second: N frames of the scene, which waves, or those of files, "
+               "frame_%03d.obj, numbered from 0 or 1",
+               [&o](const std::string& text) {
+                   if (text.empty()) throw UsageError("a number of frames, or a pattern");
+                   o.frames = text == "none" ? "" : text;
+               })
+        .only_for(Builds::whole);
     add_config(options, o);
     options.group("In parts");
     options.value(
@@ -221,15 +235,16 @@ void add_compare(Options& options, CompareOptions& o) {
         "SCENE", o.compared.scenes,
         "OBJ files (.obj, .obj.xz, .obj.gz), lists of several that are one scene (.list), or "
         "gen:NAME:TRIANGLES[:SEED]");
-    options.list("-p,--pool", "SIZE", PoolSize().text(),
-                 "Memory for the allocators, one table each: 20x the root node's array, or bytes: "
-                 "512MiB; separated by commas; the default is at least what the allocator needs "
-                 "and at most a third of the machine's memory",
-                 [&o](const std::vector<std::string>& sizes) {
-                     o.compared.pools.clear();
-                     for (const auto& text : sizes)
-                         o.compared.pools.push_back(PoolSize::parse(text));
-                 });
+    options
+        .list("-p,--pool", "SIZE", PoolSize().text(),
+              "Memory for the allocators, one table each: 20x the root node's array, or bytes: "
+              "512MiB; separated by commas; the default is at least what the allocator needs "
+              "and at most a third of the machine's memory",
+              [&o](const std::vector<std::string>& sizes) {
+                  o.compared.pools.clear();
+                  for (const auto& text : sizes) o.compared.pools.push_back(PoolSize::parse(text));
+              })
+        .only_for(Builds::with_allocator);
     options.real("--time-limit", o.compared.time_limit, kTimeLimit,
                  "Seconds after which a turn is given up: a build with its warm-up", "SECONDS");
     options.real("--budget", o.compared.budget, {},

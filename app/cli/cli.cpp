@@ -122,7 +122,7 @@ void add_verb(Program& program, const char* name, const char* what, const char* 
             check(parameters->output);
             if constexpr (std::is_base_of_v<RunParameters, T>) {
                 parameters->arguments = arguments;
-                parameters->allocator_options = allocator_options(options);
+                parameters->allocator_options = options.givers(Builds::with_allocator);
             }
             if constexpr (std::is_base_of_v<BuildParameters, T>) {
                 parameters->verb = options.verb();
@@ -130,7 +130,10 @@ void add_verb(Program& program, const char* name, const char* what, const char* 
                 parameters->method_giver = options.giver("--method");
             }
             if constexpr (std::is_same_v<T, BuildOptions>) {
-                parameters->whole_options = whole_options(options);
+                parameters->whole_options = parameters->allocator_options;
+                for (std::string& giver : options.givers(Builds::whole)) {
+                    parameters->whole_options.push_back(std::move(giver));
+                }
             }
             line.verb = *parameters;
         });

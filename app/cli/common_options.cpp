@@ -5,16 +5,6 @@
 #include "app/cli/verb_options.h"
 
 namespace heapwood::app {
-namespace {
-
-/// Adds what gave an option its value, if anything did.
-void add_giver(std::vector<std::string>& to, const Options& options, const char* name) {
-    const std::string giver = options.giver(name);
-    if (!giver.empty()) to.push_back(giver);
-}
-
-}  // namespace
-
 void add_output(Options& options, OutputOptions& output) {
     options.group("Output");
     options.file("--json", output.json,
@@ -40,8 +30,10 @@ void check(const OutputOptions& output) {
 
 void add_run(Options& options, RunParameters& o, allocators::Choices& choices, unsigned& threads,
              const char* what) {
-    options.list("-a,--allocator", "NAME", joined(o.allocators, ","), what,
-                 [&o](const auto& names) { o.allocators = names; });
+    options
+        .list("-a,--allocator", "NAME", joined(o.allocators, ","), what,
+              [&o](const auto& names) { o.allocators = names; })
+        .only_for(Builds::with_allocator);
     options.value("-d,--device", "auto|gpu|cpu", "auto",
                   "auto: a GPU if there is one, else the CPU; cuda: gpu",
                   [&o](const std::string& text) {
@@ -57,13 +49,15 @@ void add_run(Options& options, RunParameters& o, allocators::Choices& choices, u
     choices = default_choices();
     for (const allocators::Option& option : offered_options()) {
         const std::vector<std::string> values = values_of(option);
-        options.value(option.flag, option.values, values.front(), option.help,
-                      [&choices, option, values](const std::string& text) {
-                          if (std::find(values.begin(), values.end(), text) == values.end()) {
-                              throw UsageError("'" + text + "' is none of " + joined(values, ", "));
-                          }
-                          choose(choices, option.key, text);
-                      });
+        options
+            .value(option.flag, option.values, values.front(), option.help,
+                   [&choices, option, values](const std::string& text) {
+                       if (std::find(values.begin(), values.end(), text) == values.end()) {
+                           throw UsageError("'" + text + "' is none of " + joined(values, ", "));
+                       }
+                       choose(choices, option.key, text);
+                   })
+            .only_for(Builds::with_allocator);
     }
 }
 
@@ -76,37 +70,18 @@ void add_resume(Options& options, RunParameters& o) {
 }
 
 void add_pool(Options& options, std::optional<PoolSize>& pool, const char* what) {
-    options.value("-p,--pool", "SIZE", PoolSize().text(), what,
-                  [&pool, verb = options.verb()](const std::string& text) {
-                      const std::size_t comma = text.find(',');
-                      if (comma != text.npos) {
-                          throw UsageError("'" + text + "' is a list, and " + verb +
-                                           " takes one pool; choose one, as --pool " +
-                                           PoolSize::parse(text.substr(0, comma)).text());
-                      }
-                      pool = PoolSize::parse(text);
-                  });
-}
-
-std::vector<std::string> allocator_options(const Options& options) {
-    std::vector<std::string> given;
-    for (const char* name : {"--allocator", "--pool", "--minimal-pool", "--heap-map"}) {
-        add_giver(given, options, name);
-    }
-    for (const allocators::Option& option : offered_options()) {
-        add_giver(given, options, option.flag);
-    }
-    return given;
-}
-
-std::vector<std::string> whole_options(const Options& options) {
-    std::vector<std::string> given = allocator_options(options);
-    for (const char* name :
-         {"--method", "--arrays", "--repeat", "--warm-up", "--max-nodes", "--max-references",
-          "--large-limit", "--chunk", "--host-pool", "--frames"}) {
-        add_giver(given, options, name);
-    }
-    return given;
+    options
+        .value("-p,--pool", "SIZE", PoolSize().text(), what,
+               [&pool, verb = options.verb()](const std::string& text) {
+                   const std::size_t comma = text.find(',');
+                   if (comma != text.npos) {
+                       throw UsageError("'" + text + "' is a list, and " + verb +
+                                        " takes one pool; choose one, as --pool " +
+                                        PoolSize::parse(text.substr(0, comma)).text());
+                   }
+                   pool = PoolSize::parse(text);
+               })
+        .only_for(Builds::with_allocator);
 }
 
 }  // namespace heapwood::app

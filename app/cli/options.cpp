@@ -18,6 +18,12 @@
 namespace heapwood::app {
 namespace {
 
+/// "--pool" of "-p,--pool", "--clip" of "--clip,!--no-clip"; a word's name as it is.
+std::string long_name_of(const std::string& names) {
+    const std::size_t begin = std::min(names.find("--"), names.size());
+    return begin == names.size() ? names : names.substr(begin, names.find(',', begin) - begin);
+}
+
 /// What gave an option its value: its long name, with the variable in brackets if that did. CLI11
 /// counts as parsed what is on the command line alone.
 std::string giver_of(const CLI::App& verb, const std::string& long_name) {
@@ -33,7 +39,7 @@ std::string giver_of(const CLI::App& verb, const std::string& long_name) {
 template <class Value>
 CLI::Option* add_option(CLI::App& verb, const std::string& name, const char* what,
                         const std::function<void(const Value&)>& take) {
-    const std::string long_name = name.substr(name.find(',') + 1);
+    const std::string long_name = long_name_of(name);
     const auto told = [&verb, long_name, take](const Value& value) {
         try {
             take(value);
@@ -214,39 +220,55 @@ void Options::texts(const char* name, std::vector<std::string>& values, const ch
     verb_.add_option(name, values, what)->required()->type_name("");
 }
 
-void Options::flag(const char* name, bool& value, const char* what) {
-    const std::string names = name;
-    const std::size_t begin = names.find("--");
-    flags_->all.push_back({verb_, names.substr(begin, names.find(",!") - begin), value});
-    CLI::Option* option = verb_.add_flag(names, flags_->all.back(), what);
-    if (!group_.empty()) option->group(group_);
+Options& Options::flag(const char* name, bool& value, const char* what) {
+    flags_->all.push_back({verb_, long_name_of(name), value});
+    return declare(verb_.add_flag(name, flags_->all.back(), what), name);
 }
 
-void Options::file(const char* name, std::string& path, const char* what, const char* refusal) {
-    value(name, "FILE", "", what, [&path, refusal](const std::string& text) {
+Options& Options::file(const char* name, std::string& path, const char* what, const char* refusal) {
+    return value(name, "FILE", "", what, [&path, refusal](const std::string& text) {
         if (text == "-" && refusal != nullptr) throw UsageError(refusal);
         path = text;
     });
 }
 
-void Options::value(const char* name, const char* type, const std::string& standard,
-                    const char* what, const Take& take) {
-    CLI::Option* option = add_option(verb_, name, what, take);
-    option->default_str(standard)->type_name(type);
-    if (!group_.empty()) option->group(group_);
+Options& Options::value(const char* name, const char* type, const std::string& standard,
+                        const char* what, const Take& take) {
+    return declare(add_option(verb_, name, what, take)->default_str(standard)->type_name(type),
+                   name);
 }
 
-void Options::list(const char* name, const char* type, const std::string& standard,
-                   const char* what, const TakeList& take) {
+Options& Options::list(const char* name, const char* type, const std::string& standard,
+                       const char* what, const TakeList& take) {
     const TakeList take_items = [take](const auto& lists) { take(items(lists)); };
     CLI::Option* option = add_option(verb_, name, what, take_items);
     option->allow_extra_args(false)->default_str(standard)->type_name(type);
+    return declare(option, name);
+}
+
+Options& Options::declare(CLI::Option* option, const std::string& names) {
     if (!group_.empty()) option->group(group_);
+    declared_.push_back({long_name_of(names)});
+    return *this;
+}
+
+Options& Options::only_for(Builds builds) {
+    declared_.back().builds = builds;
+    return *this;
 }
 
 std::string Options::giver(const char* name) const {
     if (verb_.get_option_no_throw(name) == nullptr || verb_.count(name) == 0) return "";
     return giver_of(verb_, name);
+}
+
+std::vector<std::string> Options::givers(Builds builds) const {
+    std::vector<std::string> all;
+    for (const Declared& option : declared_) {
+        const std::string one = option.builds == builds ? giver(option.name.c_str()) : "";
+        if (!one.empty()) all.push_back(one);
+    }
+    return all;
 }
 
 std::string Options::verb() const {

@@ -61,6 +61,12 @@ typename Map::mapped_type named(const Map& map, const std::string& text) {
     throw UsageError("'" + text + "' is none of " + joined(names, ", "));
 }
 
+/// Which builds an option has an effect on, where that is not all of them.
+enum class Builds {
+    with_allocator,  ///< those of the single kernel that are not in parts
+    whole,           ///< those that are not in parts
+};
+
 /// The options of a verb. What a verb's variables hold when an option is declared is its default;
 /// they are set in the order of the declarations, whatever that of the command line. A name is
 /// "--long", "-s,--long", or NAME of something that has to be there.
@@ -80,53 +86,70 @@ public:
     void texts(const char* name, std::vector<std::string>& values, const char* what);
 
     /// Something that is so or not: "--clip,!--no-clip" has a name for each. Takes a value, too:
-    /// --clip=off.
-    void flag(const char* name, bool& value, const char* what);
+    /// --clip=off. Returns this, as all that follow.
+    Options& flag(const char* name, bool& value, const char* what);
 
     /// A file for something that standard output is not for; `refusal` says why.
-    void file(const char* name, std::string& path, const char* what, const char* refusal = nullptr);
+    Options& file(const char* name, std::string& path, const char* what,
+                  const char* refusal = nullptr);
 
     /// @param type stands for the value in the help, `standard` for the default
-    void value(const char* name, const char* type, const std::string& standard, const char* what,
-               const Take& take);
+    Options& value(const char* name, const char* type, const std::string& standard,
+                   const char* what, const Take& take);
 
     /// Items with commas between them.
-    void list(const char* name, const char* type, const std::string& standard, const char* what,
-              const TakeList& take);
+    Options& list(const char* name, const char* type, const std::string& standard, const char* what,
+                  const TakeList& take);
 
     /// A whole number; or one whose default, auto, follows from others.
     template <class T>
-    void whole(const char* name, T& value, const Whole& allowed, const char* what) {
-        this->value(name, "N", std::to_string(value), what,
-                    [&value, allowed](const std::string& text) {
-                        if (text != kAuto) value = static_cast<T>(read(text, allowed));
-                    });
+    Options& whole(const char* name, T& value, const Whole& allowed, const char* what) {
+        return this->value(name, "N", std::to_string(value), what,
+                           [&value, allowed](const std::string& text) {
+                               if (text != kAuto) value = static_cast<T>(read(text, allowed));
+                           });
     }
     template <class T>
-    void whole(const char* name, std::optional<T>& value, const Whole& allowed, const char* what) {
-        this->value(name, "N", kAuto, what, [&value, allowed](const std::string& text) {
+    Options& whole(const char* name, std::optional<T>& value, const Whole& allowed,
+                   const char* what) {
+        return this->value(name, "N", kAuto, what, [&value, allowed](const std::string& text) {
             if (text != kAuto) value = static_cast<T>(read(text, allowed));
         });
     }
 
     /// A float or double.
     template <class T>
-    void real(const char* name, T& value, const Real& allowed, const char* what,
-              const char* type = "N") {
-        this->value(name, type, shortest(value), what, [&value, allowed](const std::string& text) {
-            if (text != kAuto) value = read<T>(text, allowed);
-        });
+    Options& real(const char* name, T& value, const Real& allowed, const char* what,
+                  const char* type = "N") {
+        return this->value(name, type, shortest(value), what,
+                           [&value, allowed](const std::string& text) {
+                               if (text != kAuto) value = read<T>(text, allowed);
+                           });
     }
+
+    /// Says of the option before that it is for these builds alone.
+    Options& only_for(Builds builds);
 
     /// What gave the option of that long name a value, for messages: "--pool", or, if its variable
     /// did, "--pool (HEAPWOOD_POOL)"; empty: it has its default.
     std::string giver(const char* name) const;
+    /// The same of each option that is for these builds alone, in the order of the declarations.
+    std::vector<std::string> givers(Builds builds) const;
     /// The verb's name.
     std::string verb() const;
 
 private:
+    struct Declared {
+        std::string name;  ///< the long one
+        std::optional<Builds> builds = std::nullopt;
+    };
+
+    /// Puts an option that has these names into its group and into the list.
+    Options& declare(CLI::Option* option, const std::string& names);
+
     CLI::App& verb_;
     std::string group_;
+    std::vector<Declared> declared_;
     std::shared_ptr<Flags> flags_;  ///< for the library, which refers to them
 };
 

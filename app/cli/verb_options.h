@@ -42,10 +42,4 @@ void add_resume(Options& options, RunParameters& o);
 /// --pool, of one size.
 void add_pool(Options& options, std::optional<PoolSize>& pool, const char* what);
 
-/// Which of the options that were given are for allocators alone, as messages name them.
-std::vector<std::string> allocator_options(const Options& options);
-
-/// Which of those that were given have no effect on a build in parts, likewise.
-std::vector<std::string> whole_options(const Options& options);
-
 }  // namespace heapwood::app

@@ -18,7 +18,7 @@
 #include "app/measure/engine/plan.h"
 #include "kdtree/distributed/local_workers.h"
 #include "kdtree/distributed/memory_plan.h"
-#include "scenes/obj/piece.h"
+#include "scenes/pieces.h"
 #include "scenes/warnings.h"
 
 namespace heapwood::app {

@@ -7,7 +7,7 @@
 #include "app/base/peak.h"
 #include "app/distributed/payload.h"
 #include "app/measure/engine/worker.h"
-#include "scenes/obj/piece.h"
+#include "scenes/pieces.h"
 
 namespace heapwood::app {
 ForestFiles::ForestFiles(std::filesystem::path folder, unsigned round)

@@ -8,7 +8,7 @@
 #include "app/distributed/payload.h"
 #include "kdtree/distributed/forest.h"
 #include "scenes/limits.h"
-#include "scenes/obj/piece.h"
+#include "scenes/pieces.h"
 
 namespace heapwood::app {
 

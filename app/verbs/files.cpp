@@ -2,7 +2,7 @@
 
 #include "app/measure/builds/frames.h"
 #include "app/measure/engine/engine.h"
-#include "scenes/obj/scene_list.h"
+#include "scenes/scene_list.h"
 
 namespace heapwood::app {
 namespace {

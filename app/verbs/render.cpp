@@ -7,7 +7,7 @@
 #include "app/base/output.h"
 #include "app/base/text.h"
 #include "app/render/pictures/picture_file.h"
-#include "app/render/render_report.h"
+#include "app/render/pictures/render_report.h"
 #include "app/report/documents.h"
 #include "app/verbs/commands.h"
 #include "app/verbs/publish.h"

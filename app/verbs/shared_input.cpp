@@ -9,7 +9,7 @@
 
 #include "app/inputs/input_lines.h"
 #include "scenes/generators.h"
-#include "scenes/obj/scene_list.h"
+#include "scenes/scene_list.h"
 
 namespace heapwood::app {
 namespace {

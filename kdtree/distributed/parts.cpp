@@ -5,7 +5,7 @@
 #include "allocators/platform/for_chunks.h"
 #include "allocators/platform/threads.h"
 #include "kdtree/distributed/workers.h"
-#include "scenes/obj/piece.h"
+#include "scenes/pieces.h"
 
 namespace heapwood::kdtree {
 namespace {

@@ -48,6 +48,7 @@ struct Header {
 static_assert(sizeof(Header) == 192 && sizeof(Header) % kAlignment == 0);
 static_assert(offsetof(Header, checksum) == 24 && offsetof(Header, config) == 104);
 static_assert(std::is_trivially_copyable_v<Header>);
+static_assert(kMostNodes == Node::kLimit);
 static_assert(sizeof(glm::vec3) == 12 && sizeof(glm::uvec3) == 12);
 
 /// Where the sections behind the header begin, and where the file ends.

@@ -13,7 +13,7 @@
 #include "kdtree/tree/tree.h"
 #include "kdtree/tree/tree_sink.h"
 #include "scenes/digest.h"
-#include "scenes/obj/piece.h"
+#include "scenes/pieces.h"
 #include "scenes/scene.h"
 
 namespace heapwood::kdtree {

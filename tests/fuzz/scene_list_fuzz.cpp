@@ -1,13 +1,13 @@
 /// @file
 /// Lists of scenes. Those of generated scenes alone are loaded, as a whole and in shares; files are
 /// other targets.
-#include "scenes/obj/scene_list.h"
+#include "scenes/scene_list.h"
 
 #include <algorithm>
 #include <filesystem>
 
 #include "scenes/generators.h"
-#include "scenes/obj/piece.h"
+#include "scenes/pieces.h"
 #include "scenes/scene.h"
 #include "tests/fuzz/sound_scene.h"
 

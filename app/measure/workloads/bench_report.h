@@ -12,8 +12,8 @@
 #include "app/inputs/published.h"
 #include "app/measure/builds/report.h"
 #include "app/measure/engine/runner.h"
+#include "app/measure/workloads/perform.h"
 #include "app/measure/workloads/sweeps/sweeps.h"
-#include "app/measure/workloads/task.h"
 
 namespace heapwood::app {
 

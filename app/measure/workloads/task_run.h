@@ -8,7 +8,7 @@
 #include <memory>
 
 #include "allocators/memory/buffer.h"
-#include "app/measure/workloads/task.h"
+#include "app/measure/workloads/perform.h"
 
 namespace heapwood::app {
 

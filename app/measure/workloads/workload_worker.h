@@ -4,7 +4,7 @@
 
 #include "app/backends/backend.h"
 #include "app/base/json.h"
-#include "app/measure/workloads/task.h"
+#include "app/measure/workloads/perform.h"
 
 namespace heapwood::allocators {
 

@@ -19,7 +19,7 @@
 
 #include "allocators/platform/device.h"
 #include "app/backends/backend.h"
-#include "app/measure/workloads/task.h"
+#include "app/measure/workloads/perform.h"
 #include "kdtree/config.h"
 #include "kdtree/model/reference.cuh"
 #include "kdtree/tree/verify.h"

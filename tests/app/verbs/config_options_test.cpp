@@ -77,5 +77,37 @@ TEST(ConfigOptions, HaveTheRangesOfTheFields) {
     EXPECT_GT(refused, 20U);
 }
 
+/// Fields that the tree does not depend on say how one process builds it.
+TEST(ConfigOptions, OfWholeBuildsAreNamedWhereABuildIsInParts) {
+    unsigned whole = 0;
+    kdtree::BuildConfig config;
+    kdtree::for_each_field(config, [&]<class T>(const kdtree::Field& field, T&) {
+        if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
+            const CommandLine line = read_option(field.name, "64");
+            const auto* options = std::get_if<BuildOptions>(&line.verb);
+            ASSERT_NE(options, nullptr) << field.name;
+            EXPECT_EQ(options->whole_options.size(), field.shapes_tree ? 0U : 1U) << field.name;
+            whole += field.shapes_tree ? 0 : 1;
+        }
+    });
+    EXPECT_GT(whole, 3U);
+}
+
+TEST(Options, OfAllocatorsAndOfWholeBuildsAreListedByWhatGaveThem) {
+    const std::array words{"heapwood", "build",    "gen:sphere:100",
+                           "-p",       "20x",      "--clip",
+                           "-a",       "cambium",  "-m",
+                           "single",   "--verify", "--minimal-pool",
+                           "--repeat", "2"};
+    const CommandLine line = parse(static_cast<int>(words.size()), words.data());
+    const auto* options = std::get_if<BuildOptions>(&line.verb);
+    ASSERT_NE(options, nullptr);
+    const std::vector<std::string> allocators{"--pool", "--allocator", "--minimal-pool"};
+    EXPECT_EQ(options->allocator_options, allocators);
+    std::vector<std::string> all = allocators;
+    all.insert(all.end(), {"--method", "--repeat"});
+    EXPECT_EQ(options->whole_options, all);
+}
+
 }  // namespace
 }  // namespace heapwood::app

@@ -6,14 +6,13 @@
 /// A thread that could go on is interrupted twice at most; once where there are three.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <vector>
 
 #include "allocators/dynasoar.cuh"
+#include "tests/explorer/allocators/pool_scenarios.h"
 #include "tests/explorer/explorer.h"
 #include "tests/explorer/faults.h"
 #include "tests/explorer/pool.h"
@@ -31,8 +30,6 @@ struct ShortPolicy : allocators::DynaSOArPolicy {
     static constexpr std::uint32_t kRetries = 2;
     static constexpr std::uint32_t kTries = 2;
 };
-constexpr std::size_t kPoolBytes = 16384;
-constexpr unsigned kSegments = 16;
 constexpr unsigned kSlices = 8;
 // What a thread uses of them, or the explorer would have too much to watch.
 constexpr std::size_t kHalf = 12;
@@ -50,24 +47,16 @@ std::size_t bytes(std::size_t used) {
            : used <= kBlock   ? 512
            : used <= kSegment ? 1024
            : used <= kRun     ? 2048
-                              : kPoolBytes;
+                              : kUnitPoolBytes;
 }
 template <std::uint32_t kRounds>
 using P = Pool<Resized<allocators::BasicDynaSOAr<ShortPolicy<kRounds>>, bytes>>;
 /// A request that gives up soon, and one that searches again as long as others hide memory.
 using Hasty = P<3>;
 using Patient = P<40>;
-using B = const std::vector<void*>&;
-
+using B = Blocks;
 template <class Pool>
-struct Scenario {
-    const char* name;
-    unsigned segments;           ///< that are not in use from beginning to end
-    unsigned taken;              ///< slices that are allocated at first
-    std::vector<unsigned> left;  ///< of these, the ones that are not freed again
-    std::vector<std::function<void(Pool&, B)>> threads;
-    std::size_t used = kSlice;  ///< of these slices
-};
+using Scenario = PoolScenario<Pool, kSegment>;
 
 std::vector<Scenario<Hasty>> scenarios() {
     using P = Hasty;
@@ -207,39 +196,6 @@ std::vector<Scenario<Hasty>> scenarios() {
     };
 }
 
-template <class Pool>
-Result run(const Scenario<Pool>& s, const Bounds& bounds, const Mutation& mutation = {}) {
-    Expectations expectations;
-    expectations.exact = false;  // threads use less than they ask for
-    Pool pool({.bytes = kPoolBytes}, expectations);
-    for (unsigned i = s.segments; i < kSegments; ++i) pool.prepare(kSegment);
-    std::vector<void*> taken;
-    for (unsigned i = 0; i < s.taken; ++i) taken.push_back(pool.prepare(s.used));
-    std::vector<void*> slices;
-    for (unsigned i = 0; i < s.taken; ++i) {
-        if (std::find(s.left.begin(), s.left.end(), i) != s.left.end()) {
-            slices.push_back(taken[i]);
-        } else {
-            pool.prepare_free(taken[i]);
-        }
-    }
-    std::vector<typename Pool::Thread> threads;
-    for (const auto& t : s.threads) threads.emplace_back([&](Pool& p) { t(p, slices); });
-    return explore(pool.program(threads), bounds, mutation);
-}
-
-template <class Pool>
-Bounds bounds_of(const Scenario<Pool>& s) {
-    return {.preemptions = s.threads.size() == 2 ? 2U : 1U, .stale_reads = 1};
-}
-
-template <class Pool>
-void expect_sound(const std::vector<Scenario<Pool>>& scenarios) {
-    for (const Scenario<Pool>& s : scenarios) {
-        expect_nothing_found(run(s, bounds_of(s)), s.name);
-    }
-}
-
 TEST(DynaSOArExplorer, IsSound) {
     expect_sound(scenarios());
 }
@@ -253,7 +209,7 @@ TEST(DynaSOArExplorer, RefusesNobodyForWhatOthersHoldForAMoment) {
         p.free(p.must_allocate(kSlice));
         p.must_allocate(kSlice);
     };
-    expect_sound<P>({
+    const std::vector<Scenario<P>> all{
         {"both must have slices of the last block", 1, 0, {}, {slice, slice}},
         {"both must have the last slices", 1, kSlices, {0, 1, 2, 3, 4, 5}, {slice, slice}},
         {"the last slice is taken, and one freed before must be found",
@@ -278,7 +234,8 @@ TEST(DynaSOArExplorer, RefusesNobodyForWhatOthersHoldForAMoment) {
               p.free(b[1]);
               p.must_allocate(kSlice);
           }}},
-    });
+    };
+    expect_sound(all);
 }
 
 /// At rest a block with free slices is listed: after two threads have freed two slices of a full
@@ -287,7 +244,7 @@ TEST(DynaSOArExplorer, RefusesNobodyForWhatOthersHoldForAMoment) {
 Result list_block(bool full, const Bounds& bounds, const Mutation& mutation = {}) {
     Expectations expectations;
     expectations.exact = false;
-    Hasty pool({.bytes = kPoolBytes, .multiprocessors = 4}, expectations);
+    Hasty pool({.bytes = kUnitPoolBytes, .multiprocessors = 4}, expectations);
     pool.prepare(kSegment);  // where hints are at first
     std::vector<void*> slices;
     for (unsigned i = full ? 0 : 1; i < kSlices; ++i) slices.push_back(pool.prepare(kSlice));
@@ -315,24 +272,19 @@ TEST(DynaSOArExplorer, ABlockWithFreeSlicesIsListed) {
 }
 
 /// The first scenario in which something is wrong; "": none.
-std::string broken_by(const Mutation& mutation) {
+std::string first_broken_by(const Mutation& mutation) {
     for (const bool full : {false, true}) {
         if (breaks([&] { return list_block(full, {.preemptions = 3}, mutation); })) {
             return "a block with free slices is listed";
         }
     }
-    return first_broken(scenarios(),
-                        [&](const Scenario<Hasty>& s) { return run(s, bounds_of(s), mutation); });
+    return broken_by(mutation, scenarios());
 }
 
 /// Breaks every source line of the allocator in every way that applies to it, one at a time.
 TEST(DynaSOArExplorer, FindsFaults) {
-    Places places;
-    for (const Scenario<Hasty>& s : scenarios()) {
-        add_places(places, run(s, {.preemptions = 1, .stale_reads = 0}),
-                   {"blocks.cuh", "core.cuh"});
-    }
-    auto found = break_each(places, broken_by);
+    const Places places = places_of(scenarios(), {"blocks.cuh", "core.cuh"});
+    auto found = break_each(places, first_broken_by);
     // Taking slices; learning that a block is not listed; taking all bits of a block that returns.
     // The look of a thread that unlists a block need not acquire.
     EXPECT_EQ(found[Fault::no_acquire], 3U);

@@ -6,14 +6,13 @@
 /// A thread that could go on is interrupted twice at most; once where there are three.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <vector>
 
 #include "allocators/gallatin.cuh"
+#include "tests/explorer/allocators/pool_scenarios.h"
 #include "tests/explorer/explorer.h"
 #include "tests/explorer/faults.h"
 #include "tests/explorer/pool.h"
@@ -32,8 +31,6 @@ struct ShortPolicy : allocators::GallatinPolicy {
     static constexpr std::uint32_t kRounds = kRoundsHere;
     static constexpr std::uint32_t kTries = 2;
 };
-constexpr std::size_t kPoolBytes = 16384;
-constexpr unsigned kSegments = 16;
 constexpr unsigned kSlices = 8;
 // What a thread uses of them, or the explorer would have too much to watch.
 constexpr std::size_t kSlice = 16;
@@ -51,7 +48,7 @@ std::size_t bytes(std::size_t used) {
            : used <= kBlock   ? 512
            : used <= kSegment ? 1024
            : used <= kRun     ? 2048
-                              : kPoolBytes;
+                              : kUnitPoolBytes;
 }
 template <std::uint32_t kRounds, std::uint32_t kPatience>
 using P = Pool<Resized<allocators::BasicGallatin<ShortPolicy<kRounds, kPatience>>, bytes>>;
@@ -64,16 +61,9 @@ std::size_t several(std::size_t used) {
     return used <= kSlice ? 192 : bytes(used);
 }
 using Several = Pool<Resized<allocators::BasicGallatin<ShortPolicy<3, 0, 4>>, several>>;
-using B = const std::vector<void*>&;
-
+using B = Blocks;
 template <class Pool>
-struct Scenario {
-    const char* name;
-    unsigned segments;           ///< that are not in use from beginning to end
-    unsigned taken;              ///< slices that are allocated at first
-    std::vector<unsigned> left;  ///< of these, the ones that are not freed again
-    std::vector<std::function<void(Pool&, B)>> threads;
-};
+using Scenario = PoolScenario<Pool, kSegment>;
 
 std::vector<Scenario<Hasty>> scenarios() {
     using P = Hasty;
@@ -184,35 +174,6 @@ std::vector<Scenario<Hasty>> scenarios() {
     };
 }
 
-template <class Pool>
-Result run(const Scenario<Pool>& s, const Bounds& bounds, const Mutation& mutation = {}) {
-    Expectations expectations;
-    expectations.exact = false;  // a region is a block, with whatever slices
-    Pool pool({.bytes = kPoolBytes}, expectations);
-    for (unsigned i = s.segments; i < kSegments; ++i) pool.prepare(kSegment);
-    std::vector<void*> taken;
-    for (unsigned i = 0; i < s.taken; ++i) taken.push_back(pool.prepare(kSlice));
-    std::vector<void*> slices;
-    for (unsigned i = 0; i < s.taken; ++i) {
-        if (std::find(s.left.begin(), s.left.end(), i) != s.left.end()) {
-            slices.push_back(taken[i]);
-        } else {
-            pool.prepare_free(taken[i]);
-        }
-    }
-    std::vector<typename Pool::Thread> threads;
-    for (const auto& t : s.threads) threads.emplace_back([&](Pool& p) { t(p, slices); });
-    return explore(pool.program(threads), bounds, mutation);
-}
-
-template <class Pool>
-void expect_sound(const std::vector<Scenario<Pool>>& scenarios) {
-    for (const Scenario<Pool>& s : scenarios) {
-        const unsigned preemptions = s.threads.size() == 2 ? 2 : 1;
-        expect_nothing_found(run(s, {.preemptions = preemptions, .stale_reads = 1}), s.name);
-    }
-}
-
 TEST(GallatinExplorer, IsSound) {
     expect_sound(scenarios());
 }
@@ -222,7 +183,7 @@ TEST(GallatinExplorer, TheRestOfABlockIsGivenBack) {
     using P = Several;
     const auto slices = [](P& p, B) { p.must_allocate(kSlice); };
     const auto free_first = [](P& p, B b) { p.free(b[0]); };
-    expect_sound<P>({
+    const std::vector<Scenario<P>> all{
         {"both want the last three of four", 16, 4, {0}, {slices, slices}},
         {"both find one of sixteen left", 16, 5, {0}, {slices, slices}},
         {"one is left as the last others are freed", 16, 5, {0}, {free_first, slices}},
@@ -231,7 +192,8 @@ TEST(GallatinExplorer, TheRestOfABlockIsGivenBack) {
          5,
          {0},
          {free_first, [](P& p, B) { p.allocate(kSlice); }}},
-    });
+    };
+    expect_sound(all);
 }
 
 /// A request that finds nothing while another opens, frees or moves what there is does not end with
@@ -240,7 +202,7 @@ TEST(GallatinExplorer, RefusesNobodyForWhatOthersHoldForAMoment) {
     using P = Patient;
     const auto slice = [](P& p, B) { p.must_allocate(kSlice); };
     const auto block = [](P& p, B) { p.must_allocate(kBlock); };
-    expect_sound<P>({
+    const std::vector<Scenario<P>> all{
         {"both must have slices of the last block", 1, kSlices, {0}, {slice, slice}},
         {"both must have blocks of the last segment", 1, 0, {}, {block, block}},
         {"a slice and a block of the last segment", 1, 0, {}, {slice, block}},
@@ -254,7 +216,8 @@ TEST(GallatinExplorer, RefusesNobodyForWhatOthersHoldForAMoment) {
          0,
          {},
          {[](P& p, B) { p.must_allocate(kRun); }, [](P& p, B) { p.must_allocate(kRun); }}},
-    });
+    };
+    expect_sound(all);
 }
 
 /// One thread takes the last block of a segment, and takes it off the list; another one frees the
@@ -263,7 +226,7 @@ TEST(GallatinExplorer, RefusesNobodyForWhatOthersHoldForAMoment) {
 TEST(GallatinExplorer, ASegmentWithRoomIsListed) {
     Expectations expectations;
     expectations.exact = false;
-    Hasty pool({.bytes = kPoolBytes}, expectations);
+    Hasty pool({.bytes = kUnitPoolBytes}, expectations);
     void* const freed = pool.prepare(kBlock);
     void* kept = nullptr;
     Program program = pool.program(
@@ -280,17 +243,9 @@ TEST(GallatinExplorer, ASegmentWithRoomIsListed) {
 
 /// Breaks every source line of the allocator in every way that applies to it, one at a time.
 TEST(GallatinExplorer, FindsFaults) {
-    Places places;
-    for (const Scenario<Hasty>& s : scenarios()) {
-        add_places(places, run(s, {.preemptions = 1, .stale_reads = 0}),
-                   {"slices.cuh", "segments.cuh"});
-    }
-    auto found = break_each(places, [](const Mutation& m) {
-        return first_broken(scenarios(), [&](const Scenario<Hasty>& s) {
-            const unsigned preemptions = m.fault == Fault::torn && s.threads.size() == 2 ? 2 : 1;
-            return run(s, {.preemptions = preemptions, .stale_reads = 1}, m);
-        });
-    });
+    const Places places = places_of(scenarios(), {"slices.cuh", "segments.cuh"});
+    auto found = break_each(
+        places, [](const Mutation& m) { return broken_by(m, scenarios(), Bounds().steps, 1); });
     // Entering a segment, taking its bit, taking it apart; drawing, and returning a block. The
     // three others are of threads that give back what nobody has drawn: they order changes of one
     // word, the block's live slices, whose changes come in the order of time here.

@@ -6,20 +6,17 @@
 /// request searches long.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "allocators/halloc.cuh"
+#include "tests/explorer/allocators/pool_scenarios.h"
 #include "tests/explorer/explorer.h"
 #include "tests/explorer/faults.h"
 #include "tests/explorer/pool.h"
 #include "tests/explorer/resized.h"
-#include "tests/explorer/soundness.h"
 
 namespace heapwood::tests::explorer::halloc_scenarios {
 
@@ -35,7 +32,6 @@ struct ShortPolicy : allocators::HallocPolicy {
     static constexpr std::uint32_t kStretchesTogether = 1;
     static inline bool kRoomyFirst;  // both orders are explored
 };
-constexpr std::size_t kPoolBytes = 16384;
 constexpr std::size_t kPieceBytes = 64;
 constexpr unsigned kPieces = 16;
 // What a thread uses of them, or the explorer would have too much to watch.
@@ -45,21 +41,13 @@ constexpr std::size_t kWhole = 32;
 
 /// The bytes to ask for: pieces of 64 bytes, what takes the place of a slab, or the whole pool.
 std::size_t bytes(std::size_t used) {
-    return used <= kPiece ? kPieceBytes : used <= kSlab ? kPieces * kPieceBytes : kPoolBytes;
+    return used <= kPiece ? kPieceBytes : used <= kSlab ? kPieces * kPieceBytes : kUnitPoolBytes;
 }
 using Halloc = Resized<allocators::BasicHalloc<ShortPolicy>, bytes>;
 
 using P = Pool<Halloc>;
-using B = const std::vector<void*>&;
-
-struct Scenario {
-    const char* name;
-    bool full;                   ///< the rest of the pool is in use from beginning to end
-    unsigned taken;              ///< pieces that are allocated at first
-    std::vector<unsigned> left;  ///< of these, the ones that are not freed again
-    bool opened;                 ///< then one more is allocated, which opens a slab anew
-    std::vector<std::function<void(P&, B)>> threads;
-};
+using B = Blocks;
+using Scenario = PoolScenario<P, kSlab>;
 
 /// The numbers from `first` to `last`, after those of `others`.
 std::vector<unsigned> and_all(std::vector<unsigned> others, unsigned first, unsigned last) {
@@ -70,52 +58,45 @@ std::vector<unsigned> and_all(std::vector<unsigned> others, unsigned first, unsi
 std::vector<Scenario> scenarios() {
     return {
         {"both draw from the head",
-         false,
+         kRoomy,
          1,
          {0},
-         false,
          {[](P& p, B) { p.free(p.must_allocate(kPiece)); },
           [](P& p, B) { p.must_allocate(kPiece); }}},
         {"both open the first slab",
-         false,
+         kRoomy,
          0,
          {},
-         false,
          {[](P& p, B) { p.must_allocate(kPiece); }, [](P& p, B) { p.must_allocate(kPiece); }}},
         {"the last piece of a used-up head is freed as it is replaced",
-         false,
+         kRoomy,
          kPieces,
          {0},
-         false,
          {[](P& p, B b) { p.free(b[0]); }, [](P& p, B) { p.must_allocate(kPiece); }}},
         {"the last piece of a closed slab is freed as it is opened",
-         false,
+         kRoomy,
          2 * kPieces,
          and_all({0}, 16, 25),
-         false,
          {[](P& p, B b) { p.free(b[0]); }, [](P& p, B) { p.must_allocate(kPiece); }}},
         {"both search the same slab, in which a piece is freed",
-         false,
+         kRoomy,
          kPieces,
          and_all({}, 0, 5),
-         false,
          {[](P& p, B b) {
               p.must_allocate(kPiece);
               p.free(b[0]);
           },
           [](P& p, B) { p.must_allocate(kPiece); }}},
         {"an idle head is closed as it is drawn from",
-         false,
+         kRoomy,
          1,
          {},
-         false,
          {[](P& p, B) { p.free(p.allocate(kWhole)); },
           [](P& p, B) { p.free(p.allocate(kPiece)); }}},
         {"a piece changes hands",
-         false,
+         kRoomy,
          1,
          {0},
-         false,
          {[](P& p, B b) {
               p.give(0, p.must_allocate(kPiece));
               p.free(b[0]);
@@ -125,36 +106,32 @@ std::vector<Scenario> scenarios() {
               p.must_allocate(kPiece);
           }}},
         {"the only free piece is the one that is freed",
-         true,
+         kFull,
          kPieces,
          and_all({}, 0, 15),
-         false,
          {[](P& p, B b) { p.free(b[0]); }, [](P& p, B) { p.allocate(kPiece); }}},
         {"a slab becomes empty and is divided again",
-         true,
+         kFull,
          2 * kPieces,
          and_all({1}, 16, 31),
-         false,
          {[](P& p, B b) {
               p.free(b[0]);
               p.allocate(kPiece);
           },
           [](P& p, B) { p.allocate(kPiece); }}},
         {"either frees the last piece and wants the slab's memory",
-         true,
+         kFull,
          2 * kPieces,
          and_all({0, 1}, 16, 31),
-         false,
          {[](P& p, B b) { p.free(b[0]); },
           [](P& p, B b) {
               p.free(b[1]);
               p.free(p.allocate(kSlab));
           }}},
         {"a head is closed with tickets left and searched",
-         true,
+         kFull,
          3,
          {0, 1},
-         false,
          {[](P& p, B b) {
               p.free(b[0]);
               p.free(b[1]);
@@ -163,78 +140,43 @@ std::vector<Scenario> scenarios() {
           [](P& p, B) { p.allocate(kPiece); }}},
         // The one more has ticket 12 of 16 and is piece 12 * 11 % 16; those that follow try 15, 10.
         {"a piece is had as soon as it is freed",
-         false,
+         kRoomy,
          kPieces,
          and_all({15}, 5, 12),
-         true,
-         {[](P& p, B b) { p.free(b[8]); }, [](P& p, B) { p.must_allocate(kPiece); }}},
+         {[](P& p, B b) { p.free(b[8]); }, [](P& p, B) { p.must_allocate(kPiece); }},
+         kPiece,
+         false,
+         true},
         {"both find the same piece",
-         false,
+         kRoomy,
          kPieces,
          and_all({15}, 5, 12),
-         true,
-         {[](P& p, B) { p.must_allocate(kPiece); }, [](P& p, B) { p.must_allocate(kPiece); }}},
+         {[](P& p, B) { p.must_allocate(kPiece); }, [](P& p, B) { p.must_allocate(kPiece); }},
+         kPiece,
+         false,
+         true},
         {"a slab goes from one to the next to the next",
-         true,
+         kFull,
          2 * kPieces,
          and_all({1}, 16, 31),
-         false,
          {[](P& p, B b) { p.free(b[0]); }, [](P& p, B) { p.allocate(kPiece); },
           [](P& p, B) { p.allocate(kPiece); }}},
     };
 }
 
-Result run(const Scenario& s, const Bounds& bounds, const Mutation& mutation = {}) {
-    Expectations expectations;
-    expectations.exact = false;  // a region is a slab, with whatever pieces
-    P pool({.bytes = kPoolBytes}, expectations);
-    // A slab at the start of a stretch would merge with nothing, and could be returned twice.
-    if (s.full) pool.prepare(kSlab);
-    std::vector<void*> taken;
-    for (unsigned i = 0; i < s.taken; ++i) taken.push_back(pool.prepare(kPiece));
-    std::vector<void*> pieces;
-    for (unsigned i = 0; i < s.taken; ++i) {
-        if (std::find(s.left.begin(), s.left.end(), i) != s.left.end()) {
-            pieces.push_back(taken[i]);
-        } else {
-            pool.prepare_free(taken[i]);
-        }
-    }
-    if (s.opened) pool.prepare(kPiece);
-    try {
-        while (s.full) pool.prepare(kSlab);
-    } catch (const std::invalid_argument&) {
-        // Now it is.
-    }
-    std::vector<P::Thread> threads;
-    for (const auto& t : s.threads) threads.emplace_back([&](P& p) { t(p, pieces); });
-    return explore(pool.program(threads), bounds, mutation);
-}
-
 TEST(HallocExplorer, IsSound) {
     for (const bool roomy_first : {false, true}) {
         ShortPolicy::kRoomyFirst = roomy_first;
-        for (const Scenario& s : scenarios()) {
-            expect_nothing_found(run(s, {.preemptions = s.full ? 1U : 2U, .stale_reads = 1}),
-                                 std::string(roomy_first ? "roomy first: " : "") + s.name);
-        }
+        expect_sound(scenarios(), Bounds().steps, roomy_first ? "roomy first: " : "");
     }
 }
 
 /// Breaks every source line of the allocator in every way that applies to it, one at a time.
 TEST(HallocExplorer, FindsFaults) {
     ShortPolicy::kRoomyFirst = true;
-    Places places;
-    for (const Scenario& s : scenarios()) {
-        add_places(places, run(s, {.preemptions = 1, .stale_reads = 0}),
-                   {"heads.cuh", "slabs.cuh"});
-    }
-    auto found = break_each(places, [](const Mutation& m) {
-        return first_broken(scenarios(), [&](const Scenario& s) {
-            const unsigned preemptions = m.fault == Fault::torn && !s.full ? 2 : 1;
-            return run(s, {.preemptions = preemptions, .stale_reads = 1}, m);
-        });
-    });
+    const Places places = places_of(scenarios(), {"heads.cuh", "slabs.cuh"});
+    auto found = break_each(
+        places, [](const Mutation& m) { return broken_by(m, scenarios(), Bounds().steps, 1); });
     // Drawing, in two places; taking a piece; renewing, opening and returning a slab.
     EXPECT_EQ(found[Fault::no_acquire], 6U);
     // Freeing: the bit and the count; publishing a head. What closing a slab or taking it off its

@@ -16,7 +16,7 @@
 #include "kdtree/tree/tree_file.h"
 #include "kdtree/tree/tree_writer.h"
 #include "scenes/generators.h"
-#include "scenes/obj/piece.h"
+#include "scenes/pieces.h"
 #include "tests/kdtree/distributed/in_parts.h"
 #include "tests/kdtree/plain_tree.h"
 #include "tests/kdtree/slow.h"

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "scenes/obj/piece.h"
+#include "scenes/pieces.h"
 #include "scenes/random.h"
 #include "scenes/scene.h"
 #include "scenes/warnings.h"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "app/inputs/input.h"
-#include "app/measure/workloads/task.h"
+#include "app/measure/workloads/sweeps/task.h"
 
 namespace heapwood::app {
 

@@ -12,7 +12,7 @@
 #include "app/backends/backend.h"
 #include "app/backends/workload_cpu.h"
 #include "app/inputs/request_sizes.h"
-#include "app/measure/workloads/task.h"
+#include "app/measure/workloads/perform.h"
 #include "tests/app/measure/workloads/task_run.h"
 #include "tests/app/revolving.h"
 

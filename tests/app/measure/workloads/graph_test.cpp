@@ -16,7 +16,7 @@
 #include "app/backends/backend.h"
 #include "app/backends/workload_cpu.h"
 #include "app/measure/workloads/graph_model.h"
-#include "app/measure/workloads/task.h"
+#include "app/measure/workloads/perform.h"
 #include "tests/app/measure/workloads/task_run.h"
 #include "tests/app/revolving.h"
 #include "tests/seed.h"

@@ -13,7 +13,7 @@
 #include "app/inputs/trace_file.h"
 #include "app/measure/builds/result_json.h"
 #include "app/measure/workloads/pace.h"
-#include "app/measure/workloads/task.h"
+#include "app/measure/workloads/perform.h"
 #include "tests/app/revolving.h"
 #include "tests/app/sample_report.h"
 #include "tests/app/temporary_folder.h"

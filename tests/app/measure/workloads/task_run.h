@@ -6,7 +6,7 @@
 
 #include "app/backends/backend.h"
 #include "app/backends/workload_machine.h"
-#include "app/measure/workloads/task.h"
+#include "app/measure/workloads/perform.h"
 
 namespace heapwood::tests {
 

@@ -1,6 +1,6 @@
 /// @file
 /// Tasks of `bench` on real allocators and on broken ones.
-#include "app/measure/workloads/task.h"
+#include "app/measure/workloads/perform.h"
 
 #include <gtest/gtest.h>
 

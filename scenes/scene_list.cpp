@@ -1,4 +1,4 @@
-#include "scenes/obj/scene_list.h"
+#include "scenes/scene_list.h"
 
 #include <algorithm>
 #include <cerrno>

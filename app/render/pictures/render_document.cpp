@@ -2,7 +2,7 @@
 #include "app/base/version.h"
 #include "app/measure/builds/result_json.h"
 #include "app/render/camera_shape.h"
-#include "app/render/render_report.h"
+#include "app/render/pictures/render_report.h"
 #include "app/report/documents.h"
 #include "app/report/figures/tables.h"
 

@@ -1,4 +1,4 @@
-#include "scenes/obj/piece.h"
+#include "scenes/pieces.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "scenes/generators.h"
-#include "scenes/obj/scene_list.h"
+#include "scenes/scene_list.h"
 
 namespace heapwood::scenes {
 namespace {

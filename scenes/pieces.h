@@ -11,12 +11,6 @@
 
 namespace heapwood::scenes {
 
-/// Triangles that follow one another in a scene, and positions that do.
-struct Piece {
-    Scene scene;                       ///< of its own positions; or without any triangle
-    std::uint64_t first_position = 0;  ///< number in the whole scene of its position 0
-};
-
 /// Adds the triangles of a scene, its positions, and its polygons whose triangles overlap; path,
 /// bounds and degenerate stay.
 /// @throws SceneError if that is more than a scene may have.

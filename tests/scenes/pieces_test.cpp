@@ -1,6 +1,6 @@
 /// @file
 /// Scenes in pieces are the whole scenes, bit for bit.
-#include "scenes/obj/piece.h"
+#include "scenes/pieces.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "app/measure/workloads/task.h"
+#include "app/measure/workloads/perform.h"
 
 #include <algorithm>
 

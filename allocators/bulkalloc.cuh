@@ -50,6 +50,7 @@
 #include "allocators/bulkalloc/core.cuh"
 #include "allocators/bulkalloc/semaphore.cuh"
 #include "allocators/memory/buffer.h"
+#include "allocators/parts/unit_shift.h"
 #include "allocators/platform/bits.cuh"
 
 namespace heapwood::allocators {
@@ -226,9 +227,7 @@ private:
         if (bytes < traits().smallest_pool || bytes > kMostBytes) {
             throw std::invalid_argument("bulkalloc needs a pool of 16 KiB to 1 TiB");
         }
-        std::uint32_t shift = Policy::kLargestBinShift;
-        while (shift > kSmallestBinShift && bytes >> shift < Policy::kFewestBins) --shift;
-        return shift;
+        return unit_shift(bytes, kSmallestBinShift, Policy::kLargestBinShift, Policy::kFewestBins);
     }
     std::uint32_t arenas(const PoolConfig& config) const {
         const std::uint32_t most = std::clamp(config.multiprocessors, 1U, Policy::kMostArenas);

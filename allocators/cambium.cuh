@@ -35,6 +35,7 @@
 #include "allocators/cambium/blocks.cuh"
 #include "allocators/cambium/core.cuh"
 #include "allocators/memory/buffer.h"
+#include "allocators/parts/unit_shift.h"
 #include "allocators/platform/crowd.cuh"
 
 namespace heapwood::allocators {
@@ -199,9 +200,8 @@ private:
             config.callers, std::uint64_t{kMostCallers} * std::max(config.multiprocessors, 1U));
         const std::uint64_t blocks = std::max<std::uint64_t>(
             kFewestBlocks, kBlocksPerCache * (callers / callers_for_block(config)));
-        std::uint32_t shift = Policy::kLargestShift + (is_ample(config) ? kAmpleShift : 0);
-        while (shift > kSmallestShift && config.bytes >> shift < blocks) --shift;
-        return shift;
+        return unit_shift(config.bytes, kSmallestShift,
+                          Policy::kLargestShift + (is_ample(config) ? kAmpleShift : 0), blocks);
     }
     std::uint32_t units() const { return 1U << (shift_ - cambium::kUnitShift); }
     std::uint32_t map_words() const { return (blocks_ + 31) / 32; }

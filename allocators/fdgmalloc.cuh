@@ -37,6 +37,7 @@
 #include "allocators/allocator.cuh"
 #include "allocators/circular/circular_malloc.cuh"
 #include "allocators/memory/buffer.h"
+#include "allocators/parts/unit_shift.h"
 #include "allocators/platform/atomic.cuh"
 #include "allocators/platform/bits.cuh"
 
@@ -251,9 +252,7 @@ private:
     static std::uint32_t superblock_shift(const PoolConfig& config) {
         const std::uint64_t fewest =
             std::max<std::uint64_t>(32, config.callers * kSuperblocksPerCaller);
-        std::uint32_t shift = kLargestShift;
-        while (shift > kSmallestShift && (config.bytes >> shift) < fewest) --shift;
-        return shift;
+        return unit_shift(config.bytes, kSmallestShift, kLargestShift, fewest);
     }
 
     std::uint32_t shift_;

@@ -53,6 +53,7 @@
 #include "allocators/flatter/words.cuh"
 #include "allocators/memory/buffer.h"
 #include "allocators/parts/scatter_hash.cuh"
+#include "allocators/parts/unit_shift.h"
 #include "allocators/platform/crowd.cuh"
 
 namespace heapwood::allocators {
@@ -169,9 +170,7 @@ private:
             throw std::invalid_argument(std::string(traits().name) +
                                         " needs a pool of 16 KiB or more, below 2 TiB");
         }
-        std::uint32_t shift = flatter::kLargestChunk;
-        while (shift > kSmallestPageShift && bytes >> shift < Policy::kFewestPages) --shift;
-        return shift;
+        return unit_shift(bytes, kSmallestPageShift, flatter::kLargestChunk, Policy::kFewestPages);
     }
     /// Words of a page's bit field.
     std::uint32_t words_each() const { return 1U << (page_shift_ - flatter::kWordShift); }

@@ -61,6 +61,7 @@
 #include "allocators/halloc/heads.cuh"
 #include "allocators/memory/buffer.h"
 #include "allocators/parts/fallback.cuh"
+#include "allocators/parts/unit_shift.h"
 #include "allocators/platform/crowd.cuh"
 
 namespace heapwood::allocators {
@@ -203,9 +204,7 @@ private:
         const std::uint64_t bytes = FallbackPool<Policy>::list_bytes(config);
         const std::uint64_t slabs =
             std::max(kFewestSlabs, Policy::kSlabsPerMultiprocessor * config.multiprocessors);
-        std::uint32_t shift = Policy::kLargestSlabShift;
-        while (shift > kSmallestSlabShift && bytes >> shift < slabs) --shift;
-        return shift;
+        return unit_shift(bytes, kSmallestSlabShift, Policy::kLargestSlabShift, slabs);
     }
     static std::uint32_t largest_piece(const PoolConfig& config, std::uint32_t slab_shift) {
         return std::min(fallback_of(config) == Fallback::cudamalloc ? Policy::kPublishedLargestPiece

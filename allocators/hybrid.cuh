@@ -22,6 +22,7 @@
 #include "allocators/hybrid/blocks.cuh"
 #include "allocators/hybrid/words.cuh"
 #include "allocators/memory/buffer.h"
+#include "allocators/parts/unit_shift.h"
 
 namespace heapwood::allocators {
 
@@ -107,9 +108,7 @@ private:
     static std::uint32_t block_shift(const PoolConfig& config) {
         const std::uint64_t blocks =
             std::max<std::uint64_t>(1024, config.callers * kBlocksPerCachedCaller);
-        std::uint32_t shift = kLargestShift;
-        while (shift > kSmallestShift && (config.bytes >> shift) < blocks) --shift;
-        return shift;
+        return unit_shift(config.bytes, kSmallestShift, kLargestShift, blocks);
     }
 
     std::uint32_t shift_;

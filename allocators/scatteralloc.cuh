@@ -41,6 +41,7 @@
 #include "allocators/allocator.cuh"
 #include "allocators/circular/circular_malloc.cuh"
 #include "allocators/memory/buffer.h"
+#include "allocators/parts/unit_shift.h"
 #include "allocators/scatteralloc/core.cuh"
 #include "allocators/scatteralloc/fields.cuh"
 #include "allocators/scatteralloc/layout.cuh"
@@ -166,10 +167,10 @@ private:
         if (config.bytes >= std::uint64_t{1} << 40) {
             throw std::invalid_argument(name + " needs a pool of less than 1 TiB");
         }
-        auto shift =
-            kSmallestPageShift + static_cast<std::uint32_t>(chosen(config.choices, kPages[0]));
-        while (shift > kSmallestPageShift && (config.bytes >> shift) < kFewestPages) --shift;
-        return shift;
+        return unit_shift(
+            config.bytes, kSmallestPageShift,
+            kSmallestPageShift + static_cast<std::uint32_t>(chosen(config.choices, kPages[0])),
+            kFewestPages);
     }
     scatter::Layout layout() const {
         return {static_cast<std::uint32_t>(pool_bytes() >> page_shift_), page_shift_};

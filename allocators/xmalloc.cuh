@@ -53,6 +53,7 @@
 #include "allocators/memory/buffer.h"
 #include "allocators/parts/fallback.cuh"
 #include "allocators/parts/kept_blocks.cuh"
+#include "allocators/parts/unit_shift.h"
 #include "allocators/xmalloc/blocks.cuh"
 #include "allocators/xmalloc/fifo.cuh"
 
@@ -192,9 +193,8 @@ private:
 
     static std::uint32_t block_shift(const PoolConfig& config) {
         const std::uint64_t bytes = FallbackPool<Policy>::list_bytes(config);
-        std::uint32_t shift = Policy::kSmallestBlockShift;
-        while (shift > circular::kSmallestShift && bytes >> shift < kFewestBlocks) --shift;
-        return shift;
+        return unit_shift(bytes, circular::kSmallestShift, Policy::kSmallestBlockShift,
+                          kFewestBlocks);
     }
     /// In a small pool larger blocks have shorter queues, each level the same bytes.
     std::uint32_t log2_slots(std::uint32_t level) const {

@@ -36,7 +36,7 @@ struct Field {
 /// Calls visit(field, member) for each field of `config`, in the order of tree files.
 /// @tparam Config BuildConfig, or const BuildConfig
 template <class Config, class Visit>
-void for_each_field(Config& config, const Visit& visit) {
+constexpr void for_each_field(Config& config, const Visit& visit) {
     constexpr double kWords = std::numeric_limits<std::uint32_t>::max();
     constexpr double kLowest = std::numeric_limits<float>::lowest();
     visit(Field{"traversal_cost", "Ct of the SAH: cost of visiting an inner node"},

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "allocators/allocator.cuh"
+#include "allocators/parts/unit_shift.h"
 #include "allocators/platform/bits.cuh"
 #include "allocators/platform/macros.cuh"
 
@@ -64,9 +65,7 @@ struct Geometry {
         return g;
     }
     static std::uint32_t chunk_shift_of(std::uint64_t pool_bytes) {
-        std::uint32_t shift = kChunkShift;
-        while (shift > kSmallestChunkShift && pool_bytes >> shift < kFewestChunks) --shift;
-        return shift;
+        return allocators::unit_shift(pool_bytes, kSmallestChunkShift, kChunkShift, kFewestChunks);
     }
 
     HEAPWOOD_INLINE std::uint32_t units_shift() const { return chunk_shift - unit_shift; }

@@ -18,6 +18,7 @@
 #include "allocators/circular/circular_malloc.cuh"
 #include "allocators/memory/buffer.h"
 #include "allocators/parts/apart.cuh"
+#include "allocators/parts/unit_shift.h"
 #include "allocators/platform/atomic.cuh"
 #include "allocators/platform/macros.cuh"
 
@@ -155,9 +156,8 @@ private:
     static constexpr std::uint32_t kLargestGranuleShift = 9;
 
     static std::uint32_t slab_shift(std::uint64_t bytes) {
-        std::uint32_t shift = Policy::kLargestSlabShift;
-        while (shift > kSmallestSlabShift && bytes >> shift < Policy::kFewestSlabs) --shift;
-        return shift;
+        return unit_shift(bytes, kSmallestSlabShift, Policy::kLargestSlabShift,
+                          Policy::kFewestSlabs);
     }
 
     std::uint32_t slab_shift_;

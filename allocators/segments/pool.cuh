@@ -11,6 +11,7 @@
 #include "allocators/allocator.cuh"
 #include "allocators/memory/buffer.h"
 #include "allocators/parts/moves.cuh"
+#include "allocators/parts/unit_shift.h"
 #include "allocators/segments/bit_tree.cuh"
 #include "allocators/segments/layout.cuh"
 #include "allocators/segments/segments.cuh"
@@ -34,9 +35,7 @@ inline std::uint32_t segment_shift(const PoolConfig& config, const Traits& trait
         throw std::invalid_argument(std::string(traits.name) + " needs a pool of at least " +
                                     std::to_string(traits.smallest_pool) + " bytes");
     }
-    std::uint32_t shift = largest;
-    while (shift > smallest && config.bytes >> shift < fewest) --shift;
-    return shift;
+    return unit_shift(config.bytes, smallest, largest, fewest);
 }
 
 /// Owns the pool, and the segments' states, bits and trees.

@@ -42,16 +42,13 @@ struct LeafFacts {
 };
 
 /// Arrays lie where the tree lies. Sample i of the batch belongs to pixel slot
-/// `first_slot + i / samples`; slots go through the picture in squares of 8 by 8 pixels, also
-/// beyond its right and lower edges.
+/// `first_slot + i / settings.samples`; slots go through the picture in squares of 8 by 8 pixels,
+/// also beyond its right and lower edges.
 struct Batch {
     kdtree::RayTreeView tree;
     View view;
     Lighting lighting;
-    Mode mode;
-    std::uint32_t samples;
-    unsigned bounces;
-    std::uint32_t seed;
+    RenderSettings settings;  ///< with the number of samples; no bounces but in paths
     const vec3* normals;      ///< by triangle
     const LeafFacts* leaves;  ///< by reference; for modes that show leaves
     std::uint64_t first_slot;

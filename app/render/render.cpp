@@ -69,13 +69,12 @@ Rendering render(const scenes::Scene& scene, const kdtree::Tree& tree, const kdt
     batch.tree = rays.view();
     batch.view = view_of(camera, settings.width, settings.height);
     batch.lighting = lighting_of(scene, camera, settings);
-    batch.mode = settings.mode;
-    batch.samples = settings.samples_or_default();
-    batch.bounces = settings.mode == Mode::path ? settings.bounces : 0;
-    batch.seed = settings.seed;
+    batch.settings = settings;
+    batch.settings.samples = settings.samples_or_default();
+    if (settings.mode != Mode::path) batch.settings.bounces = 0;
     batch.normals = normals.as<vec3>();
     batch.leaves = leaves.as<LeafFacts>();
-    const detail::RenderJob job{rays, batch, settings.threads, progress};
+    const detail::RenderJob job{rays, batch, progress};
     return rays.place() == Place::device ? detail::render_on_gpu(job) : detail::render_on_cpu(job);
 }
 

@@ -55,7 +55,6 @@ namespace detail {
 struct RenderJob {
     const kdtree::RayTree& tree;
     Batch batch;
-    unsigned threads;
     const Progress& progress;
 };
 Rendering render_on_cpu(const RenderJob& job);

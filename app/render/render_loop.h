@@ -23,8 +23,8 @@ public:
     explicit RenderLoop(const RenderJob& job)
         : job_(job),
           batch_(job.batch),
-          machine_(job.threads),
-          slots_(std::clamp<std::uint64_t>(Machine::kSamples / batch_.samples, 1,
+          machine_(job.batch.settings.threads),
+          slots_(std::clamp<std::uint64_t>(Machine::kSamples / batch_.settings.samples, 1,
                                            slots_of(batch_.view))),
           rays_(make<kdtree::Ray>()),
           hits_(make<kdtree::Hit>()),
@@ -49,7 +49,7 @@ public:
             job_.progress(static_cast<double>(first) / static_cast<double>(slots));
             const std::uint64_t part = std::min(slots_, slots - first);
             batch_.first_slot = first;
-            samples_ = part * batch_.samples;
+            samples_ = part * batch_.settings.samples;
             shade();
             machine_.run(part, PixelStage{batch_});
         }
@@ -70,7 +70,7 @@ private:
 
     template <class T>
     allocators::Buffer make() const {
-        return {job_.tree.place(), slots_ * batch_.samples * sizeof(T)};
+        return {job_.tree.place(), slots_ * batch_.settings.samples * sizeof(T)};
     }
     std::uint64_t pixels() const { return std::uint64_t{batch_.view.width} * batch_.view.height; }
 
@@ -87,14 +87,15 @@ private:
         traced_[kind].rays += rays;
     }
     void trace_first(Kind kind, std::uint64_t rays) {
-        const kdtree::BatchOptions options{.coherent = kind == primary, .threads = job_.threads};
+        const kdtree::BatchOptions options{.coherent = kind == primary,
+                                           .threads = batch_.settings.threads};
         timed(kind, rays, [&] {
             closest_hits(job_.tree, batch_.rays, samples_, batch_.hits, options);
             wait(job_.tree, options);
         });
     }
     void trace_any(Kind kind, std::uint64_t rays) {
-        const kdtree::BatchOptions options{.coherent = false, .threads = job_.threads};
+        const kdtree::BatchOptions options{.coherent = false, .threads = batch_.settings.threads};
         timed(kind, rays, [&] {
             any_hits(job_.tree, batch_.shadow_rays, samples_, batch_.blocked, options);
             wait(job_.tree, options);
@@ -104,11 +105,11 @@ private:
     /// One batch's samples.
     void shade() {
         const std::uint64_t eye_rays = machine_.run(samples_, EyeStage{batch_}).rays;
-        if (facts_of(batch_.mode).of_tree) {
+        if (facts_of(batch_.settings.mode).of_tree) {
             timed(primary, eye_rays, [&] { machine_.run(samples_, TreeStage{batch_}); });
             return;
         }
-        switch (batch_.mode) {
+        switch (batch_.settings.mode) {
             case Mode::normal:
             case Mode::depth:
                 trace_first(primary, eye_rays);
@@ -125,7 +126,7 @@ private:
     }
 
     void follow_paths(std::uint64_t rays) {
-        for (unsigned bounced = 0; bounced <= batch_.bounces && rays > 0; ++bounced) {
+        for (unsigned bounced = 0; bounced <= batch_.settings.bounces && rays > 0; ++bounced) {
             trace_first(bounced == 0 ? primary : bounce, rays);
             const Total made = machine_.run(samples_, BounceStage{{batch_}, bounced});
             if (made.shadow_rays > 0) {

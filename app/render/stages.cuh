@@ -35,11 +35,12 @@ struct Stage {
     Batch b;
 
     HEAPWOOD_INLINE Pixel pixel(std::uint64_t i) const {
-        return pixel_of(b.view, b.first_slot + i / b.samples);
+        return pixel_of(b.view, b.first_slot + i / b.settings.samples);
     }
     HEAPWOOD_INLINE Sampler sampler(std::uint64_t i) const {
         const Pixel p = pixel(i);
-        return {b.seed, p.y * b.view.width + p.x, static_cast<std::uint32_t>(i % b.samples)};
+        return {b.settings.seed, p.y * b.view.width + p.x,
+                static_cast<std::uint32_t>(i % b.settings.samples)};
     }
     /// Where a sample's ray has ended: only if it has met something.
     HEAPWOOD_INLINE Surface surface(std::uint64_t i) const {
@@ -55,7 +56,7 @@ struct EyeStage : Stage {
         b.rays[i] = no_ray();
         b.shades[i] = {{0, 0, 0}, 0};
         if (!is_in(b.view, p)) return {};
-        const Point2 place = b.samples == 1 ? Point2{0.5F, 0.5F} : sampler(i).place();
+        const Point2 place = b.settings.samples == 1 ? Point2{0.5F, 0.5F} : sampler(i).place();
         b.rays[i] = primary_ray(b.view, static_cast<float>(p.x) + place.x,
                                 static_cast<float>(p.y) + place.y);
         return {.rays = 1};
@@ -66,7 +67,7 @@ struct EyeStage : Stage {
 struct SurfaceStage : Stage {
     HEAPWOOD_INLINE Made operator()(std::uint64_t i) const {
         if (!b.hits[i].found()) return {};
-        if (b.mode == Mode::normal) {
+        if (b.settings.mode == Mode::normal) {
             b.shades[i] = {surface(i).normal, 1};
         } else {
             b.shades[i] = {{b.hits[i].t * dot(b.rays[i].direction, b.view.ahead), 0, 0}, 1};
@@ -82,11 +83,12 @@ struct TreeStage : Stage {
         kdtree::RayEffort effort;
         const kdtree::Hit hit = kdtree::closest_hit(b.tree, b.rays[i], effort);
         const auto count = [](std::uint32_t n) { return static_cast<float>(n); };
-        if (b.mode == Mode::cost) {
+        if (b.settings.mode == Mode::cost) {
             b.shades[i] = {{count(effort.nodes), count(effort.leaves), count(effort.tests)}, 1};
         } else if (hit.found()) {
             const LeafFacts& leaf = b.leaves[effort.reference];
-            b.shades[i] = {{count(b.mode == Mode::leaf_size ? leaf.size : leaf.depth), 0, 0}, 1};
+            b.shades[i] = {
+                {count(b.settings.mode == Mode::leaf_size ? leaf.size : leaf.depth), 0, 0}, 1};
         }
         return {};
     }
@@ -122,7 +124,8 @@ struct BounceStage : Stage {
         if (bounce == 0) path = {{1, 1, 1}, {0, 0, 0}, {0, 0, 0}};
         path.pending = {0, 0, 0};  // of the bounce before, which has been counted
         b.shadow_rays[i] = no_ray();
-        const bool ends_in_sky = b.mode == Mode::path && b.rays[i].is_valid() && !b.hits[i].found();
+        const bool ends_in_sky =
+            b.settings.mode == Mode::path && b.rays[i].is_valid() && !b.hits[i].found();
         if (ends_in_sky) {
             path.gathered = path.gathered + path.throughput * sky(b.rays[i].direction);
         }
@@ -131,9 +134,9 @@ struct BounceStage : Stage {
         if (b.hits[i].found()) {
             const Surface at = surface(i);
             path.throughput = path.throughput * kAlbedo;
-            if (b.mode == Mode::shaded) from_eye(path, at, b.rays[i].direction);
+            if (b.settings.mode == Mode::shaded) from_eye(path, at, b.rays[i].direction);
             made.shadow_rays = to_light(path, at, i);
-            if (bounce < b.bounces) {
+            if (bounce < b.settings.bounces) {
                 const Point2 square =
                     bounce == 0 ? sampler(i).direction() : sampler(i).other(2 * bounce + 1);
                 b.rays[i] = {at.point, at.direction(in_hemisphere(square)), 0,
@@ -173,7 +176,7 @@ private:
         const float facing = dot(at.normal, towards);
         if (!(facing > 0) || !(square > 1e-12F)) return 0;
         const float cosine = facing / std::sqrt(square);
-        if (b.mode == Mode::shaded) {
+        if (b.settings.mode == Mode::shaded) {
             path.pending = path.throughput * (0.85F * cosine);
         } else {
             const float nearest = lighting.reference * 0.05F;
@@ -209,14 +212,14 @@ struct PixelStage : Stage {
         if (!is_in(b.view, p)) return {};
         vec3 sum{0, 0, 0};
         float weight = 0;
-        for (std::uint32_t s = 0; s < b.samples; ++s) {
-            const Shade& shade = b.shades[slot * b.samples + s];
+        for (std::uint32_t s = 0; s < b.settings.samples; ++s) {
+            const Shade& shade = b.shades[slot * b.settings.samples + s];
             sum = sum + shade.value;
             weight += shade.weight;
         }
         const std::uint64_t at = std::uint64_t{p.y} * b.view.width + p.x;
         b.picture[at] = {weight > 0 ? sum * (1 / weight) : sum,
-                         weight / static_cast<float>(b.samples)};
+                         weight / static_cast<float>(b.settings.samples)};
         return {};
     }
 };

@@ -10,6 +10,7 @@
 
 #include "allocators/platform/bits.cuh"
 #include "allocators/platform/macros.cuh"
+#include "kdtree/config.h"
 #include "kdtree/model/box.cuh"
 
 namespace heapwood::kdtree {
@@ -24,6 +25,17 @@ struct CostModel {
     bool empty_must_pay;       ///< such a split must be worth its cost without the bonus, too
     float scale;
 };
+
+/// @param scale as CostModel has it
+inline CostModel cost_model(const BuildConfig& config, float scale) {
+    const bool weighs_traversal = config.empty_rule != EmptyRule::tests;
+    return {.traversal = config.traversal_cost,
+            .intersection = config.intersection_cost,
+            .empty_traversal = config.traversal_cost * (weighs_traversal ? config.empty_bonus : 1),
+            .empty_intersection = config.intersection_cost * config.empty_bonus,
+            .empty_must_pay = config.empty_rule == EmptyRule::pays,
+            .scale = scale};
+}
 
 /// Where references that lie in the split plane go.
 enum class Side : std::uint32_t { right = 0, left = 1 };

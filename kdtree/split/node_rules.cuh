@@ -72,16 +72,6 @@ inline float area_scale(const Box& bounds) {
     return std::ldexp(1.0F, std::clamp(1 - exponent, -126, 127));
 }
 
-inline CostModel cost_model(const BuildConfig& config, float scale) {
-    const bool weighs_traversal = config.empty_rule != EmptyRule::tests;
-    return {.traversal = config.traversal_cost,
-            .intersection = config.intersection_cost,
-            .empty_traversal = config.traversal_cost * (weighs_traversal ? config.empty_bonus : 1),
-            .empty_intersection = config.intersection_cost * config.empty_bonus,
-            .empty_must_pay = config.empty_rule == EmptyRule::pays,
-            .scale = scale};
-}
-
 /// The rules for a scene of N triangles within `bounds`, normalised.
 inline TreeRules tree_rules(const BuildConfig& config, const Box& bounds, std::uint64_t triangles) {
     constexpr float kInfinity = std::numeric_limits<float>::infinity();

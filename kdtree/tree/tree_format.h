@@ -22,11 +22,28 @@ static_assert(std::endian::native == std::endian::little,
 
 /// A byte that is not ASCII, and both forms of a line's end: a transfer as text is noticed.
 inline constexpr std::array<char, 8> kMagic{'\x89', 'K', 'D', 'T', '\r', '\n', '\x1a', '\n'};
-inline constexpr std::uint32_t kVersion = 2;
 inline constexpr std::uint32_t kByteOrder = 0x01020304;
 /// Where sections begin: multiples of a cache line.
 inline constexpr std::uint64_t kAlignment = 64;
-inline constexpr std::size_t kConfigWords = 18;
+
+/// Calls visit(field) for each field of a configuration that a tree depends on, in the order of the
+/// file.
+template <class Config, class Visit>
+constexpr void each_field(Config& config, const Visit& visit) {
+    for_each_field(config, [&](const Field& field, auto& value) {
+        if (field.shapes_tree) visit(value);
+    });
+}
+
+inline constexpr std::size_t kConfigWords = [] {
+    const BuildConfig config;
+    std::size_t count = 0;
+    each_field(config, [&](const auto&) { ++count; });
+    return count;
+}();
+/// Version 2 had 18 fields. With a further one there is a further version, whose header has a zero
+/// less; where a field is left out or changes its meaning, the first number has to be raised.
+inline constexpr std::uint32_t kVersion = 2 + (kConfigWords - 18);
 
 /// The first bytes of a file.
 struct Header {
@@ -43,7 +60,7 @@ struct Header {
     std::uint64_t positions = 0;
     Box bounds{};
     std::array<std::uint32_t, kConfigWords> config{};
-    std::array<std::uint32_t, 4> reserved{};
+    std::array<std::uint32_t, 22 - kConfigWords> reserved{};
 };
 static_assert(sizeof(Header) == 192 && sizeof(Header) % kAlignment == 0);
 static_assert(offsetof(Header, checksum) == 24 && offsetof(Header, config) == 104);
@@ -69,15 +86,6 @@ struct Layout {
         end = at;
     }
 };
-
-/// Calls visit(field) for each field of a configuration that a tree depends on, in the order of the
-/// file.
-template <class Config, class Visit>
-void each_field(Config& config, const Visit& visit) {
-    for_each_field(config, [&](const Field& field, auto& value) {
-        if (field.shapes_tree) visit(value);
-    });
-}
 
 inline std::array<std::uint32_t, kConfigWords> packed(const BuildConfig& config) {
     std::array<std::uint32_t, kConfigWords> words;

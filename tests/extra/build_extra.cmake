@@ -2,8 +2,9 @@
 # `list`, `build`, `bench` and the conformance suite. Run by ctest: cmake -D... -P build_extra.cmake
 #
 # SOURCE_DIR, WORK_DIR, GENERATOR, BUILD_TYPE, FETCHED (where libraries were fetched to),
-# CXX_COMPILER, CCACHE and WERROR (as in this build); CUDA (ON or OFF), CUDA_COMPILER, CUDA_FLAGS
-# (of this build type), CUDA_ARCHITECTURES (with commas).
+# CXX_COMPILER, CCACHE and WERROR (as in this build), LAUNCHER (the compiler cache, if there is one),
+# CXX_FLAGS (of this build type), SHARED (whether code is for shared libraries); CUDA (ON or OFF),
+# CUDA_COMPILER, CUDA_FLAGS (of this build type), CUDA_ARCHITECTURES (with commas).
 cmake_minimum_required(VERSION 3.24)
 
 function(run status)
@@ -32,9 +33,15 @@ set(configure ${CMAKE_COMMAND} -S ${SOURCE_DIR} -B ${WORK_DIR} -G ${GENERATOR}
     -DCMAKE_BUILD_TYPE=${BUILD_TYPE} -DCMAKE_CXX_COMPILER=${CXX_COMPILER}
     -DFETCHCONTENT_BASE_DIR=${FETCHED} -DFETCHCONTENT_UPDATES_DISCONNECTED=ON
     -DHEAPWOOD_CCACHE=${CCACHE} -DHEAPWOOD_BUILD_TESTS=ON -DHEAPWOOD_WERROR=${WERROR})
-# The test asks how the parts come together, so the compiler optimizes nothing.
+# The test asks how the parts come together, so the compiler optimizes nothing; but a cache that takes
+# paths as relative has most files as this build has compiled them.
 string(TOUPPER "${BUILD_TYPE}" type)
-list(APPEND configure -DCMAKE_CXX_FLAGS_${type}=-O0)
+if(LAUNCHER AND NOT "$ENV{CCACHE_BASEDIR}" STREQUAL "")
+    list(APPEND configure "-DCMAKE_CXX_FLAGS_${type}=${CXX_FLAGS}"
+        -DCMAKE_POSITION_INDEPENDENT_CODE=${SHARED})
+else()
+    list(APPEND configure -DCMAKE_CXX_FLAGS_${type}=-O0)
+endif()
 set(machine -DHEAPWOOD_CUDA=OFF)
 if(CUDA)
     set(machine -DHEAPWOOD_CUDA=ON -DCMAKE_CUDA_COMPILER=${CUDA_COMPILER}

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import heapwood
-from heapwood._program import PROGRAM
+from heapwood._program import PROGRAM, _run
 from heapwood._progress import shown
 
 PATIENCE = 60  # seconds: what takes longer hangs
@@ -49,6 +49,7 @@ class Watch:
     def ends(self, work):
         with pytest.raises(Ended if self._how == "error" else KeyboardInterrupt):
             work(self)
+        assert not list(own_programs())
         assert len(self.steps) >= self._after
         expect_no_program()
 
@@ -66,6 +67,17 @@ def expect_no_program():
     while list(left()):
         assert time.monotonic() < deadline, "a program goes on"
         time.sleep(0.01)
+
+
+def own_programs():
+    """The programs that this process has started and that it has not seen end."""
+    for path in pathlib.Path("/proc").glob("[0-9]*/stat"):
+        try:
+            name, _, rest = path.read_text().partition(" (")[2].rpartition(") ")
+        except OSError:
+            continue  # it has ended
+        if name == "heapwood" and rest.split()[1] == str(os.getpid()):
+            yield path
 
 
 @pytest.fixture
@@ -97,6 +109,15 @@ def test_measurements_say_how_far_they_are(verb, trace):
     assert "atomicmalloc, turn 1 of 2" in turns[0][2] and "halloc, turn 2 of 2" in turns[-1][2]
     assert watch.steps[-1][0] == watch.steps[-1][1] > turns[-1][0] > turns[0][0] == 0
     assert len({total for _, total, what in turns}) == 1
+
+
+def test_a_line_without_figures_leaves_them():
+    said = ('heapwood: progress: {"what": "first"}', 'heapwood: warning: of something',
+            'heapwood: progress: {"done": 1.5, "total": 3.0, "what": "\\u00e4"}', 'heapwood: progress: {"what": "last"}')
+    program = f"import sys; print(*{said}, sep='\\n', file=sys.stderr); print('[3]'); sys.exit(4)"
+    watch = Watch()
+    assert _run([sys.executable, "-c", program], watch, None) == (4, b"[3]\n", ["heapwood: warning: of something"])
+    assert watch.steps == [(0, 1, "first"), (1.5, 3, "\u00e4"), (1.5, 3, "last"), (3, 3, "done")]
 
 
 @ENDS

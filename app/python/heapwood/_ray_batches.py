@@ -23,7 +23,7 @@ def trace(call, rays, count, out, progress, origins, what):
         batches = []
         for first in range(0, max(count, 1), BATCH):
             last = min(first + BATCH, count)
-            some = [value if isinstance(value, float) or len(value) == 1 != count else value[first:last]
+            some = [value if isinstance(value, float) or len(value) == 1 else value[first:last]
                     for value in rays]
             rows = [row[len(row) // count * first:len(row) // count * last] if count else row for row in out]
             batches.append(call(some, rows))

@@ -1,12 +1,16 @@
 #include "app/base/console.h"
 
 #include <sys/ioctl.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdlib>
 #include <iostream>
 #include <string_view>
 
+#include "app/base/exit_code.h"
+#include "app/base/json.h"
 #include "app/base/printable.h"
 #include "app/base/text.h"
 
@@ -16,6 +20,7 @@ namespace {
 constexpr const char* kEraseLine = "\r\x1b[K";
 
 bool progress_wanted = false;
+bool progress_is_read = false;  ///< by another program
 bool progress_shown = false;
 
 /// A terminal that understands escape sequences.
@@ -32,6 +37,19 @@ std::string fitting(std::string text) {
     return text;
 }
 
+void show_line(const std::string& text) {
+    if (!progress_wanted) return;
+    std::cerr << kEraseLine << fitting(printable(text + " ...")) << std::flush;
+    progress_shown = true;
+}
+
+/// One write: other processes of the run write to the same pipe.
+void tell(const Json& progress) {
+    std::cerr << "heapwood: progress: " + dumped(progress) + "\n" << std::flush;
+    // The reader may have ended before this program could ask to be told of it.
+    if (!std::cerr) static_cast<void>(std::raise(SIGTERM));
+}
+
 }  // namespace
 
 bool colour_allowed(int descriptor) {
@@ -40,13 +58,26 @@ bool colour_allowed(int descriptor) {
 }
 
 void set_up_progress(bool wanted) {
-    progress_wanted = wanted && capable(STDERR_FILENO);
+    const char* form = std::getenv("HEAPWOOD_PROGRESS");
+    progress_is_read = form != nullptr && *form != '\0';
+    if (progress_is_read && std::string_view(form) != "json") {
+        throw UsageError("HEAPWOOD_PROGRESS='" + std::string(form) +
+                         "' is no form of progress: set it to json, or unset it");
+    }
+    if (progress_is_read) prctl(PR_SET_PDEATHSIG, SIGTERM);
+    progress_wanted = wanted && !progress_is_read && capable(STDERR_FILENO);
 }
 
 void show_progress(const std::string& what) {
-    if (!progress_wanted) return;
-    std::cerr << kEraseLine << fitting(printable(what) + " ...") << std::flush;
-    progress_shown = true;
+    if (progress_is_read) return tell({{"what", what}});
+    show_line(what);
+}
+
+void show_progress(const std::string& what, const Share& share, const std::string& intro) {
+    if (progress_is_read) {
+        return tell({{"done", share.done}, {"total", share.total}, {"what", what}});
+    }
+    show_line(intro + what);
 }
 
 void clear_progress() {

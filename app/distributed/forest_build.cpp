@@ -27,24 +27,30 @@ namespace {
 /// @param step is called between any two steps.
 /// @param known is called when all cells are known.
 template <class Step, class Known>
-kdtree::ForestProgress progress(const Step& step, const Known& known) {
+kdtree::ForestProgress progress(const ShowStep& show, const Step& step, const Known& known) {
     return {.level =
-                [step](const kdtree::ForestLevel& level) {
+                [=](const kdtree::ForestLevel& level) {
                     step();
-                    show_progress("dividing " + grouped(level.open) + " nodes of the top");
+                    show("dividing " + grouped(level.open) + " nodes of the top", {});
                 },
             .cell =
-                [step](std::uint32_t done, std::uint32_t cells) {
+                [=](std::uint32_t done, std::uint32_t cells) {
                     step();
-                    show_progress("cell " + grouped(done + 1) + " of " + grouped(cells));
+                    show("cell " + grouped(done + 1) + " of " + grouped(cells),
+                         {.done = static_cast<double>(done), .total = static_cast<double>(cells)});
                 },
             .cells_known =
-                [known](const kdtree::ForestResult& top) {
+                [=](const kdtree::ForestResult& top) {
                     log::detail(grouped(top.cells) + " cells of at most " +
                                 grouped(top.largest_cell) + " references");
-                    show_progress("building " + grouped(top.cells) + " cells");
+                    show("building " + grouped(top.cells) + " cells",
+                         {.total = static_cast<double>(top.cells)});
                     known(top);
                 }};
+}
+
+void show_on_terminal(const std::string& what, const Share& cells) {
+    show_progress(what, cells, "");
 }
 
 /// @throws allocators::BufferError that says what ran out.
@@ -75,9 +81,9 @@ void build_here(const BuildOptions& options, unsigned threads, const Interrupts&
     const kdtree::ForestScene whole = kdtree::forest_scene(scene);
     kdtree::LocalWorkers workers(scene, whole.normalisation, plan.parts, options.measure.config,
                                  {.threads = threads, .gpu = gpu});
-    report.built =
-        kdtree::build_forest(whole, options.measure.config, plan.cell_limit, workers, writer,
-                             progress(go_on, [&](const auto& top) { plan.check(top); }));
+    report.built = kdtree::build_forest(
+        whole, options.measure.config, plan.cell_limit, workers, writer,
+        progress(show_on_terminal, go_on, [&](const auto& top) { plan.check(top); }));
     go_on();
     report.parts = plan.parts;
     report.cell_limit = plan.cell_limit;
@@ -90,7 +96,8 @@ void build_here(const BuildOptions& options, unsigned threads, const Interrupts&
 }
 
 void build_by_peers(const BuildOptions& options, const std::filesystem::path& folder,
-                    const MakePeer& make, kdtree::TreeWriter& writer, ForestReport& report) {
+                    const MakePeer& make, kdtree::TreeWriter& writer, ForestReport& report,
+                    const ShowStep& show) {
     RemoteWorkers workers(options.scene, options.parts, folder, make, options.time_limit);
     scenes::SceneFacts scene;
     report.load_ms = platform::run_timed([&] { scene = workers.load(); });
@@ -110,8 +117,10 @@ void build_by_peers(const BuildOptions& options, const std::filesystem::path& fo
         scenes::read_in_pieces(options.scene, use_it, 1);  // the peers have the other threads
     };
     const auto build = [&] {
-        report.built = kdtree::build_forest(whole, options.measure.config, report.cell_limit,
-                                            workers, writer, progress([] {}, [](const auto&) {}));
+        report.built =
+            kdtree::build_forest(whole, options.measure.config, report.cell_limit, workers, writer,
+                                 progress(
+                                     show, [] {}, [](const auto&) {}));
         throw_if_not_done(report.built);
     };
     double build_ms = 0;
@@ -129,7 +138,8 @@ void build_by_peers(const BuildOptions& options, const std::filesystem::path& fo
         });
     report.lost = workers.lost();
     report.worker_peak = workers.peak();
-    show_progress("completing " + options.out);
+    const auto cells = static_cast<double>(report.built.cells);
+    show("completing " + options.out, {.done = cells, .total = cells});
     kdtree::TreeWriter::Finished finished;
     report.file_ms = both_ms - build_ms +
                      platform::run_timed([&] { finished = writer.finish(options.measure.config); });
@@ -153,7 +163,7 @@ void build_by_processes(const BuildOptions& options, const Interrupts& interrupt
             device_of_part(options.devices, part, std::getenv("CUDA_VISIBLE_DEVICES")),
             interrupts.descriptor());
     };
-    build_by_peers(options, folder.path(), make, writer, report);
+    build_by_peers(options, folder.path(), make, writer, report, show_on_terminal);
 }
 
 }  // namespace heapwood::app

@@ -3,7 +3,10 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
+#include <string>
 
+#include "app/base/console.h"
 #include "app/cli/cli.h"
 #include "app/distributed/forest_report.h"
 #include "app/distributed/remote_workers.h"
@@ -18,6 +21,10 @@ namespace heapwood::app {
 void build_here(const BuildOptions& options, unsigned threads, const Interrupts& interrupts,
                 kdtree::TreeWriter& writer, ForestReport& report);
 
+/// Told by the caller's thread what a build does next, and how many of its cells are done, the
+/// total of which is 0 until they are known. What it throws ends the build.
+using ShowStep = std::function<void(const std::string& what, const Share& cells)>;
+
 /// By several processes, wherever they are, each of which has its share of the scene. Of the scene
 /// this one makes or reads a piece at a time, for the file.
 /// @param options of which scene, parts, configuration, file and time limit count.
@@ -25,7 +32,8 @@ void build_here(const BuildOptions& options, unsigned threads, const Interrupts&
 /// @throws scenes::SceneError, std::runtime_error for what goes wrong with them, and what `make`
 /// throws.
 void build_by_peers(const BuildOptions& options, const std::filesystem::path& folder,
-                    const MakePeer& make, kdtree::TreeWriter& writer, ForestReport& report);
+                    const MakePeer& make, kdtree::TreeWriter& writer, ForestReport& report,
+                    const ShowStep& show);
 
 /// By several processes of this program (app/distributed/remote_workers.h), each of which has its
 /// share of the scene, with files in a folder beside that of the tree. @throws what

@@ -51,10 +51,14 @@ private:
     nb::object peer_;
 };
 
+/// @param show called with (done, total, what) between steps; done and total are of cells, the
+/// total
+///     is 0 until they are known. What it raises ends the build.
 /// @return the document of `heapwood build --parts --json`.
 std::string build_forest(const std::string& scene, unsigned parts, const std::string& out,
                          const std::string& folder, double time_limit, const std::string& preset,
-                         const nb::dict& fields, const nb::callable& make_peer) {
+                         const nb::dict& fields, const nb::callable& make_peer,
+                         const nb::callable& show) {
     app::BuildOptions options;
     options.arguments = {"heapwood.forest.build", scene};
     options.measure.config = read_parameters(preset, fields);
@@ -67,13 +71,17 @@ std::string build_forest(const std::string& scene, unsigned parts, const std::st
         const nb::gil_scoped_acquire acquire;
         return std::make_unique<PythonPeer>(make_peer(part));
     };
+    const auto tell = [&show](const std::string& what, const app::Share& cells) {
+        const nb::gil_scoped_acquire acquire;
+        show(cells.done, cells.total, what);
+    };
     const nb::gil_scoped_release release;
     app::ForestReport report;
     report.origin = app::new_report(options, app::cpu());
     report.out = out;
     check_output(scene, "the tree's file", out);
     kdtree::TreeWriter writer(out);
-    app::build_by_peers(options, folder, make, writer, report);
+    app::build_by_peers(options, folder, make, writer, report, tell);
     report.peak = app::peak_bytes();
     return app::json_text(app::document_of(report).data);
 }
@@ -95,7 +103,7 @@ std::string answer(app::PartServer& self, const std::string& request) {
 void add_forest(nb::module_& m) {
     m.def("build_forest", &build_forest, nb::arg("scene"), nb::arg("parts"), nb::arg("out"),
           nb::arg("folder"), nb::arg("time_limit"), nb::arg("preset"), nb::arg("fields"),
-          nb::arg("make_peer"));
+          nb::arg("make_peer"), nb::arg("show"));
     m.def(
         "request_files",
         [](const std::string& request) {

@@ -9,6 +9,8 @@
 #include "allocators/platform/for_chunks.h"
 #include "app/python/ray_calls_device.h"
 #include "app/python/ray_coherence.h"
+#include "kdtree/rays/fast_test.cuh"
+#include "kdtree/rays/ordered_hits.cuh"
 
 namespace heapwood::python {
 namespace {
@@ -115,6 +117,41 @@ Buffer to_host(const Buffer& there) {
     return here;
 }
 
+/// All hits of rays on the host, through a tree there. Each ray goes through the tree once, where
+/// kdtree::all_hits counts first: a thread has room for as many hits as it finds.
+template <class Test>
+kdtree::HitLists all_hits_here(const RayTree& tree, const RayArrays& rays,
+                               const BatchOptions& options) {
+    std::vector<std::vector<Hit>> found(rays.count / kChunk + 1);  // by the chunk of their rays
+    kdtree::HitLists lists;
+    lists.offsets = Buffer(Place::host, (rays.count + 1) * sizeof(std::uint64_t));
+    auto* offsets = lists.offsets.as<std::uint64_t>();
+    const auto trace = [&](std::uint64_t begin, std::uint64_t end) {
+        if (options.stop.stop_requested()) return;
+        std::vector<Hit>& hits = found[begin / kChunk];
+        for (std::uint64_t i = begin; i < end; ++i) {
+            const std::size_t before = hits.size();
+            const Ray ray = rays.at(i);
+            kdtree::OrderedHits<Test> of_ray(tree.view(), ray);
+            for (Hit hit; of_ray.next(hit);) hits.push_back(hit);
+            offsets[i + 1] = hits.size() - before;
+        }
+    };
+    platform::for_chunks(rays.count, kChunk, options.threads, trace);
+    if (options.stop.stop_requested()) return {};
+    offsets[0] = 0;
+    for (std::uint64_t i = 0; i < rays.count; ++i) offsets[i + 1] += offsets[i];
+    lists.total = offsets[rays.count];
+    lists.hits = Buffer(Place::host, lists.total * sizeof(Hit));
+    const auto join = [&](std::uint64_t begin, std::uint64_t) {
+        std::vector<Hit>& hits = found[begin / kChunk];
+        std::copy(hits.begin(), hits.end(), lists.hits.as<Hit>() + offsets[begin]);
+        hits = {};
+    };
+    platform::for_chunks(rays.count, kChunk, options.threads, join);
+    return lists;
+}
+
 }  // namespace
 
 void closest_hits(const RayTree& tree, const RayArrays& rays, const HitArrays& hits,
@@ -151,6 +188,10 @@ void count_hits(const RayTree& tree, const RayArrays& rays, std::int32_t* counts
 }
 
 kdtree::HitLists all_hits(const RayTree& tree, const RayArrays& rays, const BatchOptions& options) {
+    if (rays.place == Place::host && tree.place() == Place::host) {
+        return options.fast ? all_hits_here<kdtree::FastTriangleTest>(tree, rays, options)
+                            : all_hits_here<kdtree::TriangleTest>(tree, rays, options);
+    }
     const Buffer gathered = gather(rays, tree.place(), options);
     kdtree::HitLists lists = kdtree::all_hits(tree, gathered.as<Ray>(), rays.count, options);
     if (rays.place == tree.place()) return lists;

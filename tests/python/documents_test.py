@@ -31,7 +31,7 @@ def test_docstrings(name, tmp_path):
     assert result.attempted > 0 and result.failed == 0
 
 
-@pytest.mark.parametrize("document", ["README.md", "app/python/README.md"])
+@pytest.mark.parametrize("document", ["README.md", "app/python/README.md", "app/python/CLUSTERS.md"])
 def test_documents(document, tmp_path, monkeypatch):
     for package in ("pandas", "trimesh", "distributed"):
         pytest.importorskip(package)

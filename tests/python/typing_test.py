@@ -25,10 +25,11 @@ hits = heapwood.build([tree.scene, "b.obj"], transforms=np.zeros((2, 4, 4))).hit
 hits.normals.sum() + heapwood.interpolate(hits, tree.vertices).sum()
 client: Any = None
 heapwood.forest.build("a.obj", client, out="a.kdt", max_nodes=9)
-heapwood.compare("a.obj")
 builder = heapwood.Builder([[0, 1, 2]], leaf_limit=4)
 builder.rebuild(np.zeros((3, 3)))
 builder.tree().digest.upper()
+heapwood.compare("a.obj", progress=lambda done, total, what: print(f"{done / total:.0%} {what.upper()}"))
+tree.any_hit(np.zeros((1, 3)), [0, 0, 1], progress=True).any()
 """
 
 WRONG = {
@@ -36,6 +37,7 @@ WRONG = {
     'heapwood.build("a", leaflimit=4)': 'Unexpected keyword argument "leaflimit"',
     'heapwood.build("a", empty_rule="some")': '"empty_rule" .*incompatible type',
     'heapwood.Builder([[0, 1, 2]], leaf_limit="4")': '"leaf_limit" .*has incompatible type "str"',
+    'heapwood.compare("a", progress=3)': '"progress" .*incompatible type "int"',
     'heapwood.build("a", clip=None)': '"clip" .*incompatible type "None"',
 }
 

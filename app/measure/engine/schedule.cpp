@@ -95,13 +95,14 @@ void Schedule::report_progress(const CellState& cell, const std::string& what) c
     const double left = work_left();
     const double done = work_at_start_ - left;
     // What matters most is first: a narrow terminal shows no more.
-    std::string text;
+    std::string intro;
     if (done > 0) {
         const double gone = std::chrono::duration<double>(Clock::now() - start_).count();
-        text = fixed(100 * done / work_at_start_, 0) + " %, " + duration_text(gone * left / done) +
-               " left: ";
+        intro = fixed(100 * done / work_at_start_, 0) + " %, " + duration_text(gone * left / done) +
+                " left: ";
     }
-    show_progress(text + plan_.runners[cell.runner].name + ", " + what + ", " + plan_.label(cell));
+    show_progress(plan_.runners[cell.runner].name + ", " + what + ", " + plan_.label(cell),
+                  {.done = done, .total = work_at_start_}, intro);
 }
 
 }  // namespace heapwood::app

@@ -97,12 +97,13 @@ class Parts:
         return self._client.submit(function, *arguments, allow_other_workers=True, pure=False,
                                    workers=[self._workers[part % len(self._workers)]])
 
-    def trace(self, any_hit, rays, count):
-        """Rows of all rays, with their hits."""
-        step = _BATCH * self._parts
-        return np.concatenate([
-            self._trace_some(any_hit, _rows(rays, first, min(step, count - first)))
-            for first in range(0, max(count, 1), step)])
+    def trace(self, any_hit, rays, count, tell=lambda done: None):
+        """Rows of all rays, with their hits. tell(done) is called when some are."""
+        step, found = _BATCH * self._parts, []
+        for first in range(0, max(count, 1), step):
+            found.append(self._trace_some(any_hit, _rows(rays, first, min(step, count - first))))
+            tell(min(first + step, count))
+        return np.concatenate(found)
 
     def _trace_some(self, any_hit, rows):
         ended = []
@@ -127,9 +128,9 @@ class Parts:
         return rows
 
 
-def trace(method, path, rays, count, client, workers, parts):
+def trace(method, path, rays, count, client, workers, parts, tell):
     """The results of a method of ``heapwood.Tree`` for all rays, as that returns them."""
-    rows = Parts(client, workers, path, parts).trace(method == "any_hit", rays, count)
+    rows = Parts(client, workers, path, parts).trace(method == "any_hit", rays, count, tell)
     met = rows["triangle"] != _END
     if method == "any_hit":
         return (met,)

@@ -10,6 +10,8 @@ from numpy.typing import ArrayLike
 
 from heapwood import _arrays, _cluster, _divided_rays
 from heapwood._build import load_tree
+from heapwood._progress import shown
+from heapwood._types import Progress
 
 if TYPE_CHECKING:
     import distributed
@@ -20,8 +22,8 @@ _AHEAD = 4  # batches for each worker that are under way
 
 def closest_hit(path: Union[str, PathLike], origins: ArrayLike, directions: ArrayLike,
                 client: "distributed.Client", t_min: ArrayLike = 0.0, t_max: ArrayLike = np.inf, *,
-                device: str = "cpu",
-                parts: Optional[int] = None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+                device: str = "cpu", parts: Optional[int] = None,
+                progress: Progress = None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The first hit of each ray, by the workers of a Dask cluster.
 
     Each worker has the whole tree, and rays and hits pass through the scheduler, in batches of 65,536 rays,
@@ -38,6 +40,8 @@ def closest_hit(path: Union[str, PathLike], origins: ArrayLike, directions: Arra
         parts: that the tree is divided into, 1 to 1024, for trees that are too large for a worker's memory
             when they are laid out for rays. None: each worker has all of it. A worker reads the whole file
             to make a part, and then gives up what is not of the part.
+        progress: as of ``heapwood.compare``; done and total are rays. What a function raises ends the call, and
+            so does Ctrl-C.
 
     Returns:
         ``(t, primitive, barycentrics)`` as of ``heapwood.Tree.closest_hit``, the same bits, as NumPy's
@@ -59,16 +63,16 @@ def closest_hit(path: Union[str, PathLike], origins: ArrayLike, directions: Arra
         True
     """
     (t, primitive, barycentrics), shape = _trace("closest_hit", path, origins, directions, client,
-                                                 t_min, t_max, device, parts)
+                                                 t_min, t_max, device, parts, progress)
     return t.reshape(shape), primitive.reshape(shape), barycentrics.reshape((*shape, 2))
 
 
 def any_hit(path: Union[str, PathLike], origins: ArrayLike, directions: ArrayLike,
             client: "distributed.Client", t_min: ArrayLike = 0.0, t_max: ArrayLike = np.inf, *,
-            device: str = "cpu", parts: Optional[int] = None) -> np.ndarray:
+            device: str = "cpu", parts: Optional[int] = None, progress: Progress = None) -> np.ndarray:
     """Whether each ray meets anything: bool, of the rays' shape; otherwise as ``closest_hit``."""
     (found,), shape = _trace("any_hit", path, origins, directions, client, t_min, t_max, device,
-                             parts)
+                             parts, progress)
     return found.reshape(shape)
 
 
@@ -120,7 +124,7 @@ def _batch(value, first, count):
     return value[0] if len(value) == 1 and count != 1 else value[first:first + _BATCH]
 
 
-def _trace(method, path, origins, directions, client, t_min, t_max, device, parts):
+def _trace(method, path, origins, directions, client, t_min, t_max, device, parts, progress):
     """The results of all rays, one after another, and the shape of the rays."""
     _cluster.check(client)
     rays, shape = _arrays.rays(origins, directions, t_min, t_max)
@@ -129,28 +133,44 @@ def _trace(method, path, origins, directions, client, t_min, t_max, device, part
     device = _arrays.device(device)
     workers = _cluster.workers(client)
     count = int(np.prod(shape, dtype=np.int64))
-    if parts is None:
-        return _by_whole_trees(method, path, rays, count, client, workers, device), shape
-    parts = _cluster.part_count(parts)
-    if device != "cpu":
-        raise ValueError(f"device={device!r}: a tree in parts is traced on CPUs")
-    return _divided_rays.trace(method, path, rays, count, client, workers, parts), shape
+    if parts is not None:
+        parts = _cluster.part_count(parts)
+        if device != "cpu":
+            raise ValueError(f"device={device!r}: a tree in parts is traced on CPUs")
+    with shown(progress, "rays") as show:
+        def tell(done):
+            if show is not None:
+                show(done, max(count, 1), method)
+
+        if parts is None:
+            return _by_whole_trees(method, path, rays, count, client, workers, device, tell), shape
+        return _divided_rays.trace(method, path, rays, count, client, workers, parts, tell), shape
 
 
-def _by_whole_trees(method, path, rays, count, client, workers, device):
+def _by_whole_trees(method, path, rays, count, client, workers, device, tell):
     def submit(function, *arguments, worker):
         return client.submit(function, *arguments, workers=[worker], allow_other_workers=True,
                              pure=False)
 
     files = [submit(_read, path, device, worker=worker) for worker in workers]
     identity = submit(_identity, files[0], worker=workers[0]).result()
-    parts, waiting = [], collections.deque()
-    for batch, first in enumerate(range(0, max(count, 1), _BATCH)):
-        some = [_batch(value, first, count) for value in rays]
-        place = batch % len(workers)
-        waiting.append(submit(_TreeFile.trace, files[place], method, some, identity,
-                              worker=workers[place]))
-        if len(waiting) > _AHEAD * len(workers):
-            parts.append(waiting.popleft().result())
-    parts += [task.result() for task in waiting]
-    return [np.concatenate(column) for column in zip(*parts)]
+    results, waiting = [], collections.deque()
+
+    def take():
+        results.append(waiting.popleft().result())
+        tell(min(len(results) * _BATCH, count))
+
+    try:
+        for batch, first in enumerate(range(0, max(count, 1), _BATCH)):
+            some = [_batch(value, first, count) for value in rays]
+            place = batch % len(workers)
+            waiting.append(submit(_TreeFile.trace, files[place], method, some, identity,
+                                  worker=workers[place]))
+            if len(waiting) > _AHEAD * len(workers):
+                take()
+        while waiting:
+            take()
+    except BaseException:
+        client.cancel(list(waiting))
+        raise
+    return [np.concatenate(column) for column in zip(*results)]

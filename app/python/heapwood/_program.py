@@ -5,10 +5,13 @@ import json
 import os
 import pathlib
 import subprocess
+import tempfile
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Iterable, Union
+from typing import TYPE_CHECKING, Any, Dict, Iterable, Union
 
+from heapwood._progress import shown
 from heapwood._scene import Scene
+from heapwood._types import Progress
 from heapwood.errors import NoDevice, ProgramError, SceneError, TraceError, warn
 
 if TYPE_CHECKING:
@@ -17,6 +20,11 @@ if TYPE_CHECKING:
 PROGRAM = pathlib.Path(__file__).parent / "bin" / "heapwood"
 
 _SAYS = "heapwood: "
+_PROGRESS = _SAYS + "progress: "  # and JSON (app/base/console.h)
+_END = 0.15  # seconds that a program has to end by itself
+
+# Programs that run, by what their callers call them.
+_running: Dict[int, "subprocess.Popen[str]"] = {}
 # Options with which the program prints something else than results, or prints them another way.
 _PRINTS = ("help", "version", "manual", "schema")
 _FORMATS = ("json", "csv", "markdown", "latex")
@@ -51,7 +59,56 @@ def _error(verb, code, said):
     return ProgramError(message, code)
 
 
-def _measure(verb, subjects, options):
+def end(name):
+    """Ends the program that runs under this name, if there is one. Its journal has all turns that were done."""
+    process = _running.get(name)
+    if process is None:
+        return
+    process.terminate()
+    try:
+        process.wait(_END)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+def _run(command, show, name):
+    """Runs the program, and shows how far it is. Returns its exit code, standard output and other lines.
+
+    Whatever ends the call ends the program, as Ctrl-C and what ``show`` raises. A program of a process that
+    dies gets SIGTERM from the system.
+    """
+    said, done, total = [], 0, 0
+    environment = {**os.environ, "HEAPWOOD_PROGRESS": "json"}
+    with tempfile.TemporaryFile() as output:
+        try:
+            process = subprocess.Popen(command, stdout=output, stderr=subprocess.PIPE, env=environment,
+                                       encoding="utf-8", errors="replace")
+        except OSError as error:
+            raise ProgramError(f"{PROGRAM}: {error.strerror}; install heapwood again", 127) from error
+        name = id(process) if name is None else name
+        _running[name] = process
+        try:
+            for line in process.stderr:
+                if not line.startswith(_PROGRESS):
+                    said.append(line.rstrip("\n"))
+                elif show is not None:
+                    step = json.loads(line[len(_PROGRESS):])
+                    done, total = step.get("done", done), step.get("total", total)
+                    show(*((done, total) if total else (0, 1)), step["what"])
+            code = process.wait()
+        finally:
+            end(name)
+            del _running[name]
+            process.stderr.close()
+        output.seek(0)
+        found = output.read()
+    if show is not None and found:
+        show(*((total, total) if total else (1, 1)), "done")
+    return code, found, said
+
+
+def _measure(verb, subjects, options, progress=False, name=None):
     """What the program has measured, as its JSON; its warnings become Python's."""
     if importlib.util.find_spec("pandas") is None:  # said before the time is spent
         raise ImportError(f"heapwood.{verb} returns a table of pandas: pip install pandas",
@@ -64,19 +121,14 @@ def _measure(verb, subjects, options):
             raise TypeError(f"{verb}() measures, and takes no {keyword}: call the program for that, "
                             f"as python -m heapwood {verb} --help")
     command = [os.fspath(PROGRAM), verb, *_words(options), "--json", "-", "--", *subjects]
-    try:
-        result = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False,
-                                encoding="utf-8", errors="replace")
-    except OSError as error:
-        raise ProgramError(f"{PROGRAM}: {error.strerror}; install heapwood again",
-                           127) from error
-    said = result.stderr.splitlines()
-    if not result.stdout:
-        raise _error(verb, result.returncode, said)
+    with shown(progress, verb) as show:
+        code, found, said = _run(command, show, name)
+    if not found:
+        raise _error(verb, code, said)
     for line in said:
         if line.startswith(_SAYS + "warning: "):
             warn(line[len(_SAYS + "warning: "):])
-    return json.loads(result.stdout)
+    return json.loads(found)
 
 
 def _bench_rows(document):
@@ -166,11 +218,17 @@ def _scene_name(scene):
     return os.fspath(scene)
 
 
-def compare(*scenes: Union[str, PathLike, Scene], **options: Any) -> "pd.DataFrame":
+def compare(*scenes: Union[str, PathLike, Scene], progress: Progress = None,
+            **options: Any) -> "pd.DataFrame":
     """Builds trees with all allocators, in turns, and compares times, memory and fragmentation.
 
     Args:
         *scenes: paths of OBJ files, ``gen:NAME:TRIANGLES[:SEED]``, or scenes that were loaded.
+        progress: ``True``: a bar by rich, on standard error or in a notebook. ``None``: the same on a terminal
+            and in a notebook that can show it, once the work has taken half a second. ``False``: nothing. Or
+            a function of ``(done, total, what)``: how much of the work is done, in any unit and at least
+            once before each turn of an allocator, and what is done now, as text. What it raises ends the
+            call, and so does Ctrl-C: at once, and ``resume=FILE`` has the turns that were done.
         **options: as of ``heapwood compare --help``, with underscores: ``allocator=["halloc", "hybrid"]``,
             ``pool="20x"``, ``repeat=3``, ``device="cpu"``.
 
@@ -193,14 +251,15 @@ def compare(*scenes: Union[str, PathLike, Scene], **options: Any) -> "pd.DataFra
         >>> len(table.explode("build.ms.samples"))  # a row a sample
         6
     """
-    return _frame(_measure("compare", map(_scene_name, scenes), options))
+    return _frame(_measure("compare", map(_scene_name, scenes), options, progress))
 
 
-def bench(*tests: str, **options: Any) -> "pd.DataFrame":
+def bench(*tests: str, progress: Progress = None, **options: Any) -> "pd.DataFrame":
     """Runs the papers' synthetic tests of allocators.
 
     Args:
         *tests: names, as ``"acd"``, or ``"all"``: see ``heapwood bench --help``.
+        progress: as of ``compare``.
         **options: as of ``heapwood bench --help``: ``quick=True``, ``allocator="halloc"``, ...
 
     Returns:
@@ -218,14 +277,15 @@ def bench(*tests: str, **options: Any) -> "pd.DataFrame":
         >>> sorted(set(table.allocator)), sorted(set(table.phase.dropna()))
         (['halloc'], ['cold', 'warm'])
     """
-    return _frame(_measure("bench", tests, options))
+    return _frame(_measure("bench", tests, options, progress))
 
 
-def replay(trace: Union[str, PathLike], **options: Any) -> "pd.DataFrame":
+def replay(trace: Union[str, PathLike], *, progress: Progress = None, **options: Any) -> "pd.DataFrame":
     """Makes allocators answer the requests of a build that ``heapwood build --trace`` has recorded.
 
     Args:
         trace: the path of the trace.
+        progress: as of ``compare``.
         **options: as of ``heapwood replay --help``: ``allocator=["halloc"]``, ``pool="20x"``, ...
 
     Returns:
@@ -235,4 +295,4 @@ def replay(trace: Union[str, PathLike], **options: Any) -> "pd.DataFrame":
     Raises:
         TraceError: a file that is no trace; else as ``compare``.
     """
-    return _frame(_measure("replay", [os.fspath(trace)], options))
+    return _frame(_measure("replay", [os.fspath(trace)], options, progress))

@@ -1,5 +1,6 @@
 """Rays through a tree: the half of ``heapwood.Tree`` that traces."""
 
+import math
 from typing import TYPE_CHECKING, Any, Optional, overload
 
 import numpy as np
@@ -7,7 +8,7 @@ import numpy as np
 from heapwood import _arrays, _core
 from heapwood._hits import Hits
 from heapwood._scene import Scene
-from heapwood._types import AnyArray, Array, HostArray, RayOptions, RayOptionsAndOut
+from heapwood._types import AnyArray, Array, HostArray, Progress, RayOptions, RayOptionsAndOut
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 _CLOSEST = ("t", "float32", ()), ("primitive", "int32", ()), ("barycentrics", "float32", (2,))
 _FOUND = (("found", "bool", ()),)
 _COUNT = (("count", "int32", ()),)
+_LONG = 1 << 22  # rays of a call that shows a bar without being asked
 
 
 class RayCalls:
@@ -36,7 +38,8 @@ class RayCalls:
                     **how: "Unpack[RayOptionsAndOut]") -> tuple[Array, Array, Array]: ...
     def closest_hit(self, origins: AnyArray, directions: AnyArray, t_min: AnyArray = 0.0,
                     t_max: AnyArray = np.inf, *, coherent: bool = False, fast: bool = False,
-                    threads: int = 0, stream: Any = None, out: Any = None) -> tuple[Any, Any, Any]:
+                    threads: int = 0, stream: Any = None, out: Any = None,
+                    progress: Progress = None) -> tuple[Any, Any, Any]:
         """The first hit of each ray.
 
         Returns:
@@ -51,7 +54,7 @@ class RayCalls:
             ([5.0, inf], [0, -1], [[0.25, 0.5], [0.0, 0.0]])
         """
         return self._trace(_core.closest_hit, _CLOSEST, origins, directions, t_min, t_max, coherent, fast,
-                           threads, stream, out)
+                           threads, stream, progress, out)
 
     @overload
     def hits(self, origins: HostArray, directions: AnyArray, t_min: AnyArray = ..., t_max: AnyArray = ...,
@@ -61,7 +64,7 @@ class RayCalls:
              **how: "Unpack[RayOptionsAndOut]") -> Hits[Array]: ...
     def hits(self, origins: AnyArray, directions: AnyArray, t_min: AnyArray = 0.0, t_max: AnyArray = np.inf,
              *, coherent: bool = False, fast: bool = False, threads: int = 0, stream: Any = None,
-             out: Any = None) -> Any:
+             out: Any = None, progress: Progress = None) -> Any:
         """The first hit of each ray, and its point, its normal and what vertices have there.
 
         Returns:
@@ -81,7 +84,7 @@ class RayCalls:
             raise TypeError(f"out must be hits, as hits() returns them, not {out!r}")
         arrays = None if out is None else (out.t, out.primitive, out.barycentrics)
         arrays = self._trace(_core.closest_hit, _CLOSEST, origins, directions, t_min, t_max, coherent, fast,
-                             threads, stream, arrays)
+                             threads, stream, progress, arrays)
         if out is None:
             return Hits(self.scene, *arrays)
         out.__dict__.clear()  # what was computed of the former hits
@@ -96,7 +99,8 @@ class RayCalls:
                 **how: "Unpack[RayOptionsAndOut]") -> Array: ...
     def any_hit(self, origins: AnyArray, directions: AnyArray, t_min: AnyArray = 0.0,
                 t_max: AnyArray = np.inf, *, coherent: bool = False, fast: bool = False,
-                threads: int = 0, stream: Any = None, out: Any = None) -> Any:
+                threads: int = 0, stream: Any = None, out: Any = None,
+                progress: Progress = None) -> Any:
         """Whether each ray meets anything: bool, of the rays' shape.
 
         Example:
@@ -105,7 +109,7 @@ class RayCalls:
             [True, False]
         """
         (found,) = self._trace(_core.any_hit, _FOUND, origins, directions, t_min, t_max, coherent, fast,
-                            threads, stream, None if out is None else (out,))
+                            threads, stream, progress, None if out is None else (out,))
         return found
 
     @overload
@@ -116,7 +120,8 @@ class RayCalls:
               **how: "Unpack[RayOptionsAndOut]") -> Array: ...
     def count(self, origins: AnyArray, directions: AnyArray, t_min: AnyArray = 0.0,
               t_max: AnyArray = np.inf, *, coherent: bool = False, fast: bool = False,
-              threads: int = 0, stream: Any = None, out: Any = None) -> Any:
+              threads: int = 0, stream: Any = None, out: Any = None,
+              progress: Progress = None) -> Any:
         """How many triangles each ray meets: int32, of the rays' shape.
 
         A ray through an edge meets both of its triangles, and one through a corner all of them, so an odd
@@ -138,7 +143,7 @@ class RayCalls:
             [1, 0]
         """
         (counts,) = self._trace(_core.count, _COUNT, origins, directions, t_min, t_max, coherent, fast,
-                            threads, stream, None if out is None else (out,))
+                            threads, stream, progress, None if out is None else (out,))
         return counts
 
     @overload
@@ -149,7 +154,8 @@ class RayCalls:
                  **how: "Unpack[RayOptions]") -> tuple[Array, Array, Array, Array]: ...
     def all_hits(self, origins: AnyArray, directions: AnyArray, t_min: AnyArray = 0.0,
                  t_max: AnyArray = np.inf, *, coherent: bool = False, fast: bool = False,
-                 threads: int = 0, stream: Any = None) -> tuple[Any, Any, Any, Any]:
+                 threads: int = 0, stream: Any = None,
+                 progress: Progress = None) -> tuple[Any, Any, Any, Any]:
         """All hits of all rays, those of a ray front to back.
 
         Returns:
@@ -165,23 +171,32 @@ class RayCalls:
             ([0, 2], True)
         """
         return self._trace(_core.all_hits, (), origins, directions, t_min, t_max, coherent, fast, threads,
-                           stream)
+                           stream, progress)
 
     def _trace(self, function, kinds, origins, directions, t_min, t_max, coherent, fast, threads, stream,
-               out=None):
+               progress, out=None):
         """The results of a function of the compiled module, those of ``kinds`` in the shape of the rays."""
         rays, shape = _arrays.rays(origins, directions, t_min, t_max, self._shift)
         how = bool(coherent), bool(fast), _arrays.thread_count(threads), _arrays.stream_handle(stream)
-        to = (None,) if kinds else ()
+        rows = []
         if out is not None:
             if not isinstance(out, tuple) or len(out) != len(kinds):
                 raise TypeError(f"out must be a tuple of {', '.join(kind[0] for kind in kinds)}, not {out!r}")
-            rows = []
             for array, (what, number, rest) in zip(out, kinds):
                 row, rays = _arrays.out(array, what, number, shape + rest, *rays)
                 rows.append(row)
-            to = (rows[0] if len(rows) == 1 else tuple(rows),)
-        results = function(self._tree, *rays, *how, *to)
+
+        def call(rays, rows):
+            to = (None,) if kinds else ()
+            if rows:
+                to = (rows[0] if len(rows) == 1 else tuple(rows),)
+            return function(self._tree, *rays, *how, *to)
+
+        count = math.prod(shape)
+        if progress is False or (progress is None and (count <= _LONG or stream is not None)):
+            results = call(rays, rows)
+        else:
+            results = self._in_batches(call, rays, count, rows, progress, origins, function.__name__, stream)
         if out is not None:
             return out
         if not isinstance(results, tuple):
@@ -190,3 +205,10 @@ class RayCalls:
         if len(shape) == 1 or not kinds:  # as the compiled module has them
             return results
         return tuple(result.reshape(shape + rest) for result, (_, _, rest) in zip(results, kinds))
+
+    def _in_batches(self, call, rays, count, rows, progress, origins, what, stream):
+        from heapwood import _ray_batches  # few calls need it
+
+        if stream is not None:
+            raise ValueError("progress is of calls that wait for their results: leave out stream, or progress")
+        return _ray_batches.trace(call, rays, count, rows, progress, origins, what)

@@ -6,15 +6,16 @@ import itertools
 import os
 import queue
 import socket
-import sys
 import time
 from concurrent.futures import BrokenExecutor, Executor
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional, Sequence, Union
+from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Sequence, Union
 
-from heapwood import _arrays
+from heapwood import _arrays, _program
 from heapwood._program import _measure, _scene_name
+from heapwood._progress import shown
 from heapwood._sweep_notes import Notes
+from heapwood._types import Progress
 from heapwood.errors import NoDevice, ProgramError, SceneError
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ def sweep(
     *,
     retries: int = 2,
     resume: Union[str, PathLike, None] = None,
-    progress: Optional[bool] = None,
+    progress: Progress = None,
 ) -> "pd.DataFrame":
     """Measures every cell by ``heapwood compare``, wherever the executor runs it.
 
@@ -63,7 +64,9 @@ def sweep(
             that it cannot take others with it.
         resume: a file to note results in, and to go on from. Cells whose worker died, or for which the
             program measured nothing, are tried again.
-        progress: whether a bar is shown, by rich, on standard error; None: if that is a terminal.
+        progress: as of ``compare``; done and total are cells. What a function raises ends the sweep, and
+            so does Ctrl-C: at once. ``resume`` has the cells that were done. Workers of an executor that a function
+            made are ended; others, but for threads of this process, finish their cells.
 
     Returns:
         pandas.DataFrame: a row for each sample, in the order of the cells. A cell that failed has one
@@ -99,9 +102,8 @@ def sweep(
     plain = [_plain(cell) for cell in cells]
     notes = Notes(resume, plain)
     _check_options(plain)
-    with notes, _bar(progress, len(plain)) as advance:
-        advance(len(notes.results))
-        _Run(plain, executor, retries, notes, advance).run()
+    with notes, shown(progress, "sweep") as show:
+        _Run(plain, executor, retries, notes, show).run()
         return _frame(plain, notes.results)
 
 
@@ -114,6 +116,11 @@ def _plain(cell):
 
 def _options(cell):
     return {key: value for key, value in cell.items() if key != "scene"}
+
+
+def _words(cell):
+    """What a cell is called."""
+    return [str(cell[key]) for key in ("allocator", "scene", "pool") if cell.get(key)]
 
 
 def _check_options(cells):
@@ -140,7 +147,7 @@ def measure(cell: Cell) -> Dict[str, Any]:
     start = time.monotonic()
     answer = {"document": None, "outcome": "failed", "message": ""}
     try:
-        answer["document"] = _measure("compare", [cell["scene"]], _options(cell))
+        answer["document"] = _measure("compare", [cell["scene"]], _options(cell), name=id(cell))
     except ProgramError as error:
         answer.update(outcome="crashed" if error.code < 0 else "failed", message=str(error))
     except (ValueError, TypeError, MemoryError, NoDevice, OSError) as error:
@@ -160,17 +167,18 @@ def _measure_by_dask(cell, topic):
 class _Run:
     """Cells under way."""
 
-    def __init__(self, cells, executor, retries, notes, advance):
+    def __init__(self, cells, executor, retries, notes, show):
         self._cells = cells
         self._make = None if executor is None or hasattr(executor, "submit") else executor
         self._executor = None if self._make else executor
         self._retries = retries
         self._notes = notes
-        self._advance = advance
+        self._show = show
         self._attempts = dict.fromkeys(range(len(cells)), 0)
         self._done = queue.SimpleQueue()  # futures that called back
 
     def run(self):
+        self._tell("cells noted before")
         waiting = [number for number in range(len(self._cells)) if number not in self._notes.results]
         if self._executor is None and self._make is None:
             for number in waiting:
@@ -184,9 +192,12 @@ class _Run:
                 batch = together or waiting[:1]
                 died = self._take(batch)
                 waiting = [number for number in waiting if number not in batch] + died
-        finally:
+        except BaseException:
             if self._make and self._executor:
-                self._executor.shutdown(wait=True)
+                _end_workers(self._executor)
+            raise
+        if self._make and self._executor:
+            self._executor.shutdown(wait=True)
 
     def _take(self, numbers):
         """Measures these cells. Returns those whose worker died and that have retries left."""
@@ -218,6 +229,8 @@ class _Run:
         except BaseException:
             for future in futures:
                 future.cancel()
+            for number in futures.values():
+                _program.end(id(self._cells[number]))  # of a thread of this process
             raise
         if died and self._make:
             self._executor.shutdown(wait=True)
@@ -228,8 +241,7 @@ class _Run:
         cell = self._cells[number]
         if self._on_dask():
             # The dashboard groups tasks by what stands before the first "-".
-            words = [str(cell.get(key, "")) for key in ("allocator", "scene", "pool")]
-            key = "-".join([*filter(None, words), self._topic(number), str(self._attempts[number])])
+            key = "-".join([*_words(cell), self._topic(number), str(self._attempts[number])])
             future = self._executor.submit(_measure_by_dask, cell, self._topic(number), key=key)
         else:
             future = self._executor.submit(measure, cell)
@@ -272,25 +284,19 @@ class _Run:
         if self._executor and self._on_dask():
             attempts = max(attempts, len(self._executor._client.get_events(self._topic(number))))
         self._notes.add(number, {**answer, "attempts": attempts})
-        self._advance(1)
+        self._tell(", ".join(_words(self._cells[number])))
+
+    def _tell(self, what):
+        if self._show is not None:
+            self._show(len(self._notes.results), max(len(self._cells), 1), what)
 
 
-@contextlib.contextmanager
-def _bar(wanted, total):
-    """A function that is told how many more cells are done."""
-    if wanted is None:
-        wanted = sys.stderr.isatty() and importlib.util.find_spec("rich") is not None
-    if not wanted:
-        yield lambda number: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
-
-    columns = ("sweep", BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    console = Console(stderr=True, force_terminal=True)
-    with Progress(*columns, console=console, transient=True) as progress:
-        task = progress.add_task("", total=total)
-        yield lambda number: progress.advance(task, number)
+def _end_workers(executor):
+    """Shuts an executor down without its tasks: workers that are processes of this one are killed."""
+    workers = list((getattr(executor, "_processes", None) or {}).values())
+    executor.shutdown(wait=False)
+    for worker in workers:
+        worker.terminate()
 
 
 def _rows(number, cell, answer):

@@ -45,6 +45,9 @@ class Tree(RayCalls):
     ``fast=True`` takes a faster test of triangles that is wrong for a few rays in a million.
     ``threads`` is for trees on the CPU; 0: one a core. Python's lock is released meanwhile.
 
+    **Long calls.** ``progress`` is as of ``heapwood.compare``: ``None`` shows a bar for more than four million rays, a
+    function gets the numbers of rays, each time that another million is done. Ctrl-C ends a call on a CPU.
+
     **Streams.** ``stream`` is for rays on a GPU: a stream of CuPy or Torch, or its address. Then
     ``closest_hit``, ``any_hit`` and ``count`` return at once, and results are there when the stream has
     come past; rays must be ready on it, and they and the tree must live until then. Without a stream

@@ -1,6 +1,6 @@
 """Types of arguments and results, for type checkers."""
 
-from typing import Any, Optional, Protocol, Sequence, TypedDict, TypeVar, Union
+from typing import Any, Callable, Optional, Protocol, Sequence, TypedDict, TypeVar, Union
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,6 +15,7 @@ class DLPackArray(Protocol):
 Array = TypeVar("Array", bound=DLPackArray)
 AnyArray = Union[ArrayLike, DLPackArray]
 HostArray = Union[np.ndarray, Sequence[Any]]
+Progress = Union[None, bool, Callable[[float, float, str], Any]]
 
 
 class RayOptions(TypedDict, total=False):
@@ -24,6 +25,7 @@ class RayOptions(TypedDict, total=False):
     fast: bool
     threads: int
     stream: Any
+    progress: Progress
 
 
 class RayOptionsAndOut(RayOptions, total=False):

@@ -19,7 +19,9 @@ import numpy as np
 from heapwood import _arrays, _cluster, _core, _forest_tasks as tasks
 from heapwood._forest_rays import any_hit, closest_hit
 from heapwood._program import _scene_name
+from heapwood._progress import shown
 from heapwood._scene import Scene
+from heapwood._types import Progress
 
 if TYPE_CHECKING:
     import distributed
@@ -32,7 +34,7 @@ __all__ = ["any_hit", "build", "closest_hit"]
 
 def build(scene: Union[str, PathLike, Scene], client: "distributed.Client",
           parts: Optional[int] = None, *, out: Union[str, PathLike], device: str = "cpu",
-          preset: str = "default", time_limit: float = 60,
+          preset: str = "default", time_limit: float = 60, progress: Progress = None,
           **parameters: "Unpack[TreeParameters]") -> Dict[str, Any]:
     """Builds a scene's tree by the workers of a Dask cluster, into a file.
 
@@ -54,6 +56,8 @@ def build(scene: Union[str, PathLike, Scene], client: "distributed.Client",
             cluster.
         preset: ``"default"``, ``"paper"`` or ``"pbrt"``, as for ``heapwood.build``.
         time_limit: seconds that a worker has for an answer, beside 0.1 ms for each triangle of its work.
+        progress: as of ``heapwood.compare``; done and total are of the tree's cells, 0 of 1 until they are
+            known. What a function raises ends the build, and so does Ctrl-C: ``out`` stays as it was.
         **parameters: of the tree, which override the preset's, as for ``heapwood.build``.
 
     Returns:
@@ -90,10 +94,15 @@ def build(scene: Union[str, PathLike, Scene], client: "distributed.Client",
                 "fields": {name: value.item() if isinstance(value, np.generic) else value
                            for name, value in parameters.items()}}
     out = os.path.abspath(os.fsdecode(out))
-    with tempfile.TemporaryDirectory(prefix="heapwood-") as folder:
+    with tempfile.TemporaryDirectory(prefix="heapwood-") as folder, shown(progress, "build") as show:
+        def tell(done, total, what):
+            if show is not None:
+                show(*((done, total) if total else (0, 1)), what)
+
         run = _Run(client, pathlib.Path(folder), settings)
-        return json.loads(_core.build_forest(name, parts, out, folder, time_limit,
-                                             settings["preset"], settings["fields"], run.make_peer))
+        tell(0, 0, f"loading {name}")
+        return json.loads(_core.build_forest(name, parts, out, folder, time_limit, settings["preset"],
+                                             settings["fields"], run.make_peer, tell))
 
 
 class _Run:

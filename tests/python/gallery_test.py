@@ -8,6 +8,8 @@ import sys
 
 import pytest
 
+import heapwood
+
 ROOT = pathlib.Path(__file__).parents[2]
 FOLDER = ROOT / "app/python/gallery"
 NEEDS = {"which_allocator": "pandas", "sweep_on_dask": "distributed"}
@@ -29,6 +31,7 @@ def test_a_notebook_is_its_page(name, monkeypatch, capsys):
         pytest.importorskip(package)
     monkeypatch.chdir(ROOT)
     monkeypatch.setenv("MPLBACKEND", "agg")
+    monkeypatch.setattr(heapwood, "cuda_available", lambda: False)  # pages are of a CPU
     page = (FOLDER / f"{name}.md").read_text(encoding="utf-8")
     blocks = iter(re.findall(r"^```(python|text)\n(.*?)\n```$", page, flags=re.M | re.S))
     for kind, text, said, _ in gallery.run(name, DRAWS):

@@ -1,13 +1,18 @@
 """What the tests of the Python package share."""
 
 import os
+import pathlib
 import random
+import sys
 
 import numpy as np
 import pytest
 
 import heapwood
-from brute_force import hits_by_brute_force
+
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "benchmarks/peers"))
+
+from brute_force import hits_by_brute_force  # noqa: E402
 
 TRIANGLE = [[0, 0, 0], [4, 0, 0], [0, 4, 0]], [[0, 1, 2]]
 

@@ -32,8 +32,8 @@ class Ended(Exception):
 class Watch:
     """What is told of progress. After ``after`` calls it ends the work, by a signal or an error."""
 
-    def __init__(self, how=None, after=3):
-        self.steps, self._how, self._after = [], how, after
+    def __init__(self, how=None, after=3, delay=0.05):
+        self.steps, self._how, self._after, self._delay = [], how, after, delay
 
     def __call__(self, done, total, what):
         assert 0 <= done <= total and total > 0 and isinstance(what, str) and what
@@ -44,7 +44,7 @@ class Watch:
         if self._how == "error":
             raise Ended
         if self._how == "signal":  # in the wait for the next step
-            threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT)).start()
+            threading.Timer(self._delay, os.kill, (os.getpid(), signal.SIGINT)).start()
 
     def ends(self, work):
         with pytest.raises(Ended if self._how == "error" else KeyboardInterrupt):
@@ -181,7 +181,7 @@ def test_rays_in_batches_are_those_of_one_call(tree, rng, method, monkeypatch):
         assert trace(*parts, 0, ends.reshape(2, -1), out=out, progress=Watch()) is out
         assert np.array_equal(out.ravel(), whole[0])
     for how in ("signal", "error"):
-        Watch(how, 2).ends(lambda show: trace(np.tile(origins, (40, 1)), [1, 2, 3], threads=1, progress=show))
+        Watch(how, 2, 0).ends(lambda show: trace(np.tile(origins, (40, 1)), [1, 2, 3], threads=1, progress=show))
     for few in (0, 1):
         assert len(arrays(trace(origins[:few], directions[:few], progress=Watch()))[-1]) <= few * 2
 

@@ -1,7 +1,7 @@
 # %% [markdown]
 # # An animation
-# A surface that moves: its tree is built again for each frame, and rays go through it. Where there is a GPU and
-# CuPy, the same lines run there: vertices, rays and results are CuPy's arrays, and only the build copies vertices.
+# A surface that moves: a `Builder` makes its tree again for each frame, and rays go through it. Where there is a GPU
+# and CuPy, the same lines run there: vertices, trees, rays and results stay on the GPU.
 
 # %%
 import time
@@ -39,14 +39,15 @@ def vertices(second):
 pixel = (xp.arange(160) + 0.5) / 80 - 1
 origins = xp.stack(xp.broadcast_arrays(pixel[None], -pixel[:, None], 9.0), -1).astype("float32")
 down = xp.asarray([0, 0, -1], dtype="float32")
+builder = heapwood.Builder(triangles, device=device)
 frames, start = [], time.perf_counter()
 for frame in range(4):
-    tree = heapwood.build(vertices(frame / 12), triangles, device=device)
-    hits = tree.hits(origins, down)
+    builder.rebuild(vertices(frame / 12).astype("float32"))
+    hits = builder.hits(origins, down)
     assert hits.mask.all()
     frames.append(xp.abs(hits.normals @ xp.asarray([0.5, 0.5, 0.7], dtype="float32")))
 seconds = (time.perf_counter() - start) / len(frames)
-print(f"{1000 * seconds:.0f} ms a frame of {len(tree.triangles):,} triangles and {hits.t.size:,} rays, on {tree.device}")
+print(f"{1000 * seconds:.0f} ms a frame of {len(triangles):,} triangles and {hits.t.size:,} rays, on {builder.device}")
 
 # %% picture
 import matplotlib.pyplot as plt

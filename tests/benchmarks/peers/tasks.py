@@ -3,14 +3,12 @@
 import hashlib
 import pathlib
 import pickle
-import sys
 import time
 from typing import NamedTuple
 
 import numpy as np
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "python"))
-from brute_force import hits_by_brute_force  # noqa: E402
+from brute_force import hits_by_brute_force
 
 CHECKED = 100  # rays of each task
 SURE = 1e-5  # rays that pass an edge at less, in barycentrics, are not judged: rounding decides

@@ -7,11 +7,10 @@ import sys
 import numpy as np
 import pytest
 
-FOLDER = pathlib.Path(__file__).parents[1] / "benchmarks/peers"
-sys.path.insert(0, str(FOLDER))
+from libraries import Heapwood, Trimesh
+from tasks import TASKS, Inputs, Tasks
 
-from libraries import Heapwood, Trimesh  # noqa: E402
-from tasks import TASKS, Inputs, Tasks  # noqa: E402
+FOLDER = pathlib.Path(__file__).parent
 
 
 class Wrong(Heapwood):

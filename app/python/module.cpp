@@ -19,6 +19,7 @@ NB_MODULE(_core, m) {
     python::add_build(m);
     python::add_builder(m);
     python::add_rays(m);
+    python::add_distances(m);
     python::add_forest(m);
     python::add_ray_parts(m);
     python::add_heaps(m);

@@ -12,6 +12,7 @@
 #include <string>
 
 #include "kdtree/config.h"
+#include "kdtree/distance/sign_table.h"
 #include "kdtree/rays/ray_tree.h"
 #include "kdtree/tree/tree.h"
 #include "scenes/scene.h"
@@ -62,12 +63,15 @@ public:
     /// The first call lays the tree out.
     const kdtree::RayTree& rays() const override;
     int device() const override { return device_; }
+    /// The sides of its surface, where it is laid out, made at the first call; as rays().
+    const kdtree::SignTable& signs() const;
 
 private:
     std::shared_ptr<const TreeData> data_;
     allocators::Place place_;
     mutable std::mutex mutex_;
     mutable std::optional<kdtree::RayTree> rays_;
+    mutable std::optional<kdtree::SignTable> signs_;
     mutable int device_ = 0;
 };
 
@@ -91,7 +95,8 @@ void check_output(const std::string& scene, const std::string& what, const std::
 allocators::Place place_named(const std::string& device);
 const char* name(allocators::Place place);
 
-/// Each adds its part to the module. Trees need scenes, and builds, builders and rays need trees.
+/// Each adds its part to the module. Trees need scenes; builds, builders, rays and distances need
+/// trees.
 void add_errors(nanobind::module_& m);
 void add_scenes(nanobind::module_& m);
 void add_trees(nanobind::module_& m);
@@ -99,6 +104,7 @@ void add_parameters(nanobind::module_& m);
 void add_build(nanobind::module_& m);
 void add_builder(nanobind::module_& m);
 void add_rays(nanobind::module_& m);
+void add_distances(nanobind::module_& m);
 void add_forest(nanobind::module_& m);
 void add_ray_parts(nanobind::module_& m);
 void add_heaps(nanobind::module_& m);

@@ -9,13 +9,7 @@
 #include <memory>
 #include <utility>
 
-#include "allocators/platform/bits.cuh"
-#include "app/python/interruptible.h"
-#include "app/python/last_results.h"
-#include "app/python/objects.h"
-#include "app/python/ray_calls.h"
-
-namespace nb = nanobind;
+#include "app/python/array_calls.h"
 
 namespace heapwood::python {
 namespace {
@@ -24,47 +18,10 @@ using allocators::Buffer;
 using allocators::Place;
 using kdtree::BatchOptions;
 
-using VectorArray = nb::ndarray<const float, nb::shape<-1, 3>>;
-using NumberArray = nb::ndarray<const float, nb::ndim<1>>;
-using End = std::variant<NumberArray, double>;
-
 /// Arrays of Python's that results go to: a number a ray, or t, primitive and barycentrics.
 template <class T>
 using Out = nb::ndarray<T, nb::ndim<1>, nb::c_contig>;
 using OutHits = std::tuple<Out<float>, Out<std::int32_t>, Out<float>>;
-
-/// How Python asks for a batch. Without a stream a call waits for its results.
-struct Call {
-    const RaySource& tree;
-    BatchOptions options;
-    bool waits;
-};
-
-/// Checks where an array lies; the first one decides where all must.
-template <class Array>
-void require_place(const Array& array, const VectorArray& first, const char* what) {
-    if (array.device_type() == first.device_type() && array.device_id() == first.device_id()) {
-        return;
-    }
-    throw std::invalid_argument(std::string(what) +
-                                " lies on another device than the origins: copy it to theirs");
-}
-
-Place place_of(const VectorArray& array) {
-    switch (array.device_type()) {
-        case nb::device::cpu::value:
-        case nb::device::cuda_host::value:
-            return Place::host;
-        case nb::device::cuda::value:
-        case nb::device::cuda_managed::value:
-            return Place::device;
-        default:
-            throw std::invalid_argument(
-                "rays lie on the CPU or on a GPU of CUDA's, not on device "
-                "type " +
-                std::to_string(array.device_type()) + " of DLPack");
-    }
-}
 
 Vectors vectors(const VectorArray& array, std::uint64_t count) {
     return {.data = array.data(),
@@ -100,79 +57,6 @@ RayArrays ray_arrays(const VectorArray& origins, const VectorArray& directions, 
             .count = count,
             .place = place_of(origins)};
 }
-
-Call call_of(const RaySource& tree, const RayArrays& rays, bool coherent, bool fast,
-             unsigned threads, std::optional<std::uintptr_t> stream) {
-    if (rays.place == Place::device && tree.place() == Place::host) {
-        throw std::invalid_argument(
-            "the rays lie on a GPU, but the tree on the CPU: trace them through tree.to(\"cuda\")");
-    }
-    if (rays.place == Place::host && stream) {
-        throw std::invalid_argument("stream is for rays on a GPU, but these lie on the CPU");
-    }
-    return {tree,
-            {.fast = fast,
-             .coherent = coherent,
-             .stream = reinterpret_cast<void*>(stream.value_or(0)),
-             .threads = threads},
-            !stream};
-}
-
-/// The tree, laid out. @throws std::invalid_argument if the rays lie on another GPU.
-const kdtree::RayTree& laid_out(const Call& call, const VectorArray& origins) {
-    const kdtree::RayTree& tree = call.tree.rays();
-    const int device = call.tree.device();
-    if (call.tree.place() == Place::host) return tree;
-    if (place_of(origins) == Place::device && origins.device_id() != device) {
-        throw std::invalid_argument("the rays lie on GPU " + std::to_string(origins.device_id()) +
-                                    ", but the tree on GPU " + std::to_string(device));
-    }
-    if (current_device() != device) {
-        throw std::invalid_argument("the tree lies on GPU " + std::to_string(device) +
-                                    ", but GPU " + std::to_string(current_device()) +
-                                    " is the current one: choose the tree's");
-    }
-    return tree;
-}
-
-/// An array of Python's in memory that `owner` holds: NumPy's on the host, anything that takes
-/// DLPack on a device.
-template <class T>
-nb::object array_of(T* data, std::initializer_list<std::size_t> shape, const nb::capsule& owner,
-                    Place place, int device) {
-    if (place == Place::host) return nb::cast(nb::ndarray<nb::numpy, T>(data, shape, owner));
-    return nb::cast(
-        nb::ndarray<T>(data, shape, owner, {}, nb::dtype<T>(), nb::device::cuda::value, device));
-}
-
-/// Arrays that share one block of memory, so that a batch asks for memory once.
-class Results {
-public:
-    Results(Place place, std::uint64_t bytes)
-        : buffer_(last_results().take(place, bytes + kSlack)) {}
-
-    /// Room for `count` of T, aligned as DLPack asks for.
-    template <class T>
-    T* array(std::uint64_t count) {
-        T* data = reinterpret_cast<T*>(buffer_.as<std::byte>() + used_);
-        used_ += platform::round_up(count * sizeof(T), kAlignment);
-        return data;
-    }
-    Place place() const { return buffer_.place(); }
-    nb::capsule owner() && {
-        return {new Buffer(std::move(buffer_)), [](void* block) noexcept {
-                    const std::unique_ptr<Buffer> owned(static_cast<Buffer*>(block));
-                    last_results().keep(std::move(*owned));
-                }};
-    }
-
-private:
-    static constexpr std::uint64_t kAlignment = 256;
-    static constexpr std::uint64_t kSlack = 4 * kAlignment;
-
-    Buffer buffer_;
-    std::uint64_t used_ = 0;
-};
 
 /// Hits and the arrays that they become.
 struct HitResults {
@@ -213,33 +97,14 @@ HitArrays arrays_of(const OutHits& out, const VectorArray& origins, std::uint64_
     return {.t = t.data(), .triangles = triangles.data(), .barycentrics = barycentrics.data()};
 }
 
-/// Batches of fewer rays end so soon that a second thread would take a part of their time.
-constexpr std::uint64_t kLong = 1 << 14;
-
-/// Runs a batch without Python's lock: trace(tree laid out, how) and then, if the call waits,
-/// waits.
-template <class Trace>
-void run(const Call& call, const VectorArray& origins, std::uint64_t count, const Trace& trace) {
-    const auto held = call.tree.hold();
-    const kdtree::RayTree& tree = laid_out(call, origins);
-    if (tree.place() == Place::host && count >= kLong) {
-        return run_interruptibly([&](std::stop_token stop) {
-            BatchOptions options = call.options;
-            options.stop = std::move(stop);
-            trace(tree, options);
-        });
-    }
-    trace(tree, call.options);
-    if (call.waits) kdtree::wait(tree, call.options);
-}
-
 /// The hits as new arrays; None if they go to `out`.
 nb::object closest_hit(const RaySource& self, const VectorArray& origins,
                        const VectorArray& directions, const End& t_min, const End& t_max,
                        bool coherent, bool fast, unsigned threads,
                        std::optional<std::uintptr_t> stream, const std::optional<OutHits>& out) {
     const RayArrays rays = ray_arrays(origins, directions, t_min, t_max);
-    const Call call = call_of(self, rays, coherent, fast, threads, stream);
+    const Call call =
+        call_of(self, rays.place, {.fast = fast, .coherent = coherent, .threads = threads}, stream);
     std::optional<HitResults> hits;
     std::optional<HitArrays> to;
     if (out) to = arrays_of(*out, origins, rays.count);
@@ -261,7 +126,8 @@ nb::object number(const RaySource& self, const VectorArray& origins, const Vecto
                   const End& t_min, const End& t_max, bool coherent, bool fast, unsigned threads,
                   std::optional<std::uintptr_t> stream, const std::optional<Out<T>>& out) {
     const RayArrays rays = ray_arrays(origins, directions, t_min, t_max);
-    const Call call = call_of(self, rays, coherent, fast, threads, stream);
+    const Call call =
+        call_of(self, rays.place, {.fast = fast, .coherent = coherent, .threads = threads}, stream);
     std::optional<Results> results;
     if (out) require_room(*out, origins, rays.count);
     T* numbers = out ? out->data() : nullptr;
@@ -284,7 +150,8 @@ nb::tuple all_hits_of(const RaySource& self, const VectorArray& origins,
                       bool coherent, bool fast, unsigned threads,
                       std::optional<std::uintptr_t> stream) {
     const RayArrays rays = ray_arrays(origins, directions, t_min, t_max);
-    const Call call = call_of(self, rays, coherent, fast, threads, stream);
+    const Call call =
+        call_of(self, rays.place, {.fast = fast, .coherent = coherent, .threads = threads}, stream);
     std::optional<HitResults> hits;
     kdtree::HitLists lists;
     {

@@ -29,6 +29,12 @@ const kdtree::RayTree& TreeObject::rays() const {
     return *rays_;
 }
 
+const kdtree::SignTable& TreeObject::signs() const {
+    const std::lock_guard lock(mutex_);
+    if (!signs_) signs_.emplace(*data_->scene.scene, place_);
+    return *signs_;
+}
+
 Place place_named(const std::string& device) {
     if (device == "cpu") return Place::host;
     if (device == "cuda") return Place::device;

@@ -134,6 +134,19 @@ double BatchMoment::ms_since(const BatchMoment& earlier) const {
     return std::chrono::duration<double, std::milli>(host_ - earlier.host_).count();
 }
 
+std::uint64_t detail::offsets_of(const RayTree& tree, const std::uint32_t* counts,
+                                 std::uint64_t count, std::uint64_t* offsets,
+                                 const BatchOptions& options) {
+    if (tree.place() == Place::device) return device_offsets(counts, count, offsets, options);
+    std::uint64_t total = 0;
+    for (std::uint64_t i = 0; i < count; ++i) {
+        offsets[i] = total;
+        total += counts[i];
+    }
+    offsets[count] = total;
+    return total;
+}
+
 HitLists all_hits(const RayTree& tree, const Ray* rays, std::uint64_t count,
                   const BatchOptions& options) {
     const Buffer counts(tree.place(), count * sizeof(std::uint32_t));
@@ -142,15 +155,7 @@ HitLists all_hits(const RayTree& tree, const Ray* rays, std::uint64_t count,
     HitLists lists;
     lists.offsets = Buffer(tree.place(), (count + 1) * sizeof(std::uint64_t));
     auto* offsets = lists.offsets.as<std::uint64_t>();
-    if (tree.place() == Place::device) {
-        lists.total = detail::device_offsets(counts.as<std::uint32_t>(), count, offsets, options);
-    } else {
-        for (std::uint64_t i = 0; i < count; ++i) {
-            offsets[i] = lists.total;
-            lists.total += counts.as<std::uint32_t>()[i];
-        }
-        offsets[count] = lists.total;
-    }
+    lists.total = detail::offsets_of(tree, counts.as<std::uint32_t>(), count, offsets, options);
     lists.hits = Buffer(tree.place(), lists.total * sizeof(Hit));
     list_hits(tree, rays, count, offsets, lists.hits.as<Hit>(), options);
     wait(tree, options);

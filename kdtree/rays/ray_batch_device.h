@@ -2,7 +2,7 @@
 /// The CUDA half of ray_batch.h, behind plain functions: ray_batch_gpu.cu, or ray_batch_none.cpp,
 /// which refuses, where there is no CUDA.
 ///
-/// Internal to this folder.
+/// Internal to the library.
 #pragma once
 
 #include <cstdint>
@@ -25,6 +25,10 @@ void device_list_hits(const RayTreeView& tree, const Ray* rays, std::uint64_t co
 /// @return the last of them.
 std::uint64_t device_offsets(const std::uint32_t* counts, std::uint64_t count,
                              std::uint64_t* offsets, const BatchOptions& options);
+
+/// The same on either machine, where the tree lies. Waits for the stream.
+std::uint64_t offsets_of(const RayTree& tree, const std::uint32_t* counts, std::uint64_t count,
+                         std::uint64_t* offsets, const BatchOptions& options);
 
 /// When the stream comes past.
 std::shared_ptr<const void> device_moment(const BatchOptions& options);

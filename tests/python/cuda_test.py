@@ -69,6 +69,23 @@ def test_arrays_build_where_they_lie(library, sphere, tree):
     assert heapwood.build(vertices, triangles, device="cpu").digest == tree.digest
 
 
+def test_points_of_a_library(library, tree, gpu_tree, rays):
+    points = rays[0]
+    boxes = np.stack((points - 0.5, points + np.float32(0.5)), axis=1)
+    calls = [("closest_point", points), ("distance", points), ("signed_distance", points), ("contains", points),
+             ("within", points, 0.5), ("within", points, 0.5, "count"), ("within", points, 0.5, "any"),
+             ("overlaps", boxes), ("overlaps", boxes, "count"), ("overlaps", boxes, "any")]
+    for name, first, *more in calls:
+        expected = getattr(tree, name)(first, *more)
+        results = getattr(gpu_tree, name)(library.put(first), *more)
+        copied = getattr(gpu_tree, name)(first, *more)  # of the host, through the same tree
+        if not isinstance(results, tuple):
+            expected, results, copied = (expected,), (results,), (copied,)
+        for result, copy, same in zip(results, copied, expected):
+            np.testing.assert_array_equal(library.get(result), same)
+            np.testing.assert_array_equal(copy, same)
+
+
 @pytest.mark.parametrize("options", [{}, {"coherent": True}])
 def test_rays_of_a_library(library, tree, gpu_tree, rays, options):
     there = [library.put(array) for array in rays]

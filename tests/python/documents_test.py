@@ -19,7 +19,8 @@ ELSEWHERE = ("cupy", "dask_cuda", "dask_jobqueue", "numba")
 
 
 @pytest.mark.parametrize("name", ["heapwood", "heapwood._build", "heapwood._scene", "heapwood._tree",
-                                  "heapwood._heap", "heapwood._rays", "heapwood._hits",
+                                  "heapwood._heap", "heapwood._rays", "heapwood._distances",
+                                  "heapwood._hits",
                                   "heapwood._program", "heapwood._sweep", "heapwood.forest",
                                   "heapwood._forest_rays", "heapwood.trimesh"])
 def test_docstrings(name, tmp_path):

@@ -9,7 +9,7 @@ import pytest
 trimesh = pytest.importorskip("trimesh")
 pytest.importorskip("rtree")
 
-from heapwood.trimesh import RayMeshIntersector  # noqa: E402
+from heapwood.trimesh import ProximityQuery, RayMeshIntersector  # noqa: E402
 
 
 def meshes():
@@ -143,3 +143,51 @@ def test_no_hits_and_wrong_rays():
     assert ours.intersects_first([[9.0, 9, 9]], [[0.0, 0, 1]]).tolist() == [-1]
     with pytest.raises(ValueError, match="must have one shape"):
         ours.intersects_any([[0, 0, 0]], [0, 0, 1])
+
+
+def near(mesh, rng):
+    """Points in and around a mesh, beside its triangles, and on its corners."""
+    middle, size = mesh.bounds.mean(axis=0), mesh.extents.max()
+    samples = mesh.triangles_center[:40] + mesh.face_normals[:40] * rng.uniform(-1e-3, 1e-3, (40, 1)) * size
+    return np.vstack((middle + rng.uniform(-1, 1, (80, 3)) * size, samples, mesh.vertices[:20]))
+
+
+def test_closest_points_are_trimeshs(case, rng):
+    mesh = case[0]
+    points = near(mesh, rng)
+    own_closest, own_distance, _ = trimesh.proximity.closest_point_naive(mesh, points)
+    closest, distance, triangle = ProximityQuery(mesh).on_surface(points)
+    assert (closest.dtype, distance.dtype, triangle.dtype) == (np.float64, np.float64, np.int64)
+    size = mesh.extents.max()
+    np.testing.assert_allclose(distance, own_distance, rtol=1e-6, atol=1e-7 * size)
+    on_triangle = trimesh.triangles.closest_point(mesh.triangles[triangle], points)
+    np.testing.assert_allclose(on_triangle, closest, rtol=0, atol=1e-9 * np.abs(points).max())
+    same = np.abs(distance - own_distance) < 1e-12 * size
+    assert same.mean() > 0.9
+    np.testing.assert_allclose(np.linalg.norm(own_closest - points, axis=1)[same], distance[same], atol=1e-9 * size)
+
+
+def test_signed_distances_are_trimeshs(case, rng):
+    mesh = case[0]
+    points = near(mesh, rng)
+    distance = trimesh.proximity.closest_point_naive(mesh, points)[1]
+    inside = trimesh.ray.ray_triangle.RayMeshIntersector(mesh).contains_points(points)
+    signed = ProximityQuery(mesh).signed_distance(points)
+    sure = distance > 1e-6 * mesh.extents.max()
+    np.testing.assert_array_equal(signed[sure] > 0, inside[sure])
+    np.testing.assert_allclose(np.abs(signed), distance, rtol=1e-6, atol=1e-7 * mesh.extents.max())
+
+
+def test_a_mesh_has_it_as_its_own(rng):
+    mesh = trimesh.creation.icosphere()
+    points = rng.uniform(-2, 2, (30, 3))
+    mesh.nearest = ProximityQuery(mesh)
+    before = mesh.nearest.on_surface(points)[1]
+    mesh.apply_scale(2)  # the tree follows
+    assert (mesh.nearest.on_surface(points)[1] != before).all()
+    again = pickle.loads(pickle.dumps(mesh.nearest))
+    np.testing.assert_array_equal(again.on_surface(points)[1], mesh.nearest.on_surface(points)[1])
+    closest, distance, triangle = mesh.nearest.on_surface([[np.nan, 0, 0]])
+    assert np.isnan(closest).all() and np.isinf(distance).all() and triangle.tolist() == [-1]
+    with pytest.raises(ValueError, match=r"points must have the shape \(m, 3\)"):
+        mesh.nearest.on_surface([1, 2, 3])

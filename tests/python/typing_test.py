@@ -21,6 +21,10 @@ import numpy as np
 tree = heapwood.build(heapwood.load("a.obj"), leaf_limit=4, clip=False, empty_rule="pays", depth_base=8)
 t, primitive, barycentrics = tree.closest_hit(np.zeros((1, 3)), [0, 0, 1], coherent=True)
 t.reshape(-1)
+distance, triangle, uv, closest = tree.closest_point(np.zeros((1, 3)), 9, threads=1)
+closest.sum() + tree.signed_distance(np.zeros((1, 3)), sign="crossings").sum()
+offsets, within = tree.within(np.zeros((1, 3)), 9)
+within.sum() + tree.within([0, 0, 0], 9, "count").sum() + tree.overlaps(np.zeros((2, 3)), "any").sum()
 hits = heapwood.build([tree.scene, "b.obj"], transforms=np.zeros((2, 4, 4))).hits([0, 0, 0], [0, 0, 1])
 hits.normals.sum() + heapwood.interpolate(hits, tree.vertices).sum()
 client: Any = None
@@ -33,6 +37,7 @@ tree.any_hit(np.zeros((1, 3)), [0, 0, 1], progress=True).any()
 """
 
 WRONG = {
+    'heapwood.build("a").within([0, 0, 0], 9, "some")': 'No overload variant of "within"',
     'heapwood.build("a", leaf_limit="4")': '"leaf_limit" .*has incompatible type "str"',
     'heapwood.build("a", leaflimit=4)': 'Unexpected keyword argument "leaflimit"',
     'heapwood.build("a", empty_rule="some")': '"empty_rule" .*incompatible type',

@@ -170,6 +170,26 @@ def rays(origins, directions, t_min, t_max, origin=None):
     return (*rows, *ends), shape
 
 
+def points(array, number, what, origin=None):
+    """Points as they are asked about, less an origin as of ``real``, and a number for all of them, or each.
+
+    Returns:
+        The points of the shape (N, 3); the number, or numbers of the shape (N,); and the shape that the points
+        have by NumPy's rules of broadcasting.
+    """
+    rows, numbers = real(array, "points", origin), end(number, what)
+    if not rows.shape or rows.shape[-1] != 3:
+        raise ValueError(f"points must have the shape (..., 3), not {tuple(rows.shape)}")
+    shape = tuple(rows.shape[:-1])
+    if isinstance(numbers, float):
+        return rows.reshape(-1, 3), numbers, shape
+    wider = _broadcast(shape, numbers.shape)
+    if wider is None:
+        raise ValueError(f"{what} must be a number, or have the shape {shape} of the points, or broadcast with "
+                         f"it as NumPy's, not {tuple(numbers.shape)}")
+    return _spread(rows, (*wider, 3)).reshape(-1, 3), _spread(numbers, wider).reshape(-1), wider
+
+
 def out(array, what, number, shape, *inputs):
     """An array that results go to, as the compiled module takes it: in one row.
 

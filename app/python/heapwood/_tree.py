@@ -9,6 +9,7 @@ from typing import BinaryIO, Optional, Union
 import numpy as np
 
 from heapwood import _arrays, _core, _files
+from heapwood._distances import DistanceCalls
 from heapwood._rays import RayCalls
 from heapwood._scene import Scene
 from heapwood._types import Times
@@ -25,8 +26,8 @@ node_dtype = np.dtype({
 ``first`` are the same four bytes. The right child follows the left one."""
 
 
-class Tree(RayCalls):
-    """A kd-tree of a scene, for rays. ``build`` and ``load_tree`` make trees.
+class Tree(RayCalls, DistanceCalls):
+    """A kd-tree of a scene, for rays and distances. ``build`` and ``load_tree`` make trees.
 
     **Rays.** ``origins`` and ``directions`` are real numbers of the shape (..., 3): the points
     ``origin + t * direction`` with ``t_min <= t <= t_max``. A direction need not have length 1. ``t_min``
@@ -61,6 +62,10 @@ class Tree(RayCalls):
 
     Results are the bits that testing every triangle gives, on every device. A triangle is met from both
     sides, on its edges and corners, but not exactly edge-on.
+
+    **Distances.** ``closest_point``, ``distance``, ``signed_distance``, ``contains``, ``within`` and
+    ``overlaps`` take points, or boxes, as ``closest_hit`` takes origins: on the CPU or a GPU, with ``threads`` and ``stream``.
+    They have no ``out``.
 
     Trees can be pickled and copied, and so go to other processes; one on a GPU needs a GPU there.
     """

@@ -34,6 +34,13 @@ class RayOptionsAndOut(RayOptions, total=False):
     out: Any
 
 
+class PointOptions(TypedDict, total=False):
+    """How points and boxes are answered: see ``heapwood.Tree``."""
+
+    threads: int
+    stream: Any
+
+
 class Times(TypedDict):
     """Milliseconds of a build: see ``heapwood.Tree.times``."""
 

@@ -1,4 +1,4 @@
-"""Rays through meshes of trimesh, by Heapwood's trees.
+"""Rays through meshes of trimesh, and distances to them, by Heapwood's trees.
 
 >>> import trimesh
 >>> from heapwood.trimesh import RayMeshIntersector
@@ -10,25 +10,16 @@
 
 import numpy as np
 import trimesh
+import trimesh.proximity
 from trimesh.ray.ray_util import contains_points
 
 from heapwood._build import build
 
 
-class RayMeshIntersector:
-    """Takes the place of ``trimesh.ray.ray_pyembree.RayMeshIntersector``, and of ``ray_triangle``'s.
+class _OfMesh:
+    """What has a mesh of trimesh, and a tree of it, which is built anew when the mesh changes."""
 
-    Args:
-        mesh (trimesh.Trimesh): a mesh with triangles. When it changes, its tree is built anew.
-        scale_to_box: as theirs, of no effect: meshes of any size have the same precision here.
-        **build_options: as of ``heapwood.build``: ``device="cuda"``, ``preset="pbrt"``, ...
-
-    Rays are traced in single precision, around the middle of the mesh, so that a mesh far from the origin
-    loses nothing. Locations are then computed in double precision, from the planes of the triangles that
-    were hit. Hits of a ray come front to back.
-    """
-
-    def __init__(self, mesh, scale_to_box=True, **build_options):  # noqa: ARG002
+    def __init__(self, mesh, **build_options):
         self.mesh = mesh
         self._build_options = build_options
         self._cache = trimesh.caching.Cache(mesh.__hash__)
@@ -42,6 +33,23 @@ class RayMeshIntersector:
     @trimesh.caching.cache_decorator
     def _tree(self):
         return build(self.mesh.vertices, self.mesh.faces, center=True, **self._build_options)
+
+
+class RayMeshIntersector(_OfMesh):
+    """Takes the place of ``trimesh.ray.ray_pyembree.RayMeshIntersector``, and of ``ray_triangle``'s.
+
+    Args:
+        mesh (trimesh.Trimesh): a mesh with triangles. When it changes, its tree is built anew.
+        scale_to_box: as theirs, of no effect: meshes of any size have the same precision here.
+        **build_options: as of ``heapwood.build``: ``device="cuda"``, ``preset="pbrt"``, ...
+
+    Rays are traced in single precision, around the middle of the mesh, so that a mesh far from the origin
+    loses nothing. Locations are then computed in double precision, from the planes of the triangles that
+    were hit. Hits of a ray come front to back.
+    """
+
+    def __init__(self, mesh, scale_to_box=True, **build_options):  # noqa: ARG002
+        super().__init__(mesh, **build_options)
 
     def intersects_id(self, ray_origins, ray_directions, return_locations=False, multiple_hits=True,
                       max_hits=None, **_):
@@ -110,6 +118,66 @@ class RayMeshIntersector:
         weights = np.column_stack((1 - uv.sum(axis=1), uv))
         on_triangle = np.einsum("ij,ijk->ik", weights, corners)
         return np.where(flat[:, None], on_triangle, origins + t[:, None] * directions)
+
+
+class ProximityQuery(_OfMesh, trimesh.proximity.ProximityQuery):
+    """Takes the place of ``trimesh.proximity.ProximityQuery``: ``mesh.nearest = ProximityQuery(mesh)``.
+
+    Args:
+        mesh (trimesh.Trimesh): a mesh with triangles. When it changes, its tree is built anew.
+        **build_options: as of ``heapwood.build``.
+
+    The nearest triangle is found in single precision, around the middle of the mesh; the point on it, and
+    the distance, are then computed in double precision. ``vertex`` is trimesh's own, by SciPy.
+
+    >>> box = trimesh.creation.box()
+    >>> box.nearest = ProximityQuery(box)
+    >>> closest, distance, triangle = box.nearest.on_surface([[0, 0.1, 2]])
+    >>> closest.round(9).tolist(), distance.tolist(), box.nearest.signed_distance([[0, 0, 0.25], [0, 0, 2]]).tolist()
+    ([[0.0, 0.1, 0.5]], [1.5], [0.25, -1.5])
+    """
+
+    @property
+    def _mesh(self):
+        return self.mesh  # as trimesh's methods call it
+
+    def on_surface(self, points):
+        """The nearest point of the mesh to each point.
+
+        Args:
+            points: (m, 3) float.
+
+        Returns:
+            ``(closest, distance, triangle_id)``: float64 of (m, 3) and (m,), and int64. Of a point that is not
+            finite NaN, infinity and -1.
+        """
+        points = _points(points)
+        distance, triangle_id, _, closest = self._tree.closest_point(points)
+        distance, closest = distance.astype(np.float64), closest.astype(np.float64)
+        triangle_id = triangle_id.astype(np.int64)
+        # Of a triangle without area they have no point.
+        exact = trimesh.triangles.closest_point(self.mesh.triangles[triangle_id], points)
+        found = (triangle_id >= 0) & np.isfinite(exact).all(axis=1)
+        closest[found] = exact[found]
+        distance[found] = np.linalg.norm(exact[found] - points[found], axis=1)
+        return closest, distance, triangle_id
+
+    def signed_distance(self, points):
+        """The distance of each point of (m, 3), positive inside the mesh and on it: float64 of (m,).
+
+        The mesh must be closed; ``heapwood.Tree.signed_distance`` says what is told of others.
+        """
+        points = _points(points)
+        inside = self._tree.contains(points)
+        distance = self.on_surface(points)[1]
+        return np.where(inside | (distance <= trimesh.constants.tol.merge), distance, -distance)
+
+
+def _points(points):
+    points = np.asanyarray(points, dtype=np.float64)
+    if points.ndim != 2 or points.shape[1] != 3:
+        raise ValueError(f"points must have the shape (m, 3), not {points.shape}")
+    return points
 
 
 def _rays(origins, directions):

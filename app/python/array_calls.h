@@ -1,0 +1,159 @@
+/// @file
+/// What calls for many rays, and for many points, have in common: arrays of any library in, arrays
+/// where those lie out.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+
+#include "allocators/platform/bits.cuh"
+#include "app/python/interruptible.h"
+#include "app/python/last_results.h"
+#include "app/python/objects.h"
+#include "app/python/ray_calls.h"
+
+namespace heapwood::python {
+
+namespace nb = nanobind;
+
+using VectorArray = nb::ndarray<const float, nb::shape<-1, 3>>;
+using NumberArray = nb::ndarray<const float, nb::ndim<1>>;
+using End = std::variant<NumberArray, double>;
+
+/// How Python asks for a batch. Without a stream a call waits for its results.
+struct Call {
+    const RaySource& tree;
+    kdtree::BatchOptions options;
+    bool waits;
+};
+
+/// Checks where an array lies; the first one, the origins or points, decides where all must.
+template <class Array>
+void require_place(const Array& array, const VectorArray& first, const char* what,
+                   const char* than = "origins") {
+    if (array.device_type() == first.device_type() && array.device_id() == first.device_id()) {
+        return;
+    }
+    throw std::invalid_argument(std::string(what) + " lies on another device than the " + than +
+                                ": copy it to theirs");
+}
+
+inline allocators::Place place_of(const VectorArray& array) {
+    switch (array.device_type()) {
+        case nb::device::cpu::value:
+        case nb::device::cuda_host::value:
+            return allocators::Place::host;
+        case nb::device::cuda::value:
+        case nb::device::cuda_managed::value:
+            return allocators::Place::device;
+        default:
+            throw std::invalid_argument(
+                "arrays lie on the CPU or on a GPU of CUDA's, not on device type " +
+                std::to_string(array.device_type()) + " of DLPack");
+    }
+}
+
+/// @param place where the rays or points lie, whose name `what` is
+inline Call call_of(const RaySource& tree, allocators::Place place,
+                    const kdtree::BatchOptions& options, std::optional<std::uintptr_t> stream,
+                    const std::string& what = "rays") {
+    if (place == allocators::Place::device && tree.place() == allocators::Place::host) {
+        throw std::invalid_argument(
+            "the " + what + " lie on a GPU, but the tree on the CPU: ask tree.to(\"cuda\")");
+    }
+    if (place == allocators::Place::host && stream) {
+        throw std::invalid_argument("stream is for " + what +
+                                    " on a GPU, but these lie on the CPU");
+    }
+    Call call{tree, options, !stream};
+    call.options.stream = reinterpret_cast<void*>(stream.value_or(0));
+    return call;
+}
+
+/// The tree, laid out. @throws std::invalid_argument if the arrays lie on another GPU.
+inline const kdtree::RayTree& laid_out(const Call& call, const VectorArray& origins) {
+    const kdtree::RayTree& tree = call.tree.rays();
+    const int device = call.tree.device();
+    if (call.tree.place() == allocators::Place::host) return tree;
+    if (place_of(origins) == allocators::Place::device && origins.device_id() != device) {
+        throw std::invalid_argument("the arrays lie on GPU " + std::to_string(origins.device_id()) +
+                                    ", but the tree on GPU " + std::to_string(device));
+    }
+    if (current_device() != device) {
+        throw std::invalid_argument("the tree lies on GPU " + std::to_string(device) +
+                                    ", but GPU " + std::to_string(current_device()) +
+                                    " is the current one: choose the tree's");
+    }
+    return tree;
+}
+
+/// An array of Python's in memory that `owner` holds: NumPy's on the host, anything that takes
+/// DLPack on a device.
+template <class T>
+nb::object array_of(T* data, std::initializer_list<std::size_t> shape, const nb::capsule& owner,
+                    allocators::Place place, int device) {
+    if (place == allocators::Place::host)
+        return nb::cast(nb::ndarray<nb::numpy, T>(data, shape, owner));
+    return nb::cast(
+        nb::ndarray<T>(data, shape, owner, {}, nb::dtype<T>(), nb::device::cuda::value, device));
+}
+
+/// Arrays that share one block of memory, so that a batch asks for memory once.
+class Results {
+public:
+    Results(allocators::Place place, std::uint64_t bytes)
+        : buffer_(last_results().take(place, bytes + kSlack)) {}
+
+    /// Room for `count` of T, aligned as DLPack asks for.
+    template <class T>
+    T* array(std::uint64_t count) {
+        T* data = reinterpret_cast<T*>(buffer_.as<std::byte>() + used_);
+        used_ += platform::round_up(count * sizeof(T), kAlignment);
+        return data;
+    }
+    allocators::Place place() const { return buffer_.place(); }
+    nb::capsule owner() && {
+        return {new allocators::Buffer(std::move(buffer_)), [](void* block) noexcept {
+                    const std::unique_ptr<allocators::Buffer> owned(
+                        static_cast<allocators::Buffer*>(block));
+                    last_results().keep(std::move(*owned));
+                }};
+    }
+
+private:
+    static constexpr std::uint64_t kAlignment = 256;
+    static constexpr std::uint64_t kSlack = 4 * kAlignment;
+
+    allocators::Buffer buffer_;
+    std::uint64_t used_ = 0;
+};
+
+/// Batches of fewer rays or points end so soon that a second thread would take a part of their
+/// time.
+inline constexpr std::uint64_t kLong = 1 << 14;
+
+/// Runs a batch without Python's lock: trace(tree laid out, how) and then, if the call waits,
+/// waits.
+template <class Trace>
+void run(const Call& call, const VectorArray& origins, std::uint64_t count, const Trace& trace) {
+    const auto held = call.tree.hold();
+    const kdtree::RayTree& tree = laid_out(call, origins);
+    if (tree.place() == allocators::Place::host && count >= kLong) {
+        return run_interruptibly([&](std::stop_token stop) {
+            kdtree::BatchOptions options = call.options;
+            options.stop = std::move(stop);
+            trace(tree, options);
+        });
+    }
+    trace(tree, call.options);
+    if (call.waits) kdtree::wait(tree, call.options);
+}
+
+}  // namespace heapwood::python

@@ -1,0 +1,79 @@
+/// @file
+/// Points, boxes and answers as arrays, on either machine. They own nothing.
+#pragma once
+
+#include <cstdint>
+
+#include "allocators/platform/macros.cuh"
+#include "kdtree/distance/nearest.cuh"
+#include "kdtree/distance/regions.cuh"
+
+namespace heapwood::kdtree {
+
+/// Vectors anywhere in memory, by default one after another. Strides are in floats.
+struct VectorArray {
+    const float* data;
+    std::int64_t stride = 3;
+    std::int64_t component_stride = 1;
+
+    HEAPWOOD_INLINE glm::vec3 at(std::uint64_t i) const {
+        const float* v = data + static_cast<std::int64_t>(i) * stride;
+        return {v[0], v[component_stride], v[2 * component_stride]};
+    }
+};
+
+/// Numbers, or one for all where there is no data.
+struct NumberArray {
+    const float* data = nullptr;
+    std::int64_t stride = 1;
+    float value = 0;
+
+    HEAPWOOD_INLINE float at(std::uint64_t i) const {
+        return data == nullptr ? value : data[static_cast<std::int64_t>(i) * stride];
+    }
+};
+
+/// Balls, and boxes by their lowest and highest corners.
+struct BallArray {
+    using Region = Ball;
+    VectorArray centers;
+    NumberArray radii;
+
+    HEAPWOOD_INLINE Ball at(std::uint64_t i) const { return {centers.at(i), radii.at(i)}; }
+};
+struct BoxArray {
+    using Region = BoxRegion;
+    VectorArray lo;
+    VectorArray hi;
+
+    HEAPWOOD_INLINE BoxRegion at(std::uint64_t i) const { return {lo.at(i), hi.at(i)}; }
+};
+
+/// Where nearest points go; nullptr: that part is not asked for.
+struct NearestArrays {
+    float* distances = nullptr;          ///< infinity: there is none
+    std::uint32_t* triangles = nullptr;  ///< Nearest::kNone: there is none; then the rest is zeros
+    float* barycentrics = nullptr;       ///< u and v side by side
+    float* points = nullptr;             ///< x, y and z side by side
+
+    HEAPWOOD_INLINE bool has_distances_alone() const {
+        return triangles == nullptr && barycentrics == nullptr && points == nullptr &&
+               distances != nullptr;
+    }
+    HEAPWOOD_INLINE void set(std::uint64_t i, const Nearest& nearest) const {
+        const bool found = nearest.found();
+        if (distances != nullptr) distances[i] = nearest.distance;
+        if (triangles != nullptr) triangles[i] = nearest.triangle;
+        if (barycentrics != nullptr) {
+            barycentrics[2 * i] = found ? nearest.u : 0;
+            barycentrics[2 * i + 1] = found ? nearest.v : 0;
+        }
+        if (points != nullptr) {
+            for (unsigned k = 0; k < 3; ++k) {
+                points[3 * i + k] = found ? component(nearest.point, k) : 0;
+            }
+        }
+    }
+};
+
+}  // namespace heapwood::kdtree

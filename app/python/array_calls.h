@@ -8,14 +8,16 @@
 
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
 #include <variant>
 
+#include "allocators/memory/buffer.h"
+#include "allocators/memory/large_pages.h"
 #include "allocators/platform/bits.cuh"
 #include "app/python/interruptible.h"
-#include "app/python/last_results.h"
 #include "app/python/objects.h"
 #include "app/python/ray_calls.h"
 
@@ -103,6 +105,42 @@ nb::object array_of(T* data, std::initializer_list<std::size_t> shape, const nb:
         return nb::cast(nb::ndarray<nb::numpy, T>(data, shape, owner));
     return nb::cast(
         nb::ndarray<T>(data, shape, owner, {}, nb::dtype<T>(), nb::device::cuda::value, device));
+}
+
+/// The block of the last arrays that Python has given up, for the next results: the system clears
+/// every page that it gives, which takes as long as a part of the rays. On the host alone. Any
+/// thread may call.
+class LastResults {
+public:
+    /// A block of at least so many bytes, but not of twice as many.
+    allocators::Buffer take(allocators::Place place, std::uint64_t bytes) {
+        if (place == allocators::Place::host) {
+            const std::lock_guard lock(mutex_);
+            if (block_.size() >= bytes && block_.size() / 2 < bytes) return std::move(block_);
+        }
+        allocators::Buffer fresh(place, bytes);
+        allocators::prefer_large_pages(fresh);
+        return fresh;
+    }
+    /// Keeps it, in the place of the one before.
+    void keep(allocators::Buffer block) {
+        if (block.place() != allocators::Place::host || block.size() > kMost) return;
+        const std::lock_guard lock(mutex_);
+        std::swap(block_, block);
+    }
+
+private:
+    static constexpr std::uint64_t kMost = std::uint64_t{256} << 20;
+
+    std::mutex mutex_;
+    allocators::Buffer block_;
+};
+
+/// The process's.
+inline LastResults& last_results() {
+    // Not destroyed: arrays of Python's may live as long as the process.
+    static auto* const last = new LastResults;
+    return *last;
 }
 
 /// Arrays that share one block of memory, so that a batch asks for memory once.

@@ -54,10 +54,9 @@ public:
     void rebuild(const SceneObject& scene, std::uintptr_t stream, bool waits) {
         const nb::gil_scoped_release release;
         const std::unique_lock lock(mutex_);
-        if (place_ == Place::device) {
-            require_device();
-            return build(*scene.scene, stream, waits);
-        }
+        require_device();
+        prepare();
+        if (place_ == Place::device) return build(*scene.scene, stream, waits);
         run_interruptibly([&](std::stop_token stop) {
             const std::stop_callback interrupts(stop, [this] { stop_.request_stop(); });
             build(*scene.scene, stream, waits);
@@ -76,6 +75,7 @@ public:
         const nb::gil_scoped_release release;
         const std::unique_lock lock(mutex_);
         require_device();
+        prepare();
         build(
             kdtree::Frame{
                 .positions = reinterpret_cast<const glm::vec3*>(positions.data()),
@@ -118,22 +118,24 @@ private:
                                     ", but the builder on GPU " + std::to_string(device_));
     }
     void require_device() const {
-        if (current_device() == device_) return;
+        if (place_ == Place::host || current_device() == device_) return;
         throw std::invalid_argument("the builder lies on GPU " + std::to_string(device_) +
                                     ", but GPU " + std::to_string(current_device()) +
                                     " is the current one: choose the builder's");
     }
 
+    /// Makes a live tree where there is none, or one that was interrupted: that stays so.
+    void prepare() {
+        has_tree_ = false;
+        if (live_ != nullptr && !stop_.stop_requested()) return;
+        live_.reset();  // there may be no room for two
+        stop_ = {};
+        run_.stop = stop_.get_token();
+        live_ = backend_.make_live_tree(triangles_, config_, run_);
+    }
+
     template <class Source>
     void build(const Source& source, std::uintptr_t stream, bool waits) {
-        has_tree_ = false;
-        // One that was interrupted stays so.
-        if (live_ == nullptr || stop_.stop_requested()) {
-            live_.reset();  // there may be no room for two
-            stop_ = {};
-            run_.stop = stop_.get_token();
-            live_ = backend_.make_live_tree(triangles_, config_, run_);
-        }
         void* const on = reinterpret_cast<void*>(stream);
         try {
             live_->rebuild(source, on);

@@ -73,13 +73,14 @@ def test_without_a_tree_there_are_no_hits():
     ([[0, 0, 0], [1, 0, 0], [0, np.nan, 0]], "vertex 2 has the coordinate nan"),
     ([0, 0, 0], r"vertices must have the shape \(V, 3\), not \(3,\)"),
 ])
-def test_a_faulty_frame_is_refused_and_the_next_is_built(vertices, message):
+def test_a_faulty_frame_leaves_the_former_tree(vertices, message):
     builder = heapwood.Builder(TRIANGLE[1])
     builder.rebuild(TRIANGLE[0])
     with pytest.raises(ValueError, match=message):
         builder.rebuild(vertices)
-    builder.rebuild(TRIANGLE[0])
-    assert builder.any_hit([1, 2, 5], [0, 0, -1])
+    assert builder.any_hit([1, 2, 5], [0, 0, -1]) and len(builder.scene) == 1  # the former tree
+    builder.rebuild(np.add(TRIANGLE[0], [9, 0, 0]))
+    assert builder.any_hit([10, 2, 5], [0, 0, -1]) and not builder.any_hit([1, 2, 5], [0, 0, -1])
 
 
 def test_a_pool_that_is_too_small_says_so_and_nothing_is_hit(sphere):

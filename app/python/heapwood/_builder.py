@@ -78,7 +78,8 @@ class Builder(RayCalls):
                 on this stream. The default is the library's current stream, and the tree is ready when the
                 call returns.
 
-        Python's lock is released meanwhile. After an error there is no tree until the next call.
+        Python's lock is released meanwhile. After an error there is no tree until the next call; a wrong shape, and
+        a fault of vertices on the host, leave the former tree.
 
         Raises:
             ValueError: a wrong shape, a coordinate that is not finite, or a vertex that does not exist.
@@ -90,9 +91,9 @@ class Builder(RayCalls):
         handle = _arrays.stream_handle(stream)
         if self._device == "cpu" and handle is not None:
             raise ValueError("stream is for a builder on a GPU, but this one is on the CPU")
-        self._scene = self._vertices = None
         if self._device == "cpu" or _arrays.on_host(vertices):
             scene = Scene(vertices, self._triangles)
+            self._scene = self._vertices = None
             self._tree.rebuild(scene._scene, handle or 0, handle is None)
             self._scene = scene
             return
@@ -102,6 +103,7 @@ class Builder(RayCalls):
         if _arrays.module(self._corners) is not _arrays.module(positions):
             self._corners = _arrays.beside(self._triangles.astype(np.int32), positions)
         current = _arrays.current_stream(positions) if handle is None else handle
+        self._scene = self._vertices = None
         self._tree.rebuild_in_place(positions, self._corners, current, handle is None)
         self._vertices = vertices
 

@@ -12,7 +12,7 @@ namespace heapwood::app {
 template <allocators::Allocator A, class Machine>
 class LiveTreeOf final : public LiveTree {
 public:
-    /// As kdtree::BuiltTree: an empty tree with room for so many triangles.
+    /// As kdtree::BuiltTree: an empty tree with room for `triangles` triangles.
     LiveTreeOf(const Machine& machine, std::uint64_t triangles, const kdtree::BuildConfig& config,
                const kdtree::RunConfig& run)
         : tree_(machine, triangles, config, run) {}

@@ -34,7 +34,7 @@ public:
     virtual kdtree::Tree to_host() const = 0;
 };
 
-/// Makes one for scenes of at most so many triangles.
+/// Makes one for scenes of at most `triangles` triangles.
 using MakeLiveTree = std::unique_ptr<LiveTree> (*)(std::uint64_t triangles,
                                                    const kdtree::BuildConfig&,
                                                    const kdtree::RunConfig&);

@@ -41,7 +41,7 @@ def shown(progress: Progress, title: str) -> Iterator[Optional[Callable[[float, 
 
 
 def is_interactive() -> bool:
-    """Whether somebody sees a bar: on a terminal, or in a notebook, where rich needs ipywidgets."""
+    """Whether a user sees a bar: on a terminal, or in a notebook, where rich needs ipywidgets."""
     def there(name):
         return importlib.util.find_spec(name) is not None
 

@@ -112,7 +112,7 @@ nb::object array_of(T* data, std::initializer_list<std::size_t> shape, const nb:
 /// thread may call.
 class LastResults {
 public:
-    /// A block of at least so many bytes, but not of twice as many.
+    /// A block of at least `bytes` bytes, and of less than twice `bytes`.
     allocators::Buffer take(allocators::Place place, std::uint64_t bytes) {
         if (place == allocators::Place::host) {
             const std::lock_guard lock(mutex_);

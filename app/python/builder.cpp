@@ -124,7 +124,8 @@ private:
                                     " is the current one: choose the builder's");
     }
 
-    /// Makes a live tree where there is none, or one that was interrupted: that stays so.
+    /// Makes a new live tree if none exists, or if a signal has interrupted the last one: a stop
+    /// cannot be taken back.
     void prepare() {
         has_tree_ = false;
         if (live_ != nullptr && !stop_.stop_requested()) return;

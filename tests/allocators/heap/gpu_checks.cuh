@@ -51,6 +51,15 @@ CallTally run_gpu_calls(const Ref& ref, std::uint64_t seed, unsigned rounds = 60
     return sum;
 }
 
+/// Waits for a kernel. Expects that it has counted no mistake, and that no block is in use.
+template <class A>
+void expect_no_mistake(const allocators::Heap<A>& heap, const ManagedArray<unsigned>& wrong) {
+    require_cuda(cudaGetLastError());
+    require_cuda(cudaDeviceSynchronize());
+    EXPECT_EQ(wrong[0], 0U);
+    EXPECT_EQ(heap.use().allocated_bytes, 0U);
+}
+
 /// Expects few refusals, and that no block is in use.
 template <class A>
 void expect_gpu_rest(const allocators::Heap<A>& heap, const CallTally& sum) {

@@ -80,10 +80,7 @@ TEST(GpuHeapGroup, HasOneBlock) {
     const allocators::Heap<Cambium> owner(kGpuHeapBytes);
     ManagedArray<unsigned> wrong(1);
     tiles<<<100, 256>>>(owner.ref(), wrong.data());
-    require_cuda(cudaGetLastError());
-    require_cuda(cudaDeviceSynchronize());
-    EXPECT_EQ(wrong[0], 0U);
-    EXPECT_EQ(owner.use().allocated_bytes, 0U);
+    expect_no_mistake(owner, wrong);
 }
 
 }  // namespace

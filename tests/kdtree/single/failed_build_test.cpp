@@ -154,14 +154,20 @@ TEST(FailedBuilds, EndOnManyThreads) {
     EXPECT_GT(failed, 0U);
 }
 
-TEST(FailedBuilds, AreBuiltToASmallerDepthIfTheyAreOverTheirBudget) {
-    using Limited = heapwood::tests::Limiting<allocators::AtomicMalloc>;
-    const auto scene = fan(120);
+/// A budget, and an array of references that is large enough for all: no count of them ends a
+/// build.
+BuildConfig three_references_a_triangle() {
     BuildConfig config;
     config.max_duplication = 3;
     config.small_arrays = false;
-    // Large enough for all: then no count of references ends a build.
     config.max_references = std::uint64_t{1} << 20;
+    return config;
+}
+
+TEST(FailedBuilds, AreBuiltToASmallerDepthIfTheyAreOverTheirBudget) {
+    using Limited = heapwood::tests::Limiting<allocators::AtomicMalloc>;
+    const auto scene = fan(120);
+    const BuildConfig config = three_references_a_triangle();
     const CpuMachine machine(1);
     BuildResult result;
     SingleBuilder builder(machine, scene, config, {.pool_bytes = kPoolBytes<Threads<1>>}, result);
@@ -188,10 +194,7 @@ TEST(FailedBuilds, AreBuiltToASmallerDepthIfTheyAreOverTheirBudget) {
 
 TEST(FailedBuilds, TellThatTheyAreOverTheirBudgetInPoolsThatDeeperTreesFill) {
     const auto scene = fan(400);
-    BuildConfig config;
-    config.max_duplication = 3;
-    config.small_arrays = false;
-    config.max_references = std::uint64_t{1} << 20;
+    const BuildConfig config = three_references_a_triangle();
     const CpuMachine machine(1);
     BuildResult free;
     SingleBuilder roomy(machine, scene, config, {.pool_bytes = kPoolBytes<Threads<1>>}, free);

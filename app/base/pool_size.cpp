@@ -80,4 +80,10 @@ std::uint64_t default_pool_bytes(std::uint64_t root_bytes, std::uint64_t memory,
     return std::max(std::min(PoolSize().bytes_for(root_bytes), memory / 3), smallest);
 }
 
+std::string below_smallest_pool(std::uint64_t bytes, const allocators::Traits& allocator) {
+    if (bytes >= allocator.smallest_pool) return "";
+    return "a pool of " + bytes_text(bytes) + " is below the " +
+           bytes_text(allocator.smallest_pool) + " that this allocator needs";
+}
+
 }  // namespace heapwood::app

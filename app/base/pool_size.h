@@ -37,4 +37,7 @@ struct PoolSize {
 std::uint64_t default_pool_bytes(std::uint64_t root_bytes, std::uint64_t memory,
                                  std::uint64_t smallest);
 
+/// The sentence that a pool of `bytes` bytes is below what an allocator needs; empty: it is not.
+std::string below_smallest_pool(std::uint64_t bytes, const allocators::Traits& allocator);
+
 }  // namespace heapwood::app

@@ -183,6 +183,10 @@ BuilderObject* make_builder(std::uint64_t triangles, const std::string& device,
     kdtree::RunConfig run{.pool_bytes = app::pool_bytes(chosen, report, backend),
                           .threads = threads,
                           .choices = read_options(options, backend)};
+    if (const std::string why = app::below_smallest_pool(run.pool_bytes, backend.traits);
+        !why.empty()) {
+        require_done({app::Outcome::pool_exhausted, why}, backend.traits, run.pool_bytes, chosen);
+    }
     return new BuilderObject(backend, place, triangles, read_parameters(preset, fields),
                              std::move(run), chosen);
 }

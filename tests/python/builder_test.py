@@ -95,6 +95,7 @@ def test_a_pool_that_is_too_small_says_so_and_nothing_is_hit(sphere):
 
 
 @pytest.mark.parametrize("arguments, error, message", [
+    (dict(pool="1B"), heapwood.OutOfPool, 'below the 16.0 KiB .* pass a larger pool, as pool="16KiB"'),
     (dict(triangles=np.zeros((0, 3), int)), ValueError, "between 1 and 2.30 - 1 triangles, not 0"),
     (dict(triangles=[[0, 1, -2]]), ValueError, "triangle 0 refers to vertex -2: vertices of a builder"),
     (dict(triangles=[[0, 1, 2**31]]), ValueError, "triangle 0 refers to vertex 2147483648"),

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "app/base/console.h"
+#include "app/base/pool_size.h"
 #include "app/base/text.h"
 #include "kdtree/tree/verify.h"
 
@@ -70,11 +71,8 @@ Result take_turn(const Backend& backend, const Turn& turn) {
     const std::uint64_t pool = turn.options.run.pool_bytes;
     result.built.pool_bytes = pool;
     guarded(result, [&] {
-        if (pool < backend.traits.smallest_pool) {
-            result.fail(Outcome::pool_exhausted, "a pool of " + bytes_text(pool) +
-                                                     " is below the " +
-                                                     bytes_text(backend.traits.smallest_pool) +
-                                                     " that this allocator needs");
+        if (const std::string why = below_smallest_pool(pool, backend.traits); !why.empty()) {
+            result.fail(Outcome::pool_exhausted, why);
             return;
         }
         MeasuredBuild built = backend.build(turn.scene, turn.options.config, turn.options.run);

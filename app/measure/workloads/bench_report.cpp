@@ -5,6 +5,7 @@
 
 #include "app/backends/registers.h"
 #include "app/base/log.h"
+#include "app/base/pool_size.h"
 #include "app/base/text.h"
 
 namespace heapwood::app {
@@ -12,11 +13,10 @@ namespace {
 
 /// Ends a cell before any turn if its pool is below what its allocator needs.
 void refuse_if_small(BenchCell& cell, const Runner& runner) {
-    const std::uint64_t smallest = runner.backend->traits.smallest_pool;
-    if (cell.task.pool_bytes >= smallest) return;
+    const std::string why = below_smallest_pool(cell.task.pool_bytes, runner.backend->traits);
+    if (why.empty()) return;
     cell.result.outcome = Outcome::out_of_pool;
-    cell.result.message = "a pool of " + bytes_text(cell.task.pool_bytes) + " is below the " +
-                          bytes_text(smallest) + " that this allocator needs";
+    cell.result.message = why;
 }
 
 }  // namespace

@@ -33,7 +33,8 @@ class Builder(RayCalls):
     of a call with a stream may go on when the call has returned; rebuild on the same stream.
 
     Raises:
-        ValueError, TypeError: a wrong argument. NoDevice: there is no GPU.
+        ValueError, TypeError: a wrong argument. OutOfPool: the pool is below what the allocator needs. NoDevice: there
+            is no GPU.
 
     Example:
         >>> corners = np.array([[0, 0, 0], [4, 0, 0], [0, 4, 0]], np.float32)

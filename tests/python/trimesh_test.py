@@ -171,10 +171,10 @@ def test_signed_distances_are_trimeshs(case, rng):
     mesh = case[0]
     points = near(mesh, rng)
     distance = trimesh.proximity.closest_point_naive(mesh, points)[1]
-    inside = trimesh.ray.ray_triangle.RayMeshIntersector(mesh).contains_points(points)
     signed = ProximityQuery(mesh).signed_distance(points)
     sure = distance > 1e-6 * mesh.extents.max()
-    np.testing.assert_array_equal(signed[sure] > 0, inside[sure])
+    # Not trimesh's contains_points, which is wrong for a few points of a mesh that is far away.
+    np.testing.assert_array_equal(signed[sure] > 0, winding_numbers(mesh, points)[sure] > 0.5)
     np.testing.assert_allclose(np.abs(signed), distance, rtol=1e-6, atol=1e-7 * mesh.extents.max())
 
 

@@ -114,13 +114,13 @@ TEST_F(LiveTrees, HaveTheTreeAndTheHitsOfEachFrame) {
 
 TEST_F(LiveTrees, HaveNoHitsAfterABuildThatHasFailed) {
     BuildConfig config;
-    config.max_nodes = 200;
+    config.max_nodes = 2000;  // a GPU has some for each multiprocessor
     const scenes::Scene small = scene(20);
-    const scenes::Scene large = scene(400);
+    const scenes::Scene large = scene(4000);
     const std::vector<Ray> rays = this->rays(100);
     for (const Backend* backend : subjects()) {
         SCOPED_TRACE(backend->traits.title);
-        const auto live = backend->make_live_tree(400, config, {.pool_bytes = kPool, .threads = 2});
+        const auto live = backend->make_live_tree(4000, config, {.pool_bytes = kPool, .threads = 2});
         live->rebuild(small, nullptr);
         const std::uint64_t tree = digest(live->to_host());
         EXPECT_THROW(live->rebuild(large, nullptr), kdtree::BuildError);

@@ -15,6 +15,7 @@
 #include "allocators/platform/macros.cuh"
 #include "kdtree/config.h"
 #include "kdtree/distance/regions.cuh"
+#include "kdtree/model/sort_numbers.cuh"
 #include "kdtree/rays/ray_layout.cuh"
 
 namespace heapwood::kdtree {
@@ -95,26 +96,6 @@ HEAPWOOD_INLINE void for_triangles(const RayTreeView& tree, const Region& region
     });
 }
 
-/// Sorts numbers in ascending order, where they lie (Floyd's heap sort).
-HEAPWOOD_INLINE void sort_numbers(std::uint32_t* numbers, std::uint32_t count) {
-    for (std::uint32_t unordered = count / 2, end = count; end > 1;) {
-        std::uint32_t moved;
-        if (unordered > 0) {
-            moved = numbers[--unordered];
-        } else {
-            moved = numbers[--end];
-            numbers[end] = numbers[0];
-        }
-        std::uint32_t hole = unordered;
-        for (std::uint32_t child; (child = 2 * hole + 1) < end; hole = child) {
-            if (child + 1 < end && numbers[child] < numbers[child + 1]) ++child;
-            if (numbers[child] <= moved) break;
-            numbers[hole] = numbers[child];
-        }
-        numbers[hole] = moved;
-    }
-}
-
 }  // namespace detail
 
 /// Whether any triangle meets the region.
@@ -148,7 +129,7 @@ HEAPWOOD_FN inline void list_in(const RayTreeView& tree, const Region& region,
         numbers[count++] = number;
         return true;
     });
-    detail::sort_numbers(numbers, count);
+    sort_numbers(numbers, count);
 }
 
 }  // namespace heapwood::kdtree

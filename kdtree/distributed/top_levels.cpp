@@ -9,6 +9,7 @@
 #include "allocators/platform/warp.cuh"
 #include "kdtree/single/build_input.h"
 #include "kdtree/split/decide.cuh"
+#include "kdtree/tree/canonical.h"
 
 namespace heapwood::kdtree {
 

@@ -29,6 +29,7 @@
 #include "kdtree/levels/level_input.h"
 #include "kdtree/levels/level_steps.cuh"
 #include "kdtree/single/build_input.h"
+#include "kdtree/tree/canonical_copy.h"
 
 namespace heapwood::kdtree {
 
@@ -102,15 +103,15 @@ public:
 
     /// The tree of the last build, in canonical form.
     Tree tree() const {
-        std::vector<Node> nodes(2 * std::size_t{tree_.next_pair});
-        std::vector<std::uint32_t> references(tree_.next_reference);
-        nodes_.read(0, nodes.data(), nodes.size() * sizeof(Node));
-        references_.read(0, references.data(), references.size() * sizeof(std::uint32_t));
         const float scale = input_.normalisation;
         const Box& cell = input_.root.cell;
-        Tree tree = canonical(nodes, references, {cell.lo / scale, cell.hi / scale});
-        denormalise(tree.nodes, scale);
-        return tree;
+        return canonical_copy({nodes_,
+                               2 * std::uint64_t{tree_.next_pair},
+                               references_,
+                               tree_.next_reference,
+                               {cell.lo / scale, cell.hi / scale},
+                               scale,
+                               pool_.place()});
     }
 
 private:

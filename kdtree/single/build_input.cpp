@@ -37,12 +37,4 @@ std::vector<Triangle> gather(const scenes::Scene& scene, float scale, std::size_
     return triangles;
 }
 
-void denormalise(std::vector<Node>& nodes, float scale) {
-    for (Node& node : nodes) {
-        if (!node.is_leaf()) {
-            node = Node::inner(node.axis(), node.split() / scale, node.child());
-        }
-    }
-}
-
 }  // namespace heapwood::kdtree

@@ -9,7 +9,6 @@
 #include "kdtree/config.h"
 #include "kdtree/model/reference.cuh"
 #include "kdtree/split/node_rules.cuh"
-#include "kdtree/tree/tree.h"
 #include "scenes/facts.h"
 #include "scenes/scene.h"
 
@@ -37,9 +36,5 @@ inline Triangle triangle_of(const scenes::Scene& scene, std::size_t number, floa
     return {scene.positions[t.x] * scale, 0, scene.positions[t.y] * scale, 0,
             scene.positions[t.z] * scale, 0};
 }
-
-/// Divides the planes of the nodes of a canonical tree by `scale`. (A builder's own array has
-/// places that were never written, which are not to be read.)
-void denormalise(std::vector<Node>& nodes, float scale);
 
 }  // namespace heapwood::kdtree

@@ -8,6 +8,7 @@
 
 #include "kdtree/depth_search.h"
 #include "kdtree/single/build_input.h"
+#include "kdtree/tree/canonical_copy.h"
 
 namespace heapwood::kdtree {
 
@@ -266,17 +267,10 @@ std::optional<BuildProfile> BuildMemory::profile() const {
 
 Tree BuildMemory::tree() const {
     // Warps reserve places in blocks, and leave the rest of a block unwritten, all over both
-    // arrays. These places are copied along, and canonical() takes none of them.
-    // compute-sanitizer's initcheck reports the two copies; scripts/check_gpu knows them by this
-    // function's name.
+    // arrays.
     const TreeInPlace made = tree_in_place(state());
-    std::vector<Node> nodes(made.node_end);
-    std::vector<std::uint32_t> references(made.reference_end);
-    nodes_.read(0, nodes.data(), nodes.size() * sizeof(Node));
-    references_.read(0, references.data(), references.size() * sizeof(std::uint32_t));
-    Tree tree = canonical(nodes, references, scene_bounds_);
-    denormalise(tree.nodes, normalisation_);
-    return tree;
+    return canonical_copy({nodes_, made.node_end, references_, made.reference_end, scene_bounds_,
+                           normalisation_, pool_.place()});
 }
 
 TreeInPlace BuildMemory::tree_in_flight() const {

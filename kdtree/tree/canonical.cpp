@@ -221,4 +221,12 @@ Tree canonical(const std::vector<Node>& nodes, const std::vector<std::uint32_t>&
     return canonical(nodes, references, bounds, threads);
 }
 
+void denormalise(std::vector<Node>& nodes, float scale) {
+    for (Node& node : nodes) {
+        if (!node.is_leaf()) {
+            node = Node::inner(node.axis(), node.split() / scale, node.child());
+        }
+    }
+}
+
 }  // namespace heapwood::kdtree

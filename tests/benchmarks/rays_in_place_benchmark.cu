@@ -3,9 +3,11 @@
 ///     heapwood_rays_in_place SCENE... [--outside SCENE...]
 /// prints for each scene, and two allocators, medians of 21 in milliseconds: a build, its layout
 /// for rays, 1,048,576 rays of a camera through that layout and through the host's, and all three
-/// in one CUDA graph. The camera is in the middle of a scene, behind --outside in front of it. Ends
-/// with 1 if a hit of the two layouts differs.
+/// in one CUDA graph; and the copy of the tree to the host in canonical form, which kernels bring
+/// it into, and with the host doing that. The camera is in the middle of a scene, behind --outside
+/// in front of it. Ends with 1 if a hit of the two layouts differs, or a tree.
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <exception>
 #include <string_view>
@@ -13,6 +15,7 @@
 
 #include "allocators/atomicmalloc.cuh"
 #include "kdtree/built_tree.h"
+#include "kdtree/tree/canonical.h"
 #include "tests/kdtree/single/frames.h"
 
 namespace heapwood::kdtree::tests {
@@ -41,6 +44,38 @@ double median_ms(cudaStream_t stream, const Work& work) {
     }
     std::nth_element(ms.begin(), ms.begin() + kTimes / 2, ms.end());
     return ms[kTimes / 2];
+}
+
+/// The median of some milliseconds that the host takes for work.
+template <class Work>
+double median_host_ms(const Work& work) {
+    constexpr unsigned kTimes = 7;
+    std::vector<double> ms;
+    for (unsigned i = 0; i < kTimes; ++i) {
+        const auto begin = std::chrono::steady_clock::now();
+        work();
+        const std::chrono::duration<double, std::milli> taken =
+            std::chrono::steady_clock::now() - begin;
+        ms.push_back(taken.count());
+    }
+    std::nth_element(ms.begin(), ms.begin() + kTimes / 2, ms.end());
+    return ms[kTimes / 2];
+}
+
+/// A copy of a tree that the host brings into canonical form.
+Tree ordered_by_host(const TreeInPlace& made) {
+    std::vector<Node> nodes(made.node_end);
+    std::vector<std::uint32_t> references(made.reference_end);
+    const auto copy = [](auto& to, const auto* from) {
+        platform::check_cuda(
+            cudaMemcpy(to.data(), from, to.size() * sizeof(to[0]), cudaMemcpyDeviceToHost),
+            "copying a tree");
+    };
+    copy(nodes, made.nodes);
+    copy(references, made.references);
+    Tree tree = canonical(nodes, references, made.bounds);
+    denormalise(tree.nodes, made.scale);
+    return tree;
 }
 
 /// Rays of a camera that looks along -z with 53 degrees.
@@ -105,6 +140,11 @@ unsigned measure(const scenes::Scene& scene, bool outside) {
     const double canonical_ms = median_ms(stream.get(), [&] {
         closest_hits(canonical, rays.template as<Ray>(), kRays, wanted.template as<Hit>(), batch);
     });
+    const double copy_ms = median_host_ms([&] { return builder.tree(); });
+    const double host_copy_ms =
+        median_host_ms([&] { return ordered_by_host(builder.tree_in_place()); });
+    const bool trees_differ =
+        digest(builder.tree()) != digest(ordered_by_host(builder.tree_in_place()));
     tree.enqueue(there.frame(), stream.get());  // makes room
     tree.finish(stream.get());
     stream.capture([&] {
@@ -115,11 +155,12 @@ unsigned measure(const scenes::Scene& scene, bool outside) {
     tree.finish(stream.get());
     const unsigned others = differences(hits, wanted);
     std::printf(
-        "%-32s %-12s build %.3f layout %.3f rays %.3f (host's layout %.3f) all %.3f, %u "
-        "hits differ\n",
+        "%-32s %-12s build %.3f layout %.3f rays %.3f (host's layout %.3f) all %.3f, to the host "
+        "%.2f (ordered there %.2f), %u hits differ%s\n",
         scene.path.c_str(), A::traits().name, build_ms, layout_ms, rays_ms, canonical_ms, graph_ms,
-        others);
-    return others;
+        copy_ms, host_copy_ms, others, trees_differ ? ", and the trees" : "");
+    std::fflush(stdout);
+    return others + (trees_differ ? 1 : 0);
 }
 
 }  // namespace

@@ -75,18 +75,18 @@ class CheckGpu(unittest.TestCase):
         self.assertEqual(code, 0, said)
 
     def test_copies_of_what_a_build_reserved_only(self):
-        code, said = self.check("sanitize", 2 * COPY.format("BuildMemory::tree"))
+        code, said = self.check("sanitize", 2 * COPY.format("canonical_copy"))
         self.assertEqual(code, 0, said)
 
     def test_another_copy_of_what_nothing_has_written(self):
-        known, other = COPY.format("BuildMemory::tree"), COPY.format("BuildMemory::state")
+        known, other = COPY.format("canonical_copy"), COPY.format("BuildMemory::state")
         for reads in (other, known + other, other + known, known + other + known):
             code, said = self.check("sanitize", reads)
             self.assertEqual(code, 1, said)
             self.assertIn("FAILED (reads)", said)
 
     def test_a_kernel_that_reads_what_nothing_has_written(self):
-        for reads in (READ, COPY.format("BuildMemory::tree") + READ):
+        for reads in (READ, COPY.format("canonical_copy") + READ):
             code, said = self.check("sanitize", reads)
             self.assertEqual(code, 1, said)
             self.assertIn("Uninitialized __global__ memory read", said)

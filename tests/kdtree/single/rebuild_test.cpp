@@ -13,6 +13,7 @@
 #include "allocators/circular.cuh"
 #include "allocators/hybrid.cuh"
 #include "kdtree/builder.h"
+#include "kdtree/tree/canonical.h"
 #include "kdtree/tree/verify.h"
 #include "scenes/generators.h"
 #include "tests/kdtree/dice.h"

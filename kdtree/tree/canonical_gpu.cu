@@ -54,7 +54,6 @@ public:
                 .state = state_.as<ListState>(),
                 .placed = placed_.as<std::uint32_t>(),
                 .list = list_.as<ListedPair>(),
-                .capacity = static_cast<std::uint32_t>(capacity_),
                 .to_nodes = nullptr,
                 .to_references = nullptr} {}
 
@@ -92,7 +91,7 @@ public:
 private:
     template <Pass kPass>
     void launch(std::uint32_t level) const {
-        // No level has more pairs, nor more than each of the level above has children.
+        // A level has at most twice as many pairs as the one above it.
         const std::uint64_t most = std::min(capacity_, std::uint64_t{1} << std::min(level, 40U));
         const std::uint64_t blocks = std::min<std::uint64_t>(
             (most + kThreads - 1) / kThreads, platform::resident_blocks(do_level<kPass>, kThreads));

@@ -56,9 +56,9 @@ struct CanonicalWork {
     float scale;  ///< that planes are divided by
 
     ListState* state;
-    std::uint32_t* placed;  ///< a bit for each two nodes, at first 0
-    ListedPair* list;       ///< the first one the root's: all 0
-    std::uint32_t capacity;
+    std::uint32_t* placed;  ///< a bit for each node, at first 0
+    /// node_end / 2 + 1 of them, for no node is in two; the first one the root's: all 0.
+    ListedPair* list;
 
     Node* to_nodes;
     std::uint32_t* to_references;
@@ -133,7 +133,6 @@ private:
             return refused();
         }
         const std::uint32_t i = end + platform::AtomicRef(state->pairs[level + 1]).add_relaxed(1);
-        if (i >= capacity) return refused();
         list[i].first = first;
         return i;
     }

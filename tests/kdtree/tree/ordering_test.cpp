@@ -25,7 +25,6 @@ struct ThreadsOfTheHost {
                            .state = &state,
                            .placed = placed.data(),
                            .list = list.data(),
-                           .capacity = static_cast<std::uint32_t>(list.size()),
                            .to_nodes = nullptr,
                            .to_references = nullptr};
         const auto each = [&](std::uint32_t level, const auto& step) {

@@ -134,6 +134,7 @@ unsigned measure(const scenes::Scene& scene, bool outside) {
     RayTree laid_out(Place::device);
     const double build_ms =
         median_ms(stream.get(), [&] { builder.enqueue(there.frame(), stream.get()); });
+    builder.finish(stream.get());  // tree_in_place() is that of the last build
     const double layout_ms =
         median_ms(stream.get(), [&] { laid_out.lay_out(builder.tree_in_place(), stream.get()); });
     const double rays_ms = median_ms(stream.get(), trace);

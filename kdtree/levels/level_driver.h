@@ -105,13 +105,13 @@ public:
     Tree tree() const {
         const float scale = input_.normalisation;
         const Box& cell = input_.root.cell;
-        return canonical_copy({nodes_,
-                               2 * std::uint64_t{tree_.next_pair},
-                               references_,
-                               tree_.next_reference,
-                               {cell.lo / scale, cell.hi / scale},
-                               scale,
-                               pool_.place()});
+        return canonical_copy<Block>({nodes_,
+                                      2 * std::uint64_t{tree_.next_pair},
+                                      references_,
+                                      tree_.next_reference,
+                                      {cell.lo / scale, cell.hi / scale},
+                                      scale,
+                                      pool_.place()});
     }
 
 private:

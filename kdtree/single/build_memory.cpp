@@ -269,8 +269,8 @@ Tree BuildMemory::tree() const {
     // Warps reserve places in blocks, and leave the rest of a block unwritten, all over both
     // arrays.
     const TreeInPlace made = tree_in_place(state());
-    return canonical_copy({nodes_, made.node_end, references_, made.reference_end, scene_bounds_,
-                           normalisation_, pool_.place()});
+    return canonical_copy<Block>({nodes_, made.node_end, references_, made.reference_end,
+                                  scene_bounds_, normalisation_, pool_.place()});
 }
 
 TreeInPlace BuildMemory::tree_in_flight() const {

@@ -67,7 +67,8 @@ constexpr const char* kTraceHelp = R"(Examples:
   heapwood trace sponza.obj.xz --devices 0,1 --rays 16777216
 
 Rays: random ones; primary ones of a camera; bounce, shadow and ambient-occlusion rays from where
-these end. The trees of all allocators and methods are the same, and are traced once.)";
+these end. Points, for the nearest triangle of each: in the scene's box, and beside triangles. The
+trees of all allocators and methods are the same, and are traced once.)";
 
 constexpr const char* kRenderHelp = R"(Examples:
   heapwood render bunny.obj -o bunny.png

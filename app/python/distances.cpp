@@ -27,7 +27,7 @@ using OutNearest = std::tuple<Out<float>, Out<std::int32_t>, Out<float>, Out<flo
 /// copied there, and results back.
 class PointCall {
 public:
-    PointCall(const TreeObject& tree, const VectorArray& points, unsigned threads, Stream stream,
+    PointCall(const RaySource& tree, const VectorArray& points, unsigned threads, Stream stream,
               const char* what)
         : points_(points),
           what_(what),
@@ -132,7 +132,7 @@ std::uint32_t* numbers_of(std::int32_t* triangles) {
     return reinterpret_cast<std::uint32_t*>(triangles);
 }
 
-nb::tuple closest_point(const TreeObject& tree, const VectorArray& points, const End& most,
+nb::tuple closest_point(const RaySource& tree, const VectorArray& points, const End& most,
                         unsigned threads, Stream stream, const std::optional<OutNearest>& out) {
     PointCall call(tree, points, threads, stream, "points");
     const std::size_t n = call.count();
@@ -155,7 +155,7 @@ const Out<T>* whole(const std::optional<Out<T>>& out) {
     return out ? &*out : nullptr;
 }
 
-nb::object distance(const TreeObject& tree, const VectorArray& points, const End& most,
+nb::object distance(const RaySource& tree, const VectorArray& points, const End& most,
                     unsigned threads, Stream stream, const std::optional<Out<float>>& out) {
     PointCall call(tree, points, threads, stream, "points");
     const kdtree::VectorArray at = call.vectors(points);
@@ -210,7 +210,7 @@ nb::object triangles_of(PointCall& call, const Regions& regions, const std::stri
                           call.array<std::int32_t>(1, {lists.total}));
 }
 
-nb::object within(const TreeObject& tree, const VectorArray& points, const End& radius,
+nb::object within(const RaySource& tree, const VectorArray& points, const End& radius,
                   const std::string& result, unsigned threads, Stream stream,
                   const OutTriangles& out) {
     PointCall call(tree, points, threads, stream, "points");
@@ -218,7 +218,7 @@ nb::object within(const TreeObject& tree, const VectorArray& points, const End& 
                         out);
 }
 
-nb::object overlaps(const TreeObject& tree, const VectorArray& lo, const VectorArray& hi,
+nb::object overlaps(const RaySource& tree, const VectorArray& lo, const VectorArray& hi,
                     const std::string& result, unsigned threads, Stream stream,
                     const OutTriangles& out) {
     PointCall call(tree, lo, threads, stream, "boxes");
@@ -234,20 +234,17 @@ std::uint64_t open_edges(const TreeObject& tree) {
 
 void add_distances(nb::module_& m) {
     const auto array = [](const char* name) { return nb::arg(name).noconvert(); };
-    const auto stream = nb::arg("stream").none();
-    const auto out = nb::arg("out").noconvert().none();
-    m.def("closest_point", &closest_point, nb::arg("tree"), array("points"), array("max_distance"),
-          nb::arg("threads"), stream, out);
-    m.def("distance", &distance, nb::arg("tree"), array("points"), array("max_distance"),
-          nb::arg("threads"), stream, out);
-    m.def("signed_distance", &side<float, &kdtree::signed_distances>, nb::arg("tree"),
-          array("points"), nb::arg("by_normals"), nb::arg("threads"), stream, out);
-    m.def("contains", &side<bool, &kdtree::contain>, nb::arg("tree"), array("points"),
-          nb::arg("by_normals"), nb::arg("threads"), stream, out);
-    m.def("within", &within, nb::arg("tree"), array("points"), array("radius"), nb::arg("result"),
-          nb::arg("threads"), stream, out);
-    m.def("overlaps", &overlaps, nb::arg("tree"), array("lo"), array("hi"), nb::arg("result"),
-          nb::arg("threads"), stream, out);
+    const auto add = [&m](const char* name, auto function, auto... more) {
+        m.def(name, function, nb::arg("tree"), more..., nb::arg("threads"),
+              nb::arg("stream").none(), nb::arg("out").noconvert().none());
+    };
+    add("closest_point", &closest_point, array("points"), array("max_distance"));
+    add("distance", &distance, array("points"), array("max_distance"));
+    add("signed_distance", &side<float, &kdtree::signed_distances>, array("points"),
+        nb::arg("by_normals"));
+    add("contains", &side<bool, &kdtree::contain>, array("points"), nb::arg("by_normals"));
+    add("within", &within, array("points"), array("radius"), nb::arg("result"));
+    add("overlaps", &overlaps, array("lo"), array("hi"), nb::arg("result"));
     m.def("open_edges", &open_edges, nb::arg("tree"));
 }
 

@@ -290,8 +290,9 @@ def test_frames_of_a_builder_have_the_trees_and_hits_of_build(library, sphere, f
             patch.setattr(_arrays, "to_numpy", lambda *_: pytest.fail("an array passes the host"))
             builder.rebuild(vertices)
             hits = builder.closest_hit(origins, directions)
+            nearest = builder.closest_point(origins)
         tree = heapwood.build(frame, sphere.triangles)
-        for mine, same in zip(hits, tree.closest_hit(*rays)):
+        for mine, same in zip((*hits, *nearest), (*tree.closest_hit(*rays), *tree.closest_point(rays[0]))):
             np.testing.assert_array_equal(library.get(mine), same)
         assert builder.tree().digest == tree.digest
         np.testing.assert_array_equal(builder.scene.vertices, frame)

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Any, Literal, Optional, overload
 import numpy as np
 
 from heapwood import _arrays, _core
-from heapwood._scene import Scene
 from heapwood._types import AnyArray, Array, HostArray, PointOptions, PointOptionsAndOut
 
 if TYPE_CHECKING:
@@ -23,20 +22,16 @@ Number = Literal["any", "count"]
 Sign = Literal["normals", "crossings"]
 
 
-class DistanceCalls:
-    """What a tree answers to points and boxes; ``heapwood.Tree`` says where arrays may lie.
+class PointCalls:
+    """What any tree answers to points and boxes; ``heapwood.Tree`` says where arrays may lie.
 
     Points and boxes are read, converted and answered as rays are; ``threads``, ``stream`` and ``out`` are as there.
     Distances are computed in double precision from coordinates in single precision, and rounded to it. A point
     that is not finite has no nearest triangle.
     """
 
-    _tree: _core.Tree
+    _tree: _core.RaySource
     _shift: Optional[np.ndarray]  # that points are shifted by
-
-    if TYPE_CHECKING:
-        @property
-        def scene(self) -> Scene: ...
 
     @overload
     def closest_point(self, points: HostArray, max_distance: AnyArray = ..., **how: "Unpack[PointOptionsAndOut]"
@@ -101,61 +96,6 @@ class DistanceCalls:
         """
         rows, most, shape = _arrays.points(points, max_distance, "max_distance", self._shift)
         return self._ask(_core.distance, _DISTANCE, points, shape, (rows, most), (), threads, stream, out)
-
-    @overload
-    def signed_distance(self, points: HostArray, *, sign: Sign = ..., **how: "Unpack[PointOptionsAndOut]"
-                        ) -> np.ndarray: ...
-    @overload
-    def signed_distance(self, points: Array, *, sign: Sign = ..., **how: "Unpack[PointOptionsAndOut]") -> Array: ...
-    def signed_distance(self, points: AnyArray, *, sign: Sign = "normals", threads: int = 0,
-                        stream: Any = None, out: Any = None) -> Any:
-        """The distance of each point, negative inside: float32 of the points' shape.
-
-        Args:
-            points: (..., 3) real numbers.
-            sign: ``"normals"``: by the angle-weighted normal of the nearest face, edge or corner. It is right
-                where ``open_edges`` is 0: the mesh is closed, and its triangles are seen counterclockwise from
-                outside. Of an open mesh it is the side of the nearest part, as if that went on beyond its border.
-                ``"crossings"``: by odd numbers of triangles along two of three rays, for closed meshes whose
-                triangles do not wind alike; of an open mesh it is what the rays meet.
-
-        A point on the surface has 0, one that is not finite infinity.
-
-        Example:
-            >>> box = heapwood.load("gen:sphere:1000")
-            >>> tree = heapwood.build(box)
-            >>> middle = (box.bounds[0] + box.bounds[1]) / 2
-            >>> bool(tree.signed_distance(middle, sign="crossings") < 0)
-            True
-        """
-        rows, _, shape = _arrays.points(points, 0.0, "", self._shift)
-        return self._ask(_core.signed_distance, _DISTANCE, points, shape, (rows,), (_by_normals(sign),), threads,
-                         stream, out)
-
-    @overload
-    def contains(self, points: HostArray, *, sign: Sign = ..., **how: "Unpack[PointOptionsAndOut]") -> np.ndarray: ...
-    @overload
-    def contains(self, points: Array, *, sign: Sign = ..., **how: "Unpack[PointOptionsAndOut]") -> Array: ...
-    def contains(self, points: AnyArray, *, sign: Sign = "normals", threads: int = 0, stream: Any = None,
-                 out: Any = None) -> Any:
-        """Whether each point is inside the mesh, or on it: bool of the points' shape. ``sign`` as of
-        ``signed_distance``.
-
-        Example:
-            >>> corners = [[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]]
-            >>> tree = heapwood.build(corners, [[0, 2, 1], [0, 1, 3], [1, 2, 3], [2, 0, 3]])
-            >>> tree.contains([[0.1, 0.1, 0.1], [1, 1, 1], [0, 0, 0]]).tolist(), tree.open_edges
-            ([True, False, True], 0)
-        """
-        rows, _, shape = _arrays.points(points, 0.0, "", self._shift)
-        return self._ask(_core.contains, _INSIDE, points, shape, (rows,), (_by_normals(sign),), threads, stream,
-                         out)
-
-    @property
-    def open_edges(self) -> int:
-        """How many edges of the mesh do not join two triangles that wind alike, corners at the same position
-        being one: 0 of a closed mesh, where signs by normals are right."""
-        return _core.open_edges(self._tree)
 
     @overload
     def within(self, points: HostArray, radius: AnyArray, result: Number, **how: "Unpack[PointOptionsAndOut]"
@@ -241,6 +181,67 @@ class DistanceCalls:
         if len(kinds) == 1:
             return _arrays.like(original, found).reshape(shape)
         return tuple(_arrays.like(original, array).reshape(shape + rest) for array, (_, _, rest) in zip(found, kinds))
+
+
+class DistanceCalls(PointCalls):
+    """The same, and the sides of the surface, which need the whole mesh."""
+
+    _tree: _core.Tree
+
+    @overload
+    def signed_distance(self, points: HostArray, *, sign: Sign = ..., **how: "Unpack[PointOptionsAndOut]"
+                        ) -> np.ndarray: ...
+    @overload
+    def signed_distance(self, points: Array, *, sign: Sign = ..., **how: "Unpack[PointOptionsAndOut]") -> Array: ...
+    def signed_distance(self, points: AnyArray, *, sign: Sign = "normals", threads: int = 0,
+                        stream: Any = None, out: Any = None) -> Any:
+        """The distance of each point, negative inside: float32 of the points' shape.
+
+        Args:
+            points: (..., 3) real numbers.
+            sign: ``"normals"``: by the angle-weighted normal of the nearest face, edge or corner. It is right
+                where ``open_edges`` is 0: the mesh is closed, and its triangles are seen counterclockwise from
+                outside. Of an open mesh it is the side of the nearest part, as if that went on beyond its border.
+                ``"crossings"``: by odd numbers of triangles along two of three rays, for closed meshes whose
+                triangles do not wind alike; of an open mesh it is what the rays meet.
+
+        A point on the surface has 0, one that is not finite infinity.
+
+        Example:
+            >>> box = heapwood.load("gen:sphere:1000")
+            >>> tree = heapwood.build(box)
+            >>> middle = (box.bounds[0] + box.bounds[1]) / 2
+            >>> bool(tree.signed_distance(middle, sign="crossings") < 0)
+            True
+        """
+        rows, _, shape = _arrays.points(points, 0.0, "", self._shift)
+        return self._ask(_core.signed_distance, _DISTANCE, points, shape, (rows,), (_by_normals(sign),), threads,
+                         stream, out)
+
+    @overload
+    def contains(self, points: HostArray, *, sign: Sign = ..., **how: "Unpack[PointOptionsAndOut]") -> np.ndarray: ...
+    @overload
+    def contains(self, points: Array, *, sign: Sign = ..., **how: "Unpack[PointOptionsAndOut]") -> Array: ...
+    def contains(self, points: AnyArray, *, sign: Sign = "normals", threads: int = 0, stream: Any = None,
+                 out: Any = None) -> Any:
+        """Whether each point is inside the mesh, or on it: bool of the points' shape. ``sign`` as of
+        ``signed_distance``.
+
+        Example:
+            >>> corners = [[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]]
+            >>> tree = heapwood.build(corners, [[0, 2, 1], [0, 1, 3], [1, 2, 3], [2, 0, 3]])
+            >>> tree.contains([[0.1, 0.1, 0.1], [1, 1, 1], [0, 0, 0]]).tolist(), tree.open_edges
+            ([True, False, True], 0)
+        """
+        rows, _, shape = _arrays.points(points, 0.0, "", self._shift)
+        return self._ask(_core.contains, _INSIDE, points, shape, (rows,), (_by_normals(sign),), threads, stream,
+                         out)
+
+    @property
+    def open_edges(self) -> int:
+        """How many edges of the mesh do not join two triangles that wind alike, corners at the same position
+        being one: 0 of a closed mesh, where signs by normals are right."""
+        return _core.open_edges(self._tree)
 
 
 def _by_normals(sign):

@@ -198,14 +198,16 @@ def test_results_go_where_they_are_told(tree, points, name):
 
 
 def test_results_over_their_own_points(tree, points):
-    limits, mine = tree.distance(points), points.copy()
-    limits[::3] /= 2
-    expected = tree.closest_point(points, limits)
+    # Arrays of points that results go to are read before.
+    mine, expected = points.copy(), tree.closest_point(points, 0.5)
+    out = mine.reshape(-1)[-len(points):]
+    assert tree.distance(mine, 0.5, out=out) is out
+    np.testing.assert_array_equal(out, expected[0])
+    mine, limits = points.copy(), np.full(len(points), 0.5, np.float32)
     out = limits, np.empty(len(points), np.int32), np.empty((len(points), 2), np.float32), mine
-    tree.closest_point(mine, limits, out=out)
-    for array, same in zip(out, expected):
+    for array, same in zip(tree.closest_point(mine, limits, out=out), expected):
         np.testing.assert_array_equal(array, same)
-    assert np.isnan(mine).any()
+    assert np.isnan(mine).any() and np.isfinite(mine).any()
 
 
 def test_results_of_a_tree_with_an_origin_go_where_they_are_told():

@@ -208,9 +208,10 @@ void add_tree(Options& options, TreeParameters& o) {
 
 void add_trace(Options& options, TraceOptions& o) {
     add_scene(options, o);
-    options.whole("--rays", o.rays.rays, {1, 1U << 28},
-                  "Rays of each kind, rounded up to a square picture in tiles of 32 * 32");
-    options.whole("--seed", o.rays.seed, {}, "Of the random rays");
+    options.whole(
+        "--rays", o.rays.rays, {1, 1U << 28},
+        "Rays of each kind, and points, rounded up to a square picture in tiles of 32 * 32");
+    options.whole("--seed", o.rays.seed, {}, "Of the random rays and points");
     options.flag("--fast", o.rays.fast,
                  "With a faster test of triangles that is wrong for a few rays in a million");
     options.list("--beside", "NAME", "",

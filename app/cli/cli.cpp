@@ -67,13 +67,15 @@ constexpr const char* kTraceHelp = R"(Examples:
   heapwood trace sponza.obj.xz --devices 0,1 --rays 16777216
 
 Rays: random ones; primary ones of a camera; bounce, shadow and ambient-occlusion rays from where
-these end. The trees of all allocators and methods are the same, and are traced once.)";
+these end. Points, for the nearest triangle of each: in the scene's box, and beside triangles. The
+trees of all allocators and methods are the same, and are traced once.)";
 
 constexpr const char* kRenderHelp = R"(Examples:
   heapwood render bunny.obj -o bunny.png
   heapwood render sponza.obj.xz -o sponza.png --mode path --spp 256
   heapwood render bunny.kdt -o cost.png --mode cost --size 1920x1080
   heapwood render bunny.obj -o depth.exr --mode depth --camera 0,0.2,0.4 --look-at 0,0.1,0
+  heapwood render bunny.obj -o slice.png --mode distance --camera 0,0.1,1 --look-at 0,0.1,0
 
 The picture is the same, bit for bit, from a CPU and a GPU.)";
 

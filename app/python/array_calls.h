@@ -29,6 +29,10 @@ using VectorArray = nb::ndarray<const float, nb::shape<-1, 3>>;
 using NumberArray = nb::ndarray<const float, nb::ndim<1>>;
 using End = std::variant<NumberArray, double>;
 
+/// Arrays of Python's that results go to, in one row.
+template <class T>
+using Out = nb::ndarray<T, nb::ndim<1>, nb::c_contig>;
+
 /// How Python asks for a batch. Without a stream a call waits for its results.
 struct Call {
     const RaySource& tree;
@@ -45,6 +49,16 @@ void require_place(const Array& array, const VectorArray& first, const char* wha
     }
     throw std::invalid_argument(std::string(what) + " lies on another device than the " + than +
                                 ": copy it to theirs");
+}
+
+/// Checks an array that results of rays or points go to, whose name `what` is.
+template <class T>
+void require_room(const Out<T>& out, const VectorArray& first, std::uint64_t numbers,
+                  const char* what = "rays", const char* than = "origins") {
+    require_place(out, first, "out", than);
+    if (out.size() == numbers) return;
+    throw std::invalid_argument("out has " + std::to_string(out.size()) + " numbers for " +
+                                std::to_string(numbers) + " of the " + what);
 }
 
 inline allocators::Place place_of(const VectorArray& array) {

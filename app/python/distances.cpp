@@ -2,6 +2,7 @@
 /// Distances for Python: arrays of points and boxes of any library in, arrays where they lie out.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/variant.h>
 
 #include <deque>
@@ -19,11 +20,14 @@ using kdtree::SignView;
 
 using Stream = std::optional<std::uintptr_t>;
 
+/// Where distances, triangles, barycentrics and nearest points go.
+using OutNearest = std::tuple<Out<float>, Out<std::int32_t>, Out<float>, Out<float>>;
+
 /// The points of a call, and their results. Points on the host and a tree on a device: points are
 /// copied there, and results back.
 class PointCall {
 public:
-    PointCall(const TreeObject& tree, const VectorArray& points, unsigned threads, Stream stream,
+    PointCall(const RaySource& tree, const VectorArray& points, unsigned threads, Stream stream,
               const char* what)
         : points_(points),
           what_(what),
@@ -62,17 +66,26 @@ public:
         python::run(call_, points_, count(), work);
     }
 
-    /// Room where the tree lies for `per_point` numbers of each point.
+    /// Room where the tree lies for `per_point` numbers of each point: `out`, if it lies there.
     template <class T>
-    T* room(std::uint64_t per_point) {
-        const std::uint64_t bytes = count() * per_point * sizeof(T);
-        return results_.emplace_back(call_.tree.place(), bytes).template as<T>();
+    T* room(std::uint64_t per_point, const Out<T>* out = nullptr) {
+        const std::uint64_t numbers = count() * per_point;
+        if (out != nullptr) require_room(*out, points_, numbers, what_, what_);
+        const bool is_there = out != nullptr && !is_copied();
+        const std::uint64_t bytes = is_there ? 0 : numbers * sizeof(T);
+        const Buffer& results = results_.emplace_back(call_.tree.place(), bytes);
+        return is_there ? out->data() : results.template as<T>();
     }
     void add(Buffer results) { results_.push_back(std::move(results)); }
-    /// The i-th results as an array of Python's, where the points lie.
+    /// The i-th results as an array of Python's, where the points lie; None: they are in `out`.
     template <class T>
-    nb::object array(std::size_t i, std::initializer_list<std::size_t> shape) {
+    nb::object array(std::size_t i, std::initializer_list<std::size_t> shape,
+                     const Out<T>* out = nullptr) {
         Buffer results = std::move(results_[i]);
+        if (out != nullptr) {
+            if (is_copied()) results.read(0, out->data(), results.size());
+            return nb::none();
+        }
         if (is_copied()) {
             Buffer here(Place::host, results.size());
             results.read(0, here.data(), here.size());
@@ -108,76 +121,108 @@ private:
     std::deque<Buffer> results_;
 };
 
-nb::tuple closest_point(const TreeObject& tree, const VectorArray& points, const End& most,
-                        unsigned threads, Stream stream) {
+/// The i-th of several arrays that results go to; nullptr: they are made.
+template <std::size_t i>
+auto* part(const std::optional<OutNearest>& out) {
+    return out ? &std::get<i>(*out) : nullptr;
+}
+
+/// The kernels' type of what is an int32 in Python.
+std::uint32_t* numbers_of(std::int32_t* triangles) {
+    return reinterpret_cast<std::uint32_t*>(triangles);
+}
+
+nb::tuple closest_point(const RaySource& tree, const VectorArray& points, const End& most,
+                        unsigned threads, Stream stream, const std::optional<OutNearest>& out) {
     PointCall call(tree, points, threads, stream, "points");
     const std::size_t n = call.count();
     const kdtree::VectorArray at = call.vectors(points);
     const kdtree::NumberArray limits = call.numbers(most);
     call.run([&](const kdtree::RayTree& rays, const BatchOptions& how) {
-        auto* const distances = call.room<float>(1);
-        auto* const triangles = call.room<std::uint32_t>(1);
-        auto* const barycentrics = call.room<float>(2);
+        auto* const distances = call.room(1, part<0>(out));
+        auto* const triangles = numbers_of(call.room(1, part<1>(out)));
+        auto* const barycentrics = call.room(2, part<2>(out));
         closest_points(rays, at, n, limits,
-                       {distances, triangles, barycentrics, call.room<float>(3)}, how);
+                       {distances, triangles, barycentrics, call.room(3, part<3>(out))}, how);
     });
-    return nb::make_tuple(call.array<float>(0, {n}), call.array<std::int32_t>(1, {n}),
-                          call.array<float>(2, {n, 2}), call.array<float>(3, {n, 3}));
+    return nb::make_tuple(call.array(0, {n}, part<0>(out)), call.array(1, {n}, part<1>(out)),
+                          call.array(2, {n, 2}, part<2>(out)), call.array(3, {n, 3}, part<3>(out)));
 }
 
-nb::object distance(const TreeObject& tree, const VectorArray& points, const End& most,
-                    unsigned threads, Stream stream) {
+/// The array that results of one number a point go to; nullptr: it is made.
+template <class T>
+const Out<T>* whole(const std::optional<Out<T>>& out) {
+    return out ? &*out : nullptr;
+}
+
+nb::object distance(const RaySource& tree, const VectorArray& points, const End& most,
+                    unsigned threads, Stream stream, const std::optional<Out<float>>& out) {
     PointCall call(tree, points, threads, stream, "points");
     const kdtree::VectorArray at = call.vectors(points);
     const kdtree::NumberArray limits = call.numbers(most);
     call.run([&](const kdtree::RayTree& rays, const BatchOptions& how) {
-        closest_points(rays, at, call.count(), limits, {.distances = call.room<float>(1)}, how);
+        closest_points(rays, at, call.count(), limits, {.distances = call.room(1, whole(out))},
+                       how);
     });
-    return call.array<float>(0, {call.count()});
+    return call.array(0, {call.count()}, whole(out));
 }
 
 /// A result of T for each point by signed_distances or contain.
 template <class T, auto kAsk>
 nb::object side(const TreeObject& tree, const VectorArray& points, bool by_normals,
-                unsigned threads, Stream stream) {
+                unsigned threads, Stream stream, const std::optional<Out<T>>& out) {
     PointCall call(tree, points, threads, stream, "points");
     const kdtree::VectorArray at = call.vectors(points);
     call.run([&](const kdtree::RayTree& rays, const BatchOptions& how) {
         const SignView signs = by_normals ? tree.signs().view() : SignView{nullptr};
-        kAsk(rays, signs, at, call.count(), call.room<T>(1), how);
+        kAsk(rays, signs, at, call.count(), call.room(1, whole(out)), how);
     });
-    return call.array<T>(0, {call.count()});
+    return call.array(0, {call.count()}, whole(out));
 }
 
-/// @param result "any", "count" or "list"
+/// Where whether there are triangles goes, or how many there are.
+using OutTriangles = std::optional<std::variant<Out<bool>, Out<std::int32_t>>>;
+
+template <class T>
+const Out<T>* part(const OutTriangles& out) {
+    return out ? &std::get<Out<T>>(*out) : nullptr;
+}
+
+/// @param result "any", "count" or "list", which has no `out`
 template <class Regions>
-nb::object triangles_of(PointCall& call, const Regions& regions, const std::string& result) {
+nb::object triangles_of(PointCall& call, const Regions& regions, const std::string& result,
+                        const OutTriangles& out) {
     const std::size_t n = call.count();
     kdtree::TriangleLists lists;
     call.run([&](const kdtree::RayTree& rays, const BatchOptions& how) {
-        if (result == "any") return any_in(rays, regions, n, call.room<bool>(1), how);
-        if (result == "count") return count_in(rays, regions, n, call.room<std::uint32_t>(1), how);
+        if (result == "any") return any_in(rays, regions, n, call.room(1, part<bool>(out)), how);
+        if (result == "count") {
+            auto* const counts = numbers_of(call.room(1, part<std::int32_t>(out)));
+            return count_in(rays, regions, n, counts, how);
+        }
         lists = all_in(rays, regions, n, how);
     });
-    if (result == "any") return call.array<bool>(0, {n});
-    if (result == "count") return call.array<std::int32_t>(0, {n});
+    if (result == "any") return call.array(0, {n}, part<bool>(out));
+    if (result == "count") return call.array(0, {n}, part<std::int32_t>(out));
     call.add(std::move(lists.offsets));
     call.add(std::move(lists.triangles));
     return nb::make_tuple(call.array<std::int64_t>(0, {n + 1}),
                           call.array<std::int32_t>(1, {lists.total}));
 }
 
-nb::object within(const TreeObject& tree, const VectorArray& points, const End& radius,
-                  const std::string& result, unsigned threads, Stream stream) {
+nb::object within(const RaySource& tree, const VectorArray& points, const End& radius,
+                  const std::string& result, unsigned threads, Stream stream,
+                  const OutTriangles& out) {
     PointCall call(tree, points, threads, stream, "points");
-    return triangles_of(call, kdtree::BallArray{call.vectors(points), call.numbers(radius)},
-                        result);
+    return triangles_of(call, kdtree::BallArray{call.vectors(points), call.numbers(radius)}, result,
+                        out);
 }
 
-nb::object overlaps(const TreeObject& tree, const VectorArray& lo, const VectorArray& hi,
-                    const std::string& result, unsigned threads, Stream stream) {
+nb::object overlaps(const RaySource& tree, const VectorArray& lo, const VectorArray& hi,
+                    const std::string& result, unsigned threads, Stream stream,
+                    const OutTriangles& out) {
     PointCall call(tree, lo, threads, stream, "boxes");
-    return triangles_of(call, kdtree::BoxArray{call.vectors(lo), call.vectors(hi)}, result);
+    return triangles_of(call, kdtree::BoxArray{call.vectors(lo), call.vectors(hi)}, result, out);
 }
 
 std::uint64_t open_edges(const TreeObject& tree) {
@@ -189,19 +234,17 @@ std::uint64_t open_edges(const TreeObject& tree) {
 
 void add_distances(nb::module_& m) {
     const auto array = [](const char* name) { return nb::arg(name).noconvert(); };
-    const auto stream = nb::arg("stream").none();
-    m.def("closest_point", &closest_point, nb::arg("tree"), array("points"), array("max_distance"),
-          nb::arg("threads"), stream);
-    m.def("distance", &distance, nb::arg("tree"), array("points"), array("max_distance"),
-          nb::arg("threads"), stream);
-    m.def("signed_distance", &side<float, &kdtree::signed_distances>, nb::arg("tree"),
-          array("points"), nb::arg("by_normals"), nb::arg("threads"), stream);
-    m.def("contains", &side<bool, &kdtree::contain>, nb::arg("tree"), array("points"),
-          nb::arg("by_normals"), nb::arg("threads"), stream);
-    m.def("within", &within, nb::arg("tree"), array("points"), array("radius"), nb::arg("result"),
-          nb::arg("threads"), stream);
-    m.def("overlaps", &overlaps, nb::arg("tree"), array("lo"), array("hi"), nb::arg("result"),
-          nb::arg("threads"), stream);
+    const auto add = [&m](const char* name, auto function, auto... more) {
+        m.def(name, function, nb::arg("tree"), more..., nb::arg("threads"),
+              nb::arg("stream").none(), nb::arg("out").noconvert().none());
+    };
+    add("closest_point", &closest_point, array("points"), array("max_distance"));
+    add("distance", &distance, array("points"), array("max_distance"));
+    add("signed_distance", &side<float, &kdtree::signed_distances>, array("points"),
+        nb::arg("by_normals"));
+    add("contains", &side<bool, &kdtree::contain>, array("points"), nb::arg("by_normals"));
+    add("within", &within, array("points"), array("radius"), nb::arg("result"));
+    add("overlaps", &overlaps, array("lo"), array("hi"), nb::arg("result"));
     m.def("open_edges", &open_edges, nb::arg("tree"));
 }
 

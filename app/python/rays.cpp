@@ -18,9 +18,7 @@ using allocators::Buffer;
 using allocators::Place;
 using kdtree::BatchOptions;
 
-/// Arrays of Python's that results go to: a number a ray, or t, primitive and barycentrics.
-template <class T>
-using Out = nb::ndarray<T, nb::ndim<1>, nb::c_contig>;
+/// Where t, primitive and barycentrics go.
 using OutHits = std::tuple<Out<float>, Out<std::int32_t>, Out<float>>;
 
 Vectors vectors(const VectorArray& array, std::uint64_t count) {
@@ -79,15 +77,6 @@ struct HitResults {
     std::size_t count;
     HitArrays arrays;
 };
-
-/// Checks arrays that results go to.
-template <class T>
-void require_room(const Out<T>& out, const VectorArray& origins, std::uint64_t numbers) {
-    require_place(out, origins, "out");
-    if (out.size() == numbers) return;
-    throw std::invalid_argument("out has " + std::to_string(out.size()) + " numbers for " +
-                                std::to_string(numbers) + " of the rays");
-}
 
 HitArrays arrays_of(const OutHits& out, const VectorArray& origins, std::uint64_t count) {
     const auto& [t, triangles, barycentrics] = out;

@@ -51,6 +51,7 @@ struct Batch {
     RenderSettings settings;  ///< with the number of samples; no bounces but in paths
     const vec3* normals;      ///< by triangle
     const LeafFacts* leaves;  ///< by reference; for modes that show leaves
+    float slice;              ///< how far ahead of the eye the plane is whose distances are shown
     std::uint64_t first_slot;
 
     kdtree::Ray* rays;  ///< by sample: from the eye, then from where those end

@@ -74,6 +74,8 @@ Rendering render(const scenes::Scene& scene, const kdtree::Tree& tree, const kdt
     if (settings.mode != Mode::path) batch.settings.bounces = 0;
     batch.normals = normals.as<vec3>();
     batch.leaves = leaves.as<LeafFacts>();
+    const glm::dvec3 ahead = glm::dvec3(camera.target) - glm::dvec3(camera.eye);
+    batch.slice = static_cast<float>(std::sqrt(dot(ahead, ahead)));
     const detail::RenderJob job{rays, batch, progress};
     return rays.place() == Place::device ? detail::render_on_gpu(job) : detail::render_on_cpu(job);
 }

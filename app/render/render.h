@@ -25,7 +25,7 @@ struct Film {
 
 /// The rays of one kind that a picture took.
 struct TracedRays {
-    std::string_view kind;  ///< primary, bounce, shadow, ambient-occlusion
+    std::string_view kind;  ///< primary, bounce, shadow, ambient-occlusion; distance: of points
     bool any_hit = false;   ///< what was asked: whether there is a hit, or which is the first
     std::uint64_t rays = 0;
     double ms = 0;  ///< from when they lie where the tree lies to when the answers do

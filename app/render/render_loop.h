@@ -66,7 +66,7 @@ public:
 private:
     using Clock = std::chrono::steady_clock;
 
-    enum Kind { primary, bounce, shadow, occlusion };
+    enum Kind { primary, bounce, shadow, occlusion, distance };
 
     template <class T>
     allocators::Buffer make() const {
@@ -115,6 +115,9 @@ private:
                 trace_first(primary, eye_rays);
                 machine_.run(samples_, SurfaceStage{batch_});
                 return;
+            case Mode::distance:
+                timed(distance, eye_rays, [&] { machine_.run(samples_, DistanceStage{batch_}); });
+                return;
             case Mode::ambient_occlusion:
                 trace_first(primary, eye_rays);
                 trace_any(occlusion, machine_.run(samples_, OcclusionStage{batch_}).shadow_rays);
@@ -150,10 +153,11 @@ private:
     allocators::Buffer paths_;
     allocators::Buffer shades_;
     allocators::Buffer picture_;
-    std::array<TracedRays, 4> traced_{{{.kind = "primary"},
+    std::array<TracedRays, 5> traced_{{{.kind = "primary"},
                                        {.kind = "bounce"},
                                        {.kind = "shadow", .any_hit = true},
-                                       {.kind = "ambient-occlusion", .any_hit = true}}};
+                                       {.kind = "ambient-occlusion", .any_hit = true},
+                                       {.kind = "distance"}}};
 };
 
 }  // namespace heapwood::app::detail

@@ -18,6 +18,7 @@ enum class Mode {
     cost,               ///< nodes and triangle tests that a ray takes
     leaf_size,          ///< references in the leaf in which the ray's first hit lies
     leaf_depth,         ///< that leaf's depth in the tree
+    distance,           ///< how far the nearest surface is, in a plane before the eye
 };
 
 /// What is known of a mode wherever it is named.
@@ -62,7 +63,14 @@ inline constexpr ModeFacts kModes[]{
      .samples = 1,
      .channels = {"Y"},
      .scale = "depth of leaf",
-     .of_tree = true}};
+     .of_tree = true},
+    {.mode = Mode::distance,
+     .name = "distance",
+     .help = "to the nearest surface, from the plane of --look-at that faces the eye",
+     .samples = 1,
+     .channels = {"Y"},
+     .scale = "distance",
+     .from_zero = true}};
 
 inline const ModeFacts& facts_of(Mode mode) {
     return kModes[static_cast<std::size_t>(mode)];

@@ -9,6 +9,7 @@
 #include "app/render/batch.cuh"
 #include "app/render/sampling.cuh"
 #include "app/render/surface.cuh"
+#include "kdtree/distance/nearest.cuh"
 #include "kdtree/rays/ray_effort.cuh"
 
 namespace heapwood::app {
@@ -90,6 +91,20 @@ struct TreeStage : Stage {
             b.shades[i] = {
                 {count(b.settings.mode == Mode::leaf_size ? leaf.size : leaf.depth), 0, 0}, 1};
         }
+        return {};
+    }
+};
+
+/// How far the nearest surface is from where a ray from the eye meets the plane. Finds it, too.
+struct DistanceStage : Stage {
+    HEAPWOOD_INLINE Made operator()(std::uint64_t i) const {
+        if (!is_in(b.view, pixel(i))) return {};
+        const kdtree::Ray& ray = b.rays[i];
+        const float t = b.slice / dot(ray.direction, b.view.ahead);
+        kdtree::NearestWalk nearest(b.tree, ray.origin + ray.direction * t,
+                                    platform::bits_float(0x7F800000U));
+        nearest.run();
+        if (nearest.has_found()) b.shades[i] = {{nearest.distance(), 0, 0}, 1};
         return {};
     }
 };

@@ -52,9 +52,9 @@ struct BoxArray {
 /// Where nearest points go; nullptr: that part is not asked for.
 struct NearestArrays {
     float* distances = nullptr;          ///< infinity: there is none
-    std::uint32_t* triangles = nullptr;  ///< Nearest::kNone: there is none; then the rest is zeros
-    float* barycentrics = nullptr;       ///< u and v side by side
-    float* points = nullptr;             ///< x, y and z side by side
+    std::uint32_t* triangles = nullptr;  ///< Nearest::kNone: there is none
+    float* barycentrics = nullptr;       ///< u and v side by side; zeros: there is none
+    float* points = nullptr;             ///< x, y and z side by side; NaN: there is none
 
     HEAPWOOD_INLINE bool has_distances_alone() const {
         return triangles == nullptr && barycentrics == nullptr && points == nullptr &&
@@ -70,7 +70,8 @@ struct NearestArrays {
         }
         if (points != nullptr) {
             for (unsigned k = 0; k < 3; ++k) {
-                points[3 * i + k] = found ? component(nearest.point, k) : 0;
+                points[3 * i + k] =
+                    found ? component(nearest.point, k) : platform::bits_float(0x7FC00000U);
             }
         }
     }

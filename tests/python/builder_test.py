@@ -35,6 +35,12 @@ def test_frames_have_the_trees_and_hits_of_build(sphere, waving, rays, how):
                 np.testing.assert_array_equal(one, other)
         np.testing.assert_array_equal(builder.hits(*rays).points, tree.hits(*rays).points)
         assert builder.hits(*rays).mask.any()
+        for method, more in (("closest_point", ()), ("distance", (0.5,)), ("within", (0.3,)), ("within", (0.3, "count"))):
+            mine, same = getattr(builder, method)(rays[0], *more), getattr(tree, method)(rays[0], *more)
+            for one, other in zip(mine, same) if isinstance(mine, tuple) else [(mine, same)]:
+                np.testing.assert_array_equal(one, other)
+        boxes = np.stack((rays[0], rays[0] + 1), axis=-2)
+        np.testing.assert_array_equal(builder.overlaps(boxes, "count"), tree.overlaps(boxes, "count"))
         assert builder.build_ms > 0
     if "pool" in how:
         assert builder.pool_bytes == 64 << 20
@@ -63,7 +69,8 @@ def test_triangles_are_copied():
 def test_without_a_tree_there_are_no_hits():
     builder = heapwood.Builder(TRIANGLE[1])
     for use in (lambda: builder.any_hit([1, 2, 5], [0, 0, -1]), builder.tree, lambda: builder.scene,
-                lambda: builder.build_ms, lambda: builder.hits([1, 2, 5], [0, 0, -1])):
+                lambda: builder.build_ms, lambda: builder.hits([1, 2, 5], [0, 0, -1]),
+                lambda: builder.closest_point([1, 2, 5]), lambda: builder.within([1, 2, 5], 9)):
         with pytest.raises(ValueError, match=r"the builder has no tree yet: rebuild\(\) makes it"):
             use()
 

@@ -176,7 +176,56 @@ def test_results_outlive_the_tree(sphere, points):
     np.testing.assert_array_equal(closest, copy)
 
 
+CALLS = {"closest_point": (), "distance": (), "signed_distance": (), "contains": (), "within any": (0.25, "any"),
+         "within count": (0.25, "count"), "overlaps any": ("any",), "overlaps count": ("count",)}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_results_go_where_they_are_told(tree, points, name):
+    ask, more = getattr(tree, name.split()[0]), CALLS[name]
+    first = points[:300].reshape(2, 150, 3)
+    if name.startswith("overlaps"):
+        first = np.stack((first - np.float32(0.1), first + np.float32(0.1)), axis=-2)
+    expected = ask(first, *more)
+    several = isinstance(expected, tuple)
+    out = tuple(np.full_like(x, 1) for x in expected) if several else np.full_like(expected, 1)
+    assert ask(first, *more, out=out) is out
+    for mine, same in zip(out if several else (out,), expected if several else (expected,)):
+        np.testing.assert_array_equal(mine, same)
+    wrong = (*out[:-1], out[-1].astype(np.float64)) if several else out.astype(np.float64)
+    with pytest.raises(ValueError, match=r"out: \w+ must be \w+ of the shape \(2, 150(, 3)?\), contiguous and write"):
+        ask(first, *more, out=wrong)
+
+
+def test_results_over_their_own_points(tree, points):
+    # Arrays of points that results go to are read before.
+    mine, expected = points.copy(), tree.closest_point(points, 0.5)
+    out = mine.reshape(-1)[-len(points):]
+    assert tree.distance(mine, 0.5, out=out) is out
+    np.testing.assert_array_equal(out, expected[0])
+    mine, limits = points.copy(), np.full(len(points), 0.5, np.float32)
+    out = limits, np.empty(len(points), np.int32), np.empty((len(points), 2), np.float32), mine
+    for array, same in zip(tree.closest_point(mine, limits, out=out), expected):
+        np.testing.assert_array_equal(array, same)
+    assert np.isnan(mine).any() and np.isfinite(mine).any()
+
+
+def test_results_of_a_tree_with_an_origin_go_where_they_are_told():
+    far = np.array([5e6, -3e6, 1e6])
+    tree = heapwood.build(TETRAHEDRON[0].astype(np.float64) + far, TETRAHEDRON[1], center=True)
+    points = np.random.default_rng(8).uniform(-1, 2, (20, 3)) + far
+    expected = tree.closest_point(points, 0.5)
+    out = tuple(np.full_like(x, 1) for x in expected)
+    assert out[3].dtype == np.float64 and tree.closest_point(points, 0.5, out=out) is out
+    for mine, same in zip(out, expected):
+        np.testing.assert_array_equal(mine, same)
+    with pytest.raises(ValueError, match=r"out: closest must be float64 of the shape \(20, 3\)"):
+        tree.closest_point(points, out=(*out[:3], np.empty((20, 3), np.float32)))
+
+
 def test_wrong_arguments(tree):
+    with pytest.raises(TypeError, match="out must be a tuple of distance, primitive, barycentrics, closest"):
+        tree.closest_point([1, 2, 3], out=np.empty(3, np.float32))
     for call, message in (
         (lambda: tree.distance([1, 2]), r"points must have the shape \(..., 3\), not \(2,\)"),
         (lambda: tree.distance([[1, 2, 3]] * 2, [1, 2, 3]), "max_distance must be a number, or have the shape"),
@@ -186,6 +235,7 @@ def test_wrong_arguments(tree):
         (lambda: tree.contains([1, 2, 3], sign="winding"), "sign must be 'normals' or 'crossings'"),
         (lambda: tree.distance([1, 2, 3], stream=1), "stream is for points on a GPU"),
         (lambda: tree.distance([1, 2, 3], threads=-1), "threads must be 0, for one a core, or more"),
+        (lambda: tree.within([1, 2, 3], 1, out=np.empty(1, np.int32)), "out is for result='any' or 'count'"),
     ):
         with pytest.raises(ValueError, match=message):
             call()

@@ -1,5 +1,6 @@
 """Long work shows how far it is, and Ctrl-C or an error of the caller's ends it and loses nothing."""
 
+import asyncio
 import json
 import multiprocessing
 import os
@@ -209,6 +210,28 @@ def test_a_build_on_dask_that_is_ended_leaves_nothing(dask, how, tmp_path, monke
         many = np.tile(rays, (1, 10, 1))
         Watch(how, 1).ends(lambda show: heapwood.forest.closest_hit(out, *many, dask, **options, progress=show))
     assert report["build"]["digest"] == heapwood.load_tree(out).digest
+
+
+def test_a_client_whose_call_was_ended_answers_the_next_one(dask, tmp_path, monkeypatch):
+    out = tmp_path / "a.kdt"
+    heapwood.build("gen:sphere:3000").save(out)
+    request = type(dask)._gather_remote
+
+    async def late(*arguments):
+        await asyncio.sleep(0.5)
+        return await request(*arguments)
+
+    for options in ({}, {"parts": 2}):
+        def ask():
+            return heapwood.forest.any_hit(out, [0, 0, 0], [1, 2, 3], dask, **options)
+
+        assert ask()
+        with monkeypatch.context() as patch:
+            patch.setattr(type(dask), "_gather_remote", late)  # so that Ctrl-C comes before it
+            threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+            with pytest.raises(KeyboardInterrupt):
+                ask()
+        assert ask()
 
 
 @pytest.mark.parametrize("progress", [3, "yes", [], np.zeros(2)])

@@ -22,6 +22,7 @@ tree = heapwood.build(heapwood.load("a.obj"), leaf_limit=4, clip=False, empty_ru
 t, primitive, barycentrics = tree.closest_hit(np.zeros((1, 3)), [0, 0, 1], coherent=True)
 t.reshape(-1)
 distance, triangle, uv, closest = tree.closest_point(np.zeros((1, 3)), 9, threads=1)
+tree.distance(np.zeros((1, 3)), out=distance).sum() + tree.within(uv, 9, "any", out=uv).sum()
 closest.sum() + tree.signed_distance(np.zeros((1, 3)), sign="crossings").sum()
 offsets, within = tree.within(np.zeros((1, 3)), 9)
 within.sum() + tree.within([0, 0, 0], 9, "count").sum() + tree.overlaps(np.zeros((2, 3)), "any").sum()

@@ -1,6 +1,9 @@
 #include "app/measure/rays/ray_batch_run.h"
 
 #include <bit>
+#include <limits>
+
+#include "kdtree/distance/distance_batch.h"
 
 namespace heapwood::app {
 namespace {
@@ -43,6 +46,13 @@ RayBatchRun::RayBatchRun(const kdtree::RayTree& tree, std::span<const Ray> rays,
     }
 }
 
+kdtree::NearestArrays RayBatchRun::nearest() const {
+    auto* const words = answers_.as<std::uint32_t>();
+    auto* const numbers = answers_.as<float>();
+    return {
+        .distances = numbers, .triangles = words + count_, .barycentrics = numbers + 2 * count_};
+}
+
 void RayBatchRun::trace() const {
     const Ray* rays = rays_.as<Ray>();
     if (asked_ == Asked::all) {
@@ -50,6 +60,10 @@ void RayBatchRun::trace() const {
                   options_);
     } else if (asked_ == Asked::any) {
         any_hits(tree_, rays, count_, answers_.as<std::uint32_t>(), options_);
+    } else if (asked_ == Asked::nearest) {
+        const kdtree::VectorArray points{&rays->origin.x, sizeof(Ray) / sizeof(float)};
+        const kdtree::NumberArray most{.value = std::numeric_limits<float>::infinity()};
+        closest_points(tree_, points, count_, most, nearest(), options_);
     } else {
         closest_hits(tree_, rays, count_, answers_.as<Hit>(), options_);
     }
@@ -66,6 +80,17 @@ RayBatchRun::Found RayBatchRun::found() const {
         for (const Hit& hit : contents<Hit>(answers_)) {
             all.hits += hit.found() ? 1 : 0;
             add(all.words, hit);
+        }
+        return all;
+    }
+    if (asked_ == Asked::nearest) {
+        const auto words = contents<std::uint32_t>(answers_);
+        const auto number = [&](std::uint64_t at) { return std::bit_cast<float>(words[at]); };
+        for (std::uint64_t i = 0; i < count_; ++i) {
+            const std::uint64_t uv = 2 * (count_ + i);
+            const Hit as_hit{number(i), words[count_ + i], number(uv), number(uv + 1)};
+            all.hits += as_hit.found() ? 1 : 0;
+            add(all.words, as_hit);
         }
         return all;
     }

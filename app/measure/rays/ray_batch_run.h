@@ -1,5 +1,5 @@
 /// @file
-/// Rays of one kind where a tree lies, ready to be traced again and again.
+/// Rays of one kind where a tree lies, or points, ready to be asked about again and again.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +8,7 @@
 
 #include "allocators/memory/buffer.h"
 #include "app/measure/rays/ray_report.h"
+#include "kdtree/distance/point_arrays.cuh"
 #include "kdtree/rays/ray_batch.h"
 #include "scenes/digest.h"
 
@@ -15,13 +16,15 @@ namespace heapwood::app {
 
 class RayBatchRun {
 public:
-    /// Copies the rays to where the tree lies, and makes room for the answers there; to list all
-    /// hits they are counted first. The tree must live as long.
+    /// Copies the rays, or their origins if these are points, to where the tree lies, and makes
+    /// room for the answers there; to list all hits they are counted first. The tree must live as
+    /// long.
     /// @throws std::runtime_error, allocators::BufferError.
     RayBatchRun(const kdtree::RayTree& tree, std::span<const kdtree::Ray> rays, Asked asked,
                 const kdtree::BatchOptions& options);
 
-    /// As the calls of kdtree/rays/ray_batch.h: on a GPU it does not wait.
+    /// As the calls of kdtree/rays/ray_batch.h and kdtree/distance/distance_batch.h: on a GPU it
+    /// does not wait.
     void trace() const;
 
     /// Of what trace() found, after it is there.
@@ -33,6 +36,9 @@ public:
     Found found() const;
 
 private:
+    /// Where the answers of points are: parts of answers_.
+    kdtree::NearestArrays nearest() const;
+
     const kdtree::RayTree& tree_;
     std::uint64_t count_;
     Asked asked_;

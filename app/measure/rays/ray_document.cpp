@@ -20,7 +20,7 @@ std::string title(const TracedTree& tree) {
            (tree.preset.empty() ? "" : ", " + tree.preset);
 }
 
-/// "shadow (any)"; of all hits of random rays "random (all)".
+/// "shadow (any)"; of all hits of random rays "random (all)"; of points "uniform (nearest)".
 std::string title(const RayTimes& times) {
     return times.asked == Asked::closest ? times.kind : times.kind + " (" + name(times.asked) + ")";
 }
@@ -48,7 +48,7 @@ Table summary(const RayReport& report) {
 }
 
 Table rates(const RayReport& report) {
-    Table table{.title = "Millions of rays a second", .columns = {{"tree"}}};
+    Table table{.title = "Millions of rays a second, and of points", .columns = {{"tree"}}};
     const TracedTree* first = first_traced(report);
     if (first != nullptr) {
         for (const RayTimes& t : first->times) table.columns.push_back({title(t), true});
@@ -67,7 +67,7 @@ Table rates(const RayReport& report) {
 
 /// Of each GPU that shares the rays.
 Table rates_of_devices(const RayReport& report) {
-    Table table{.title = "Millions of rays a second of each GPU",
+    Table table{.title = "Millions of rays a second of each GPU, and of points",
                 .columns = {{"tree"}, {"GPU", true}}};
     const TracedTree* first = first_traced(report);
     if (first == nullptr) return table;
@@ -133,19 +133,21 @@ Shape<RayTimes> times_shape() {
     Shape<Of> shape;
     shape.choice("kind", kRayKinds, [](const Of& t) { return t.kind; })
         .choice(
-            "asked", Json{"closest", "any", "all"}, [](const Of& t) { return name(t.asked); },
-            "the first hit; whether there is any; all of them, front to back")
+            "asked", Json{"closest", "any", "all", "nearest"},
+            [](const Of& t) { return name(t.asked); },
+            "the first hit; whether there is any; all of them, front to back; of points the "
+            "nearest point of all triangles")
         .field(
             "rays", [](const Of& t) { return t.rays; },
-            "0: they begin where primary rays hit a triangle, and none does")
+            "or points; 0: they begin where primary rays hit a triangle, and none does")
         .field(
             "hits", [](const Of& t) { return t.hits; },
-            "rays that meet anything; of all hits their number")
+            "rays that meet anything; of all hits their number; points that have a nearest one")
         .field(
             "digest",
             [](const Of& t) { return t.digest ? std::optional(Digest{*t.digest}) : std::nullopt; },
             "of all answers, in the rays' order: t, barycentrics and triangle of each hit, or "
-            "whether there is one; Embree's are unknown")
+            "whether there is one, the distance being t of points; Embree's are unknown")
         .object(
             "ms", samples_shape(), [](const Of& t) { return samples_or_none(t.samples); },
             "milliseconds of all these rays, by a steady clock; of rays that are shared until the "
@@ -245,7 +247,7 @@ const Shape<RayReport>& ray_shape() {
             .object("scene", scene_shape(), origin)
             .field(
                 "rays", [](const Of& r) { return r.options.rays; },
-                "of each kind: of a square picture", at_least(1024))
+                "of each kind, and points: of a square picture", at_least(1024))
             .field("seed", [](const Of& r) { return r.options.seed; })
             .field(
                 "fast", [](const Of& r) { return r.options.fast; },
@@ -330,9 +332,10 @@ Document document_of(const RayReport& report) {
     if (!report.options.devices.empty()) {
         document.tables.insert(document.tables.begin() + 2, rates_of_devices(report));
     }
-    document.remarks = {{"closest hits; in brackets: any hit, or all hits front to back."},
-                        {"N rays are as many of each kind, but for all hits. pays: for how many "
-                         "rays the tree is ahead of the first one."}};
+    document.remarks = {{"closest hits; in brackets: any hit, or all hits front to back; nearest: "
+                         "points, and the nearest triangle of each."},
+                        {"N rays are as many of each kind, but for all hits and points. pays: for "
+                         "how many rays the tree is ahead of the first one."}};
     add_notes(report, document.remarks);
     for (const TracedTree& tree : report.trees) {
         add_records({report, tree}, document.records);

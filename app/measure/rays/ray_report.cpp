@@ -5,7 +5,7 @@
 namespace heapwood::app {
 
 const char* name(Asked asked) {
-    constexpr const char* kNames[] = {"closest", "any", "all"};
+    constexpr const char* kNames[] = {"closest", "any", "all", "nearest"};
     return kNames[static_cast<std::size_t>(asked)];
 }
 
@@ -19,7 +19,7 @@ double RayTimes::rays_per_second() const {
 
 std::string RayTimes::note() const {
     if (rays == 0) return "none: they begin where primary rays hit a triangle, and none does";
-    if (asked == Asked::all || 20 * hits >= rays) return "";
+    if (asked == Asked::all || asked == Asked::nearest || 20 * hits >= rays) return "";
     return grouped(hits) + " of " + grouped(rays) +
            " hit a triangle: the rate is of rays that hit nothing";
 }
@@ -32,7 +32,7 @@ double TracedTree::ms_per_ray() const {
     double ms = 0;
     double kinds = 0;
     for (const RayTimes& t : times) {
-        if (t.asked == Asked::all || t.rays == 0) continue;
+        if ((t.asked != Asked::closest && t.asked != Asked::any) || t.rays == 0) continue;
         ms += 1000 / t.rays_per_second();
         ++kinds;
     }

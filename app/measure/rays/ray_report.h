@@ -13,14 +13,15 @@
 
 namespace heapwood::app {
 
-/// What is asked about rays.
+/// What is asked about rays, or points.
 enum class Asked {
     closest,  ///< the first hit
     any,      ///< whether there is a hit
     all,      ///< all hits, front to back
+    nearest,  ///< of a point: the nearest point of all triangles
 };
 
-/// "closest", "any", "all".
+/// "closest", "any", "all", "nearest".
 const char* name(Asked asked);
 
 /// The share of one GPU of several.
@@ -32,12 +33,13 @@ struct DeviceTimes {
     double rays_per_second() const;
 };
 
-/// The rays of one kind through one tree.
+/// The rays of one kind through one tree, or the points of one kind.
 struct RayTimes {
     std::string kind;
     Asked asked = Asked::closest;
-    std::uint64_t rays = 0;       ///< 0: there are none of this kind, and no samples
-    std::uint64_t hits = 0;       ///< rays that meet anything; of all hits, how many there are
+    std::uint64_t rays = 0;  ///< 0: there are none of this kind, and no samples
+    /// Rays that meet anything; of all hits, how many there are; of points, those with an answer.
+    std::uint64_t hits = 0;
     std::vector<double> samples;  ///< milliseconds for all the rays
     /// Of all answers in the rays' order, whoever gave them; none: unknown.
     std::optional<std::uint64_t> digest = {};
@@ -61,7 +63,7 @@ struct TracedTree {
     /// Milliseconds before the first ray: building, by the median, and layout.
     double cost_ms() const;
     /// Milliseconds that a ray takes, on the average over as many closest and any hits of each
-    /// kind.
+    /// kind; without points.
     double ms_per_ray() const;
     /// Milliseconds from triangles to the results of as many rays.
     double ms_to(double rays) const { return cost_ms() + rays * ms_per_ray(); }

@@ -71,6 +71,7 @@ void RayBench::make_sets(const kdtree::RayReplicas& replicas) {
     closest_hits(primary, hits.data());
     std::ranges::move(secondary_rays(scene_, *camera_, primary, hits, options_.seed),
                       std::back_inserter(sets_));
+    points_ = random_points(scene_, rays(), options_.seed);
 }
 
 kdtree::BatchOptions RayBench::options_of(const RaySet& set) const {
@@ -149,6 +150,7 @@ void RayBench::trace(const kdtree::Tree& tree, TracedTree& to) {
     };
     for (const RaySet& set : sets_) add(set, set.any_hit ? Asked::any : Asked::closest);
     add(sets_.front(), Asked::all);
+    for (const RaySet& set : points_) add(set, Asked::nearest);
     to.times = std::move(times);
 }
 

@@ -1,5 +1,5 @@
 /// @file
-/// Rays of every kind through the trees of one scene, timed.
+/// Rays of every kind through the trees of one scene, and points beside them, timed.
 #pragma once
 
 #include <cstdint>
@@ -56,7 +56,8 @@ private:
     RunOptions run_;
     bool gpu_;
     std::optional<Camera> camera_;
-    std::vector<RaySet> sets_;  ///< random rays first
+    std::vector<RaySet> sets_;    ///< random rays first
+    std::vector<RaySet> points_;  ///< as origins
 };
 
 }  // namespace heapwood::app

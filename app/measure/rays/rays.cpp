@@ -22,6 +22,13 @@ class Random {
 public:
     explicit Random(std::uint64_t seed) : bits_(seed) {}
     float unit() { return static_cast<float>(bits_.next() >> 40) * 0x1p-24F; }
+    /// Each coordinate is one of them.
+    vec3 point() {
+        const float x = unit();
+        const float y = unit();
+        return {x, y, unit()};
+    }
+    std::uint64_t below(std::uint64_t bound) { return bits_.next() % bound; }
 
 private:
     scenes::Random bits_;
@@ -88,17 +95,36 @@ RaySet random_rays(const scenes::Scene& scene, std::uint64_t count, std::uint64_
     RaySet set{"random", false, false, {}};
     Random random(seed);
     const vec3 extent = scene.bounds.hi - scene.bounds.lo;
-    const auto point = [&] {
-        const float x = random.unit();
-        const float y = random.unit();
-        return scene.bounds.lo + vec3{x, y, random.unit()} * extent;
-    };
+    const auto point = [&] { return scene.bounds.lo + random.point() * extent; };
     set.rays.reserve(count);
     for (std::uint64_t i = 0; i < count; ++i) {
         const vec3 from = point();
         set.rays.push_back({from, direction_between(from, point()), 0, kInfinity});
     }
     return set;
+}
+
+std::vector<RaySet> random_points(const scenes::Scene& scene, std::uint64_t count,
+                                  std::uint64_t seed) {
+    RaySet uniform{"uniform", false, false, {}};
+    RaySet near{"near-surface", false, false, {}};
+    Random random(seed);
+    const vec3 extent = scene.bounds.hi - scene.bounds.lo;
+    const float off = length_of(scene) * 1e-3F;
+    for (std::uint64_t i = 0; i < count; ++i) {
+        uniform.rays.push_back({scene.bounds.lo + random.point() * extent, {0, 0, 0}, 0, 0});
+        const glm::uvec3 t = scene.triangles[random.below(scene.triangles.size())];
+        const vec3 a = scene.positions[t.x];
+        float u = random.unit();
+        float v = random.unit();
+        if (u + v > 1) {
+            u = 1 - u;
+            v = 1 - v;
+        }
+        const vec3 on = a + (scene.positions[t.y] - a) * u + (scene.positions[t.z] - a) * v;
+        near.rays.push_back({on + (random.point() * 2.0F - 1.0F) * off, {0, 0, 0}, 0, 0});
+    }
+    return {std::move(uniform), std::move(near)};
 }
 
 RaySet primary_rays(const Camera& camera, unsigned width) {

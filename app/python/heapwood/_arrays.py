@@ -214,6 +214,24 @@ def out(array, what, number, shape, *inputs):
     return array.reshape(-1), inputs
 
 
+def outs(arrays, kinds, shape, inputs):
+    """Arrays that results go to, as ``out`` takes each.
+
+    Args:
+        kinds: the name of each, the type of its numbers, and its last axes after those of ``shape``.
+
+    Returns:
+        Their rows, and the inputs.
+    """
+    if not isinstance(arrays, tuple) or len(arrays) != len(kinds):
+        raise TypeError(f"out must be a tuple of {', '.join(kind[0] for kind in kinds)}, not {arrays!r}")
+    rows = []
+    for array, (what, number, rest) in zip(arrays, kinds):
+        row, inputs = out(array, what, number, shape + rest, *inputs)
+        rows.append(row)
+    return rows, inputs
+
+
 def _broadcast(*shapes):
     """The shape that NumPy makes of these, or None."""
     if all(shape == shapes[0] for shape in shapes):

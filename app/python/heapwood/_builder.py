@@ -6,6 +6,7 @@ import numpy as np
 
 from heapwood import _arrays, _core
 from heapwood._build import builder_arguments, tree_arguments
+from heapwood._distances import PointCalls
 from heapwood._rays import RayCalls
 from heapwood._scene import Scene
 from heapwood._tree import Tree
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from heapwood._parameters import TreeParameters
 
 
-class Builder(RayCalls):
+class Builder(RayCalls, PointCalls):
     """Builds tree after tree of triangles whose vertices move, and keeps its memory between them.
 
     On a GPU vertices of CuPy, Torch or JAX, the tree, rays and hits stay there: nothing of them passes the
@@ -29,7 +30,7 @@ class Builder(RayCalls):
         allocator, pool, threads, options, preset, **parameters: as of ``heapwood.build``.
 
     ``closest_hit``, ``hits``, ``any_hit``, ``count`` and ``all_hits`` are those of ``heapwood.Tree``, through the last
-    tree. Threads may share a builder: a rebuild waits for the calls of others, and they for it. Kernels
+    tree, and so are ``closest_point``, ``distance``, ``within`` and ``overlaps``. Threads may share a builder: a rebuild waits for the calls of others, and they for it. Kernels
     of a call with a stream may go on when the call has returned; rebuild on the same stream.
 
     Raises:

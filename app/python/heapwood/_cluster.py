@@ -1,5 +1,7 @@
 """What there is of a Dask cluster."""
 
+import asyncio
+
 from heapwood import _arrays
 
 _MOST_PARTS = 1024
@@ -12,6 +14,21 @@ def check(client):
     if client.asynchronous:
         raise TypeError("client: an asynchronous one cannot be waited for; use "
                         "distributed.Client(asynchronous=False)")
+
+
+def gathered(client, futures, seconds=None):
+    """What tasks return, or raise, as ``client.gather``.
+
+    Ctrl-C ends this wait, and nothing in the client: one that is about to ask for results when its own wait is
+    ended keeps the ended request, and hands that to each later call. Raises ``concurrent.futures.TimeoutError``
+    after so many seconds.
+    """
+    request = asyncio.run_coroutine_threadsafe(_gather(client, futures), client.loop.asyncio_loop)
+    return request.result(seconds)
+
+
+async def _gather(client, futures):
+    return await client.gather(futures, asynchronous=True)
 
 
 def workers(client):

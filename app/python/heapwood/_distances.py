@@ -5,39 +5,42 @@ from typing import TYPE_CHECKING, Any, Literal, Optional, overload
 import numpy as np
 
 from heapwood import _arrays, _core
-from heapwood._scene import Scene
-from heapwood._types import AnyArray, Array, HostArray, PointOptions
+from heapwood._types import AnyArray, Array, HostArray, PointOptions, PointOptionsAndOut
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
+
+# What the compiled module answers: names of results, types of their numbers, and their last axes.
+_NEAREST = ("distance", "float32", ()), ("primitive", "int32", ()), ("barycentrics", "float32", (2,))
+_CLOSEST = *_NEAREST, ("closest", "float32", (3,))
+_CLOSEST_FAR = *_NEAREST, ("closest", "float64", (3,))  # of a tree with an origin
+_DISTANCE = (("distance", "float32", ()),)
+_INSIDE = (("inside", "bool", ()),)
+_NUMBERS = {"any": (("any", "bool", ()),), "count": (("count", "int32", ()),), "list": None}
 
 Number = Literal["any", "count"]
 Sign = Literal["normals", "crossings"]
 
 
-class DistanceCalls:
-    """What a tree answers to points and boxes; ``heapwood.Tree`` says where arrays may lie.
+class PointCalls:
+    """What any tree answers to points and boxes; ``heapwood.Tree`` says where arrays may lie.
 
-    Points and boxes are read, converted and answered as rays are; ``threads`` and ``stream`` are as there.
+    Points and boxes are read, converted and answered as rays are; ``threads``, ``stream`` and ``out`` are as there.
     Distances are computed in double precision from coordinates in single precision, and rounded to it. A point
     that is not finite has no nearest triangle.
     """
 
-    _tree: _core.Tree
+    _tree: _core.RaySource
     _shift: Optional[np.ndarray]  # that points are shifted by
 
-    if TYPE_CHECKING:
-        @property
-        def scene(self) -> Scene: ...
-
     @overload
-    def closest_point(self, points: HostArray, max_distance: AnyArray = ..., **how: "Unpack[PointOptions]"
+    def closest_point(self, points: HostArray, max_distance: AnyArray = ..., **how: "Unpack[PointOptionsAndOut]"
                       ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]: ...
     @overload
-    def closest_point(self, points: Array, max_distance: Any = ..., **how: "Unpack[PointOptions]"
+    def closest_point(self, points: Array, max_distance: Any = ..., **how: "Unpack[PointOptionsAndOut]"
                       ) -> tuple[Array, Array, Array, Array]: ...
     def closest_point(self, points: AnyArray, max_distance: AnyArray = np.inf, *, threads: int = 0,
-                      stream: Any = None) -> tuple[Any, Any, Any, Any]:
+                      stream: Any = None, out: Any = None) -> tuple[Any, Any, Any, Any]:
         """The nearest point of all triangles to each point.
 
         Args:
@@ -58,23 +61,31 @@ class DistanceCalls:
             >>> distance.tolist(), primitive.tolist(), closest.tolist()
             ([5.0, 5.0, inf], [0, 0, -1], [[1.0, 2.0, 0.0], [1.0, 0.0, 0.0], [nan, nan, nan]])
         """
-        rows, most, shape = _arrays.points(points, max_distance, "max_distance", self._shift)
-        found = _core.closest_point(self._tree, rows, most, *_how(threads, stream))
-        distance, primitive, barycentrics, closest = (
-            _arrays.like(points, array).reshape(shape + rest)
-            for array, rest in zip(found, ((), (), (2,), (3,))))
         if self._shift is not None:
-            closest = _arrays.double(closest) + _arrays.beside(self._shift, distance)
-        missing = (primitive < 0)[..., None]
-        return distance, primitive, barycentrics, _arrays.module(distance).where(missing, np.nan, closest)
+            return self._closest_far(points, max_distance, threads, stream, out)
+        rows, most, shape = _arrays.points(points, max_distance, "max_distance")
+        return self._ask(_core.closest_point, _CLOSEST, points, shape, (rows, most), (), threads, stream, out)
+
+    def _closest_far(self, points, max_distance, threads, stream, out):
+        """Of a tree with an origin, which is added in double precision."""
+        rows, most, shape = _arrays.points(points, max_distance, "max_distance", self._shift)
+        if out is not None:
+            _arrays.outs(out, _CLOSEST_FAR, shape, ())
+        *rest, closest = self._ask(_core.closest_point, _CLOSEST, points, shape, (rows, most), (), threads, stream)
+        results = (*rest, _arrays.double(closest) + _arrays.beside(self._shift, closest))
+        if out is None:
+            return results
+        for array, result in zip(out, results):
+            array[...] = result
+        return out
 
     @overload
-    def distance(self, points: HostArray, max_distance: AnyArray = ..., **how: "Unpack[PointOptions]"
+    def distance(self, points: HostArray, max_distance: AnyArray = ..., **how: "Unpack[PointOptionsAndOut]"
                  ) -> np.ndarray: ...
     @overload
-    def distance(self, points: Array, max_distance: Any = ..., **how: "Unpack[PointOptions]") -> Array: ...
+    def distance(self, points: Array, max_distance: Any = ..., **how: "Unpack[PointOptionsAndOut]") -> Array: ...
     def distance(self, points: AnyArray, max_distance: AnyArray = np.inf, *, threads: int = 0,
-                 stream: Any = None) -> Any:
+                 stream: Any = None, out: Any = None) -> Any:
         """How far each point is from the nearest triangle: float32 of the points' shape, infinity where
         ``closest_point`` finds none.
 
@@ -84,16 +95,106 @@ class DistanceCalls:
             [5.0, 0.0]
         """
         rows, most, shape = _arrays.points(points, max_distance, "max_distance", self._shift)
-        found = _core.distance(self._tree, rows, most, *_how(threads, stream))
-        return _arrays.like(points, found).reshape(shape)
+        return self._ask(_core.distance, _DISTANCE, points, shape, (rows, most), (), threads, stream, out)
 
     @overload
-    def signed_distance(self, points: HostArray, *, sign: Sign = ..., **how: "Unpack[PointOptions]"
+    def within(self, points: HostArray, radius: AnyArray, result: Number, **how: "Unpack[PointOptionsAndOut]"
+               ) -> np.ndarray: ...
+    @overload
+    def within(self, points: HostArray, radius: AnyArray, result: Literal["list"] = ...,
+               **how: "Unpack[PointOptions]") -> tuple[np.ndarray, np.ndarray]: ...
+    @overload
+    def within(self, points: Array, radius: Any, result: Number, **how: "Unpack[PointOptionsAndOut]") -> Array: ...
+    @overload
+    def within(self, points: Array, radius: Any, result: Literal["list"] = ..., **how: "Unpack[PointOptions]"
+               ) -> tuple[Array, Array]: ...
+    def within(self, points: AnyArray, radius: AnyArray, result: str = "list", *, threads: int = 0,
+               stream: Any = None, out: Any = None) -> Any:
+        """The triangles at most a radius away from each point; one exactly as far away counts.
+
+        Args:
+            points: (..., 3) real numbers.
+            radius: a number, or an array that broadcasts with the points' shape without the last axis.
+            result: ``"list"``, ``"count"`` or ``"any"``.
+
+        Returns:
+            Of ``"list"`` a tuple ``(offsets, primitive)``, int64 of N + 1 and int32: the triangles of point i, in
+            the order of the points, are those from ``offsets[i]`` to ``offsets[i + 1]``, exclusive,
+            ascending, each once. Of ``"count"`` int32, of ``"any"`` bool, of the points' shape.
+
+        Example:
+            >>> tree = heapwood.build([[0, 0, 0], [4, 0, 0], [0, 4, 0], [4, 4, 9]], [[0, 1, 2], [1, 2, 3]])
+            >>> offsets, primitive = tree.within([[1, 1, 1], [9, 9, 9]], 1)
+            >>> offsets.tolist(), primitive.tolist(), tree.within([4, 0, 0], 0, "count").tolist()
+            ([0, 1, 1], [0], 2)
+        """
+        rows, radii, shape = _arrays.points(points, radius, "radius", self._shift)
+        return self._ask(_core.within, _numbers(result, out), points, shape, (rows, radii), (result,), threads,
+                         stream, out)
+
+    @overload
+    def overlaps(self, boxes: HostArray, result: Number, **how: "Unpack[PointOptionsAndOut]") -> np.ndarray: ...
+    @overload
+    def overlaps(self, boxes: HostArray, result: Literal["list"] = ..., **how: "Unpack[PointOptions]"
+                 ) -> tuple[np.ndarray, np.ndarray]: ...
+    @overload
+    def overlaps(self, boxes: Array, result: Number, **how: "Unpack[PointOptionsAndOut]") -> Array: ...
+    @overload
+    def overlaps(self, boxes: Array, result: Literal["list"] = ..., **how: "Unpack[PointOptions]"
+                 ) -> tuple[Array, Array]: ...
+    def overlaps(self, boxes: AnyArray, result: str = "list", *, threads: int = 0, stream: Any = None,
+                 out: Any = None) -> Any:
+        """The triangles that have a point in common with each box.
+
+        Args:
+            boxes: (..., 2, 3) real numbers: the lowest and the highest corner. Boxes are closed; ends may be
+                infinite. A box with an end below its beginning, or NaN, has no triangles.
+            result: as of ``within``, which says what is returned.
+
+        A triangle beside a box by less than a few roundings of double precision may count.
+
+        Example:
+            >>> tree = heapwood.build([[0, 0, 0], [4, 0, 0], [0, 4, 0]], [[0, 1, 2]])
+            >>> tree.overlaps([[[2, 2, 0], [3, 3, 1]], [[2.5, 2, 0], [3, 3, 1]]], "any").tolist()
+            [True, False]
+        """
+        corners = _arrays.real(boxes, "boxes", self._shift)
+        shape = tuple(corners.shape)
+        if shape[-2:] != (2, 3):
+            raise ValueError(f"boxes must have the shape (..., 2, 3), not {shape}")
+        corners = corners.reshape(-1, 2, 3)
+        return self._ask(_core.overlaps, _numbers(result, out), boxes, shape[:-2], (corners[:, 0], corners[:, 1]),
+                         (result,), threads, stream, out)
+
+    def _ask(self, function, kinds, original, shape, inputs, choice, threads, stream, out=None):
+        """The results of a function of the compiled module, those of ``kinds`` in the shape of the points."""
+        how = *choice, _arrays.thread_count(threads), _arrays.stream_handle(stream)
+        to = None
+        if out is not None:
+            rows, inputs = _arrays.outs(out if len(kinds) > 1 else (out,), kinds, shape, inputs)
+            to = tuple(rows) if len(rows) > 1 else rows[0]
+        found = function(self._tree, *inputs, *how, to)
+        if out is not None:
+            return out
+        if kinds is None:
+            return tuple(_arrays.like(original, array) for array in found)
+        if len(kinds) == 1:
+            return _arrays.like(original, found).reshape(shape)
+        return tuple(_arrays.like(original, array).reshape(shape + rest) for array, (_, _, rest) in zip(found, kinds))
+
+
+class DistanceCalls(PointCalls):
+    """The same, and the sides of the surface, which need the whole mesh."""
+
+    _tree: _core.Tree
+
+    @overload
+    def signed_distance(self, points: HostArray, *, sign: Sign = ..., **how: "Unpack[PointOptionsAndOut]"
                         ) -> np.ndarray: ...
     @overload
-    def signed_distance(self, points: Array, *, sign: Sign = ..., **how: "Unpack[PointOptions]") -> Array: ...
+    def signed_distance(self, points: Array, *, sign: Sign = ..., **how: "Unpack[PointOptionsAndOut]") -> Array: ...
     def signed_distance(self, points: AnyArray, *, sign: Sign = "normals", threads: int = 0,
-                        stream: Any = None) -> Any:
+                        stream: Any = None, out: Any = None) -> Any:
         """The distance of each point, negative inside: float32 of the points' shape.
 
         Args:
@@ -114,14 +215,15 @@ class DistanceCalls:
             True
         """
         rows, _, shape = _arrays.points(points, 0.0, "", self._shift)
-        found = _core.signed_distance(self._tree, rows, _by_normals(sign), *_how(threads, stream))
-        return _arrays.like(points, found).reshape(shape)
+        return self._ask(_core.signed_distance, _DISTANCE, points, shape, (rows,), (_by_normals(sign),), threads,
+                         stream, out)
 
     @overload
-    def contains(self, points: HostArray, *, sign: Sign = ..., **how: "Unpack[PointOptions]") -> np.ndarray: ...
+    def contains(self, points: HostArray, *, sign: Sign = ..., **how: "Unpack[PointOptionsAndOut]") -> np.ndarray: ...
     @overload
-    def contains(self, points: Array, *, sign: Sign = ..., **how: "Unpack[PointOptions]") -> Array: ...
-    def contains(self, points: AnyArray, *, sign: Sign = "normals", threads: int = 0, stream: Any = None) -> Any:
+    def contains(self, points: Array, *, sign: Sign = ..., **how: "Unpack[PointOptionsAndOut]") -> Array: ...
+    def contains(self, points: AnyArray, *, sign: Sign = "normals", threads: int = 0, stream: Any = None,
+                 out: Any = None) -> Any:
         """Whether each point is inside the mesh, or on it: bool of the points' shape. ``sign`` as of
         ``signed_distance``.
 
@@ -132,86 +234,14 @@ class DistanceCalls:
             ([True, False, True], 0)
         """
         rows, _, shape = _arrays.points(points, 0.0, "", self._shift)
-        found = _core.contains(self._tree, rows, _by_normals(sign), *_how(threads, stream))
-        return _arrays.like(points, found).reshape(shape)
+        return self._ask(_core.contains, _INSIDE, points, shape, (rows,), (_by_normals(sign),), threads, stream,
+                         out)
 
     @property
     def open_edges(self) -> int:
         """How many edges of the mesh do not join two triangles that wind alike, corners at the same position
         being one: 0 of a closed mesh, where signs by normals are right."""
         return _core.open_edges(self._tree)
-
-    @overload
-    def within(self, points: HostArray, radius: AnyArray, result: Number, **how: "Unpack[PointOptions]"
-               ) -> np.ndarray: ...
-    @overload
-    def within(self, points: HostArray, radius: AnyArray, result: Literal["list"] = ...,
-               **how: "Unpack[PointOptions]") -> tuple[np.ndarray, np.ndarray]: ...
-    @overload
-    def within(self, points: Array, radius: Any, result: Number, **how: "Unpack[PointOptions]") -> Array: ...
-    @overload
-    def within(self, points: Array, radius: Any, result: Literal["list"] = ..., **how: "Unpack[PointOptions]"
-               ) -> tuple[Array, Array]: ...
-    def within(self, points: AnyArray, radius: AnyArray, result: str = "list", *, threads: int = 0,
-               stream: Any = None) -> Any:
-        """The triangles at most a radius away from each point; one exactly as far away counts.
-
-        Args:
-            points: (..., 3) real numbers.
-            radius: a number, or an array that broadcasts with the points' shape without the last axis.
-            result: ``"list"``, ``"count"`` or ``"any"``.
-
-        Returns:
-            Of ``"list"`` a tuple ``(offsets, primitive)``, int64 of N + 1 and int32: the triangles of point i, in
-            the order of the points, are those from ``offsets[i]`` to ``offsets[i + 1]``, exclusive,
-            ascending, each once. Of ``"count"`` int32, of ``"any"`` bool, of the points' shape.
-
-        Example:
-            >>> tree = heapwood.build([[0, 0, 0], [4, 0, 0], [0, 4, 0], [4, 4, 9]], [[0, 1, 2], [1, 2, 3]])
-            >>> offsets, primitive = tree.within([[1, 1, 1], [9, 9, 9]], 1)
-            >>> offsets.tolist(), primitive.tolist(), tree.within([4, 0, 0], 0, "count").tolist()
-            ([0, 1, 1], [0], 2)
-        """
-        rows, radii, shape = _arrays.points(points, radius, "radius", self._shift)
-        found = _core.within(self._tree, rows, radii, _result(result), *_how(threads, stream))
-        return _triangles(points, found, shape)
-
-    @overload
-    def overlaps(self, boxes: HostArray, result: Number, **how: "Unpack[PointOptions]") -> np.ndarray: ...
-    @overload
-    def overlaps(self, boxes: HostArray, result: Literal["list"] = ..., **how: "Unpack[PointOptions]"
-                 ) -> tuple[np.ndarray, np.ndarray]: ...
-    @overload
-    def overlaps(self, boxes: Array, result: Number, **how: "Unpack[PointOptions]") -> Array: ...
-    @overload
-    def overlaps(self, boxes: Array, result: Literal["list"] = ..., **how: "Unpack[PointOptions]"
-                 ) -> tuple[Array, Array]: ...
-    def overlaps(self, boxes: AnyArray, result: str = "list", *, threads: int = 0, stream: Any = None) -> Any:
-        """The triangles that have a point in common with each box.
-
-        Args:
-            boxes: (..., 2, 3) real numbers: the lowest and the highest corner. Boxes are closed; ends may be
-                infinite. A box with an end below its beginning, or NaN, has no triangles.
-            result: as of ``within``, which says what is returned.
-
-        A triangle beside a box by less than a few roundings of double precision may count.
-
-        Example:
-            >>> tree = heapwood.build([[0, 0, 0], [4, 0, 0], [0, 4, 0]], [[0, 1, 2]])
-            >>> tree.overlaps([[[2, 2, 0], [3, 3, 1]], [[2.5, 2, 0], [3, 3, 1]]], "any").tolist()
-            [True, False]
-        """
-        corners = _arrays.real(boxes, "boxes", self._shift)
-        shape = tuple(corners.shape)
-        if shape[-2:] != (2, 3):
-            raise ValueError(f"boxes must have the shape (..., 2, 3), not {shape}")
-        corners = corners.reshape(-1, 2, 3)
-        found = _core.overlaps(self._tree, corners[:, 0], corners[:, 1], _result(result), *_how(threads, stream))
-        return _triangles(boxes, found, shape[:-2])
-
-
-def _how(threads, stream):
-    return _arrays.thread_count(threads), _arrays.stream_handle(stream)
 
 
 def _by_normals(sign):
@@ -220,13 +250,10 @@ def _by_normals(sign):
     return sign == "normals"
 
 
-def _result(result):
-    if result not in ("any", "count", "list"):
+def _numbers(result, out):
+    """What ``within`` and ``overlaps`` have for each point; None: lists."""
+    if result not in _NUMBERS:
         raise ValueError(f"result must be 'any', 'count' or 'list', not {result!r}")
-    return result
-
-
-def _triangles(original, found, shape):
-    if isinstance(found, tuple):
-        return tuple(_arrays.like(original, array) for array in found)
-    return _arrays.like(original, found).reshape(shape)
+    if result == "list" and out is not None:
+        raise ValueError("out is for result='any' or 'count': how long lists are is not known before")
+    return _NUMBERS[result]

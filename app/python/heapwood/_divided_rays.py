@@ -7,7 +7,7 @@ go on from one worker to another are one array, which passes between these two.
 
 import numpy as np
 
-from heapwood import _core
+from heapwood import _cluster, _core
 from heapwood._build import load_tree
 
 _BATCH = 1 << 16  # rays for each part: 4 MiB, which the scheduler takes without a warning
@@ -89,7 +89,7 @@ class Parts:
         self._workers = workers
         self._parts = parts
         self._files = [self._submit(part, _load, path, parts, part) for part in range(parts)]
-        self._identity = self._submit(0, _identity, self._files[0]).result()
+        self._identity = _cluster.gathered(client, self._submit(0, _identity, self._files[0]))
         self.hops = 0  #: how many times a ray has gone on to another worker
 
     def _submit(self, part, function, *arguments):
@@ -116,14 +116,14 @@ class Parts:
             counts = {part: self._submit(part, _counts, task) for part, task in left.items()}
             waiting = {}
             for part, task in left.items():
-                for place, count in counts[part].result().items():
+                for place, count in _cluster.gathered(self._client, counts[part]).items():
                     some = self._submit(part, _those, task, place)
                     if place == _END:
                         ended.append(some)
                     else:
                         waiting.setdefault(place, []).append(some)
                         self.hops += count
-        found = np.concatenate([rows[:0], *self._client.gather(ended)])
+        found = np.concatenate([rows[:0], *_cluster.gathered(self._client, ended)])
         rows[found["number"]] = found
         return rows
 

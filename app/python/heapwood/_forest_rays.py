@@ -153,11 +153,11 @@ def _by_whole_trees(method, path, rays, count, client, workers, device, tell):
                              pure=False)
 
     files = [submit(_read, path, device, worker=worker) for worker in workers]
-    identity = submit(_identity, files[0], worker=workers[0]).result()
+    identity = _cluster.gathered(client, submit(_identity, files[0], worker=workers[0]))
     results, waiting = [], collections.deque()
 
     def take():
-        results.append(waiting.popleft().result())
+        results.append(_cluster.gathered(client, waiting.popleft()))
         tell(min(len(results) * _BATCH, count))
 
     try:

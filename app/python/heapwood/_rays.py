@@ -180,11 +180,7 @@ class RayCalls:
         how = bool(coherent), bool(fast), _arrays.thread_count(threads), _arrays.stream_handle(stream)
         rows = []
         if out is not None:
-            if not isinstance(out, tuple) or len(out) != len(kinds):
-                raise TypeError(f"out must be a tuple of {', '.join(kind[0] for kind in kinds)}, not {out!r}")
-            for array, (what, number, rest) in zip(out, kinds):
-                row, rays = _arrays.out(array, what, number, shape + rest, *rays)
-                rows.append(row)
+            rows, rays = _arrays.outs(out, kinds, shape, rays)
 
         def call(rays, rows):
             to = (None,) if kinds else ()

@@ -41,6 +41,12 @@ class PointOptions(TypedDict, total=False):
     stream: Any
 
 
+class PointOptionsAndOut(PointOptions, total=False):
+    """The same, and where results go."""
+
+    out: Any
+
+
 class Times(TypedDict):
     """Milliseconds of a build: see ``heapwood.Tree.times``."""
 

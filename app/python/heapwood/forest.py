@@ -5,8 +5,8 @@ top together, and build the cells below; the client joins these in a tree file. 
 Rays go through such a tree in batches, by workers that have the whole of it, or a part each.
 """
 
-import asyncio
 import collections
+import concurrent.futures
 import json
 import os
 import pathlib
@@ -173,8 +173,8 @@ class _Peer:
         """The next answer, as JSON, or {"lost": how}. Raises what the task has raised."""
         what, needed, task, keys = self._sent.popleft()
         try:
-            made = task.result(timeout=seconds)
-        except asyncio.TimeoutError:
+            made = _cluster.gathered(self._run.client, task, seconds)
+        except concurrent.futures.TimeoutError:
             self._suspect(keys)
             return json.dumps({"lost": f"gave no answer within {seconds:g} s (time_limit)"})
         for name, contents in made.files.items():

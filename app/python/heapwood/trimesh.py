@@ -156,10 +156,10 @@ class ProximityQuery(_OfMesh, trimesh.proximity.ProximityQuery):
         distance, closest = distance.astype(np.float64), closest.astype(np.float64)
         triangle_id = triangle_id.astype(np.int64)
         # Of a triangle without area they have no point.
-        exact = trimesh.triangles.closest_point(self.mesh.triangles[triangle_id], points)
+        exact, exact_distance = _closest(self.mesh.triangles[triangle_id], points)
         found = (triangle_id >= 0) & np.isfinite(exact).all(axis=1)
         closest[found] = exact[found]
-        distance[found] = np.linalg.norm(exact[found] - points[found], axis=1)
+        distance[found] = exact_distance[found]
         return closest, distance, triangle_id
 
     def signed_distance(self, points):
@@ -171,6 +171,20 @@ class ProximityQuery(_OfMesh, trimesh.proximity.ProximityQuery):
         inside = self._tree.contains(points)
         distance = self.on_surface(points)[1]
         return np.where(inside | (distance <= trimesh.constants.tol.merge), distance, -distance)
+
+
+def _closest(triangles, points):
+    """The nearest point of a triangle to each point, and how far it is.
+
+    In units of the triangle, from its first corner on: trimesh's tolerances are absolute, and coordinates far
+    from zero round.
+    """
+    corner = triangles[:, 0]
+    size = np.ptp(triangles, axis=1).max(axis=1, keepdims=True)
+    size[size == 0] = 1
+    beside = (points - corner) / size
+    closest = trimesh.triangles.closest_point((triangles - corner[:, None]) / size[:, None], beside)
+    return closest * size + corner, np.linalg.norm(closest - beside, axis=1) * size[:, 0]
 
 
 def _points(points):

@@ -61,12 +61,14 @@ Shape<TracedRays> rays_shape() {
     using Of = TracedRays;
     Shape<Of> shape;
     shape
-        .choice("kind", Json{"primary", "bounce", "shadow", "ambient-occlusion"},
-                [](const Of& t) { return t.kind; })
+        .choice(
+            "kind", Json{"primary", "bounce", "shadow", "ambient-occlusion", "distance"},
+            [](const Of& t) { return t.kind; },
+            "distance: of points in a plane, where rays from the eye meet it")
         .choice(
             "asked", Json{"closest", "any"},
             [](const Of& t) { return t.any_hit ? "any" : "closest"; },
-            "the first hit; whether there is any")
+            "the first hit, or the nearest surface; whether there is any hit")
         .field(
             "rays", [](const Of& t) { return t.rays; }, "", at_least(1))
         .field(
@@ -193,6 +195,11 @@ Document document_of(const RenderReport& report) {
     if (facts_of(report.settings.mode).of_tree) {
         document.remarks.push_back(
             {"These rays count their steps, and are slower for it than those of other modes."});
+    }
+    if (report.settings.mode == Mode::distance) {
+        document.remarks.push_back(
+            {"These are points in the plane of --look-at, each with a walk of its own to the "
+             "nearest surface."});
     }
     for (const TracedRays& traced : report.rays) {
         add_record(document.records, record(report, traced));

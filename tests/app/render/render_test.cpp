@@ -7,7 +7,10 @@
 #include <cmath>
 #include <filesystem>
 
+#include "app/render/pictures/picture.h"
 #include "tests/app/render/sample_pictures.h"
+#include "tests/kdtree/dice.h"
+#include "tests/kdtree/distance/distance_oracle.h"
 
 namespace heapwood::app {
 namespace {
@@ -179,6 +182,49 @@ TEST(Render, LeavesAreThoseThatAreSeen) {
     }
 }
 
+/// Every pixel against every triangle, in the plane through the target: its points follow from the
+/// camera by their places in the picture.
+TEST(Render, DistancesAreThoseOfTheSliceThatFacesTheEye) {
+    kdtree::tests::Dice dice;
+    for (const char* name : {"gen:sphere:300", "gen:city:300", "gen:hair:100"}) {
+        const Sample sample = built(scenes::load(name));
+        const scenes::Bounds& box = sample.scene.bounds;
+        const float size = length_of(sample.scene);
+        const auto around = [&] {
+            return box.lo + (box.hi - box.lo) * 0.5F + dice.point(-0.5F, 0.5F) * size;
+        };
+        const vec3 eye = around() + vec3{0, 0, 2} * size;
+        const Camera camera{eye, around(), 40};
+        const View view = view_of(camera, 24, 16);
+        const Film film =
+            picture(sample, camera, {.mode = Mode::distance, .width = 24, .height = 16}).film;
+        using kdtree::tests::Exact;
+        const Exact to_target = Exact(camera.target) - Exact(eye);
+        const long double far = kdtree::tests::length(to_target);
+        const long double unit = 2 * std::tan(20 * 3.14159265358979L / 180) * far / 24;
+        for (unsigned i = 0; i < 24 * 16; ++i) {
+            const Exact at = Exact(camera.target) + Exact(view.right) * (unit * (i % 24 - 11.5L)) +
+                             Exact(view.up) * (unit * (7.5L - i / 24));
+            const long double wanted = kdtree::tests::distance_by_force(sample.scene, at);
+            ASSERT_EQ(film.pixels[i].weight, 1);
+            ASSERT_LE(std::abs(film.pixels[i].value.x - wanted), 1e-5L * far) << name << " " << i;
+        }
+    }
+}
+
+TEST(Render, DistancesOfAPlaneHaveALegendFromZero) {
+    const Sample sample = one_leaf(quad({0, -50, -50}, {0, 50, -50}, {0, 50, 50}, {0, -50, 50}));
+    const Film film = picture(sample, kInFront, settings(Mode::distance, 100)).film;
+    for (unsigned i = 0; i < 100 * 100; ++i) {
+        ASSERT_NEAR(film.pixels[i].value.x, std::abs(i % 100 - 49.5) / 10, 1e-5) << i;
+    }
+    const Picture shown = picture_of(film, Mode::distance);
+    ASSERT_TRUE(shown.scale);
+    EXPECT_STREQ(shown.scale->title, "distance");
+    EXPECT_EQ(shown.scale->least, 0);
+    EXPECT_NEAR(shown.scale->most, 4.95, 1e-5);
+}
+
 TEST(Render, AShadowIsWhereTheLightIsHidden) {
     // A floor, and a plate between it and the light, which is above and to the left.
     std::vector<vec3> corners = quad({-9, 0, 9}, {9, 0, 9}, {9, 0, -9}, {-9, 0, -9});
@@ -262,7 +308,7 @@ TEST_P(RenderModels, PicturesAreFiniteAndDoNotDependOnThreads) {
 INSTANTIATE_TEST_SUITE_P(Modes, RenderModels,
                          ::testing::Values(Mode::shaded, Mode::normal, Mode::depth,
                                            Mode::ambient_occlusion, Mode::path, Mode::cost,
-                                           Mode::leaf_size, Mode::leaf_depth),
+                                           Mode::leaf_size, Mode::leaf_depth, Mode::distance),
                          mode_name);
 
 TEST(Render, ScaleOfTheSceneDoesNotMatter) {

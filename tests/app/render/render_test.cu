@@ -35,7 +35,7 @@ TEST_P(RenderOnGpu, PicturesAreTheCpus) {
 INSTANTIATE_TEST_SUITE_P(Modes, RenderOnGpu,
                          ::testing::Values(Mode::shaded, Mode::normal, Mode::depth,
                                            Mode::ambient_occlusion, Mode::path, Mode::cost,
-                                           Mode::leaf_size, Mode::leaf_depth),
+                                           Mode::leaf_size, Mode::leaf_depth, Mode::distance),
                          mode_name);
 
 }  // namespace

@@ -10,9 +10,9 @@ from schemas import document
 
 SCENE = MODELS / "cottage.obj"
 MODES = ["shaded", "normal", "depth", "ambient-occlusion", "path", "cost", "leaf-size",
-         "depth-of-tree"]
+         "depth-of-tree", "distance"]
 KINDS = {"shaded": ["primary", "shadow"], "ambient-occlusion": ["primary", "ambient-occlusion"],
-         "path": ["primary", "bounce", "shadow"]}
+         "path": ["primary", "bounce", "shadow"], "distance": ["distance"]}
 
 
 def render(*arguments, **options):
@@ -127,6 +127,9 @@ class Render(unittest.TestCase):
     def test_other_formats(self):
         text = render(SCENE, "-o", self.out, "--mode", "cost").stdout
         for words in ("millions a second", "nodes + 1.5 tests", "leaves"):
+            self.assertIn(words, text)
+        text = " ".join(render(SCENE, "-o", self.out, "--mode", "distance").stdout.split())
+        for words in ("distance, from 0 to", "points in the plane of --look-at"):
             self.assertIn(words, text)
         rows = list(csv.DictReader(io.StringIO(render(SCENE, "-o", self.out, "--csv").stdout)))
         self.assertEqual([row["kind"] for row in rows], ["primary", "shadow"])

@@ -10,8 +10,9 @@ from command_line import (
 from schemas import document
 
 SCENE = "gen:city:500"
-KINDS = ["random", "primary", "bounce", "shadow", "ambient-occlusion", "random"]
-ASKED = ["closest", "closest", "closest", "any", "any", "all"]
+KINDS = ["random", "primary", "bounce", "shadow", "ambient-occlusion", "random", "uniform",
+         "near-surface"]
+ASKED = ["closest", "closest", "closest", "any", "any", "all", "nearest", "nearest"]
 
 
 def trace(*arguments, **options):
@@ -73,7 +74,9 @@ class Trace(unittest.TestCase):
                     self.assertEqual(result.returncode, DONE, (vertices, result.stderr))
                     self.assertIn("all triangles have zero area, and no ray meets them",
                                   result.stderr)
-                self.assertEqual(set(hits(ours(traced(scene))[0])), {0}, vertices)
+                found = hits(ours(traced(scene))[0])
+                self.assertEqual(set(found[:6]), {0}, vertices)
+                self.assertEqual(found[6:], [1024, 1024], vertices)  # of points, an edge is as good
 
     def test_no_ray_depends_on_the_name_of_a_file(self):
         """The published scenes are known by what is in them."""
@@ -114,7 +117,7 @@ class Trace(unittest.TestCase):
             path.write_text("v 7 7 7\nv 7 7 7\nv 7 7 7\nf 1 2 3\n", encoding="utf-8")
             [tree] = ours(traced(path))
             self.assertEqual([rays["kind"] for rays in tree["rays"]], KINDS)
-            self.assertEqual([rays["rays"] for rays in tree["rays"]], [1024, 1024, 0, 0, 0, 1024])
+            self.assertEqual([rays["rays"] for rays in tree["rays"]], [1024, 1024, 0, 0, 0, 1024, 1024, 1024])
             for rays in tree["rays"][:2]:
                 self.assertIn("0 of 1,024 hit a triangle", rays["note"])
             for rays in tree["rays"][2:5]:
@@ -152,7 +155,7 @@ class Trace(unittest.TestCase):
         def digests(*options):
             return [rays["digest"] for rays in ours(traced(SCENE, *options))[0]["rays"]]
 
-        self.assertEqual(len(set(digests())), 6)
+        self.assertEqual(len(set(digests())), 8)
         self.assertEqual(digests("--threads", 1), digests("--threads", 3))
         first, second = digests("--seed", 1), digests("--seed", 2)
         self.assertEqual([a == b for a, b in zip(first, second)],
@@ -175,10 +178,11 @@ class Trace(unittest.TestCase):
 
     def test_other_formats(self):
         text = trace(SCENE, "--beside", "pbrt").stdout
-        for words in ("Millions of rays a second", "shadow (any)", "cambium, pbrt", "N = 10 M"):
+        for words in ("Millions of rays a second", "shadow (any)", "near-surface (nearest)",
+                      "cambium, pbrt", "N = 10 M"):
             self.assertIn(words, text)
         rows = list(csv.DictReader(io.StringIO(trace(SCENE, "--csv").stdout)))
-        self.assertEqual([row["kind"] for row in rows[:6]], KINDS)
+        self.assertEqual([row["kind"] for row in rows[:8]], KINDS)
         self.assertEqual(float(rows[0]["rays"]), 1024)
         self.assertIn("| tree |", trace(SCENE, "--markdown").stdout)
 

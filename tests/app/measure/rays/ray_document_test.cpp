@@ -21,7 +21,8 @@ TracedTree tree_of(const std::string& name, double cost, double ms, double other
     tree.layout_ms = 1;
     tree.times = {{"random", Asked::closest, 1000000, 5, {ms, ms + 1, ms - 1}},
                   {"shadow", Asked::any, 1000000, 6, {other_ms}},
-                  {"random", Asked::all, 1000000, 7, {1000}}};
+                  {"random", Asked::all, 1000000, 7, {1000}},
+                  {"uniform", Asked::nearest, 1000000, 1000000, {50}}};
     return tree;
 }
 
@@ -69,6 +70,8 @@ TEST(RayDocument, TablesHaveRatesAndTheTreesThatPay) {
     const Table& rates = document.tables.at(1);
     ASSERT_EQ(rates.rows.size(), 3U);
     EXPECT_EQ(rates.columns[2].title, "shadow (any)");
+    EXPECT_EQ(rates.columns[4].title, "uniform (nearest)");
+    EXPECT_EQ(rates.rows[0][4].text, "20.00");
     EXPECT_EQ(rates.rows[0][1].text, "100.00");
     EXPECT_EQ(rates.rows[1][1].text, "200.00");
     EXPECT_EQ(rates.rows[2][1].text, "out of pool");
@@ -111,7 +114,8 @@ TEST(RayDocument, DataAndRecordsHaveAllTrees) {
     EXPECT_EQ(results[0]["rays"][1]["hits"], 6);
     EXPECT_EQ(results[2]["outcome"], "pool_exhausted");
     EXPECT_TRUE(results[2]["layout_ms"].is_null());
-    EXPECT_EQ(document.records.rows.size(), 7U);
+    EXPECT_EQ(results[0]["rays"][3]["asked"], "nearest");
+    EXPECT_EQ(document.records.rows.size(), 9U);
     for (const auto& row : document.records.rows) {
         EXPECT_EQ(row.size(), document.records.columns.size());
     }

@@ -8,17 +8,20 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <cmath>
 #include <cstdlib>
 #include <glm/geometric.hpp>
 #include <sstream>
 
 #include "app/measure/rays/embree.h"
+#include "app/measure/rays/ray_batch_run.h"
 #include "app/measure/rays/ray_run.h"
 #include "app/measure/rays/rays.h"
 #include "kdtree/levels/level_builder.h"
 #include "kdtree/rays/ray_batch.h"
 #include "tests/kdtree/brute_force.h"
+#include "tests/kdtree/distance/distance_oracle.h"
 #include "tests/seed.h"
 
 namespace heapwood::app {
@@ -191,6 +194,45 @@ TEST(RaysOfEveryKind, MeetWhatEmbreeFinds) {
     }
 }
 
+TEST(PointsOfBothKinds, HaveTheNearestOfAllTriangles) {
+    const std::uint64_t seed = heapwood::tests::test_seed();
+    for (const char* name : {"gen:city:120", "gen:sphere:100", "gen:slivers:80"}) {
+        const scenes::Scene scene = scenes::load(name);
+        const kdtree::RayTree tree(kdtree::build_by_levels_on_cpu(scene, {}, {}).tree, scene);
+        const std::vector<RaySet> sets = random_points(scene, 1000, seed);
+        ASSERT_EQ(sets.size(), 2U);
+        const float size = length_of(scene);
+        std::vector<float> farthest;
+        for (const RaySet& set : sets) {
+            ASSERT_EQ(set.rays.size(), 1000U);
+            const RayBatchRun batch(tree, set.rays, Asked::nearest, {});
+            batch.trace();
+            const RayBatchRun::Found found = batch.found();
+            EXPECT_EQ(found.hits, 1000U);
+            ASSERT_EQ(found.words.size(), 4000U);
+            farthest.push_back(0);
+            for (std::size_t i = 0; i < 1000; ++i) {
+                const vec3 p = set.rays[i].origin;
+                const auto distance = std::bit_cast<float>(found.words[4 * i + 1]);
+                const kdtree::tests::Exact exact(p);
+                const auto nearest = kdtree::tests::distance_by_force(scene, exact);
+                const auto told = kdtree::tests::distance_by_force(
+                    kdtree::tests::corners_of(scene, found.words[4 * i]), exact);
+                ASSERT_LE(std::abs(distance - nearest), 1e-6L * size) << name << " " << i;
+                ASSERT_LE(std::abs(distance - told), 1e-6L * size) << name << " " << i;
+                farthest.back() = std::max(farthest.back(), distance);
+                if (set.kind == "uniform") {
+                    EXPECT_TRUE(is_inside(scene.bounds, p));
+                }
+            }
+        }
+        EXPECT_GT(farthest[0], 0.02F * size) << name;
+        EXPECT_LT(farthest[1], 0.00174F * size) << name;  // a thousandth, times the root of 3
+        EXPECT_GT(farthest[1], 0.0005F * size) << name;
+        EXPECT_NE(random_points(scene, 1000, seed + 1)[0].rays[5].origin, sets[0].rays[5].origin);
+    }
+}
+
 /// The devices are all the CPU here.
 TEST(RayBench, SharedRaysHaveTheSameAnswers) {
     const scenes::Scene scene = scenes::load("gen:city:500");
@@ -207,7 +249,7 @@ TEST(RayBench, SharedRaysHaveTheSameAnswers) {
     for (const auto& devices : {std::vector{4U}, std::vector{4U, 2U, 9U}}) {
         const TracedTree shared = trace(devices);
         EXPECT_EQ(shared.bytes, devices.size() * alone.bytes);
-        ASSERT_EQ(shared.times.size(), 6U);
+        ASSERT_EQ(shared.times.size(), 8U);
         for (std::size_t i = 0; i < shared.times.size(); ++i) {
             const RayTimes& times = shared.times[i];
             EXPECT_EQ(times.rays, alone.times[i].rays);

@@ -64,6 +64,12 @@ int heapwood_heap_reset(heapwood_heap* heap);
 /** Adds `bytes` bytes to the pool. No block moves. A block lies in one part: none is larger than
  *  the largest part that was added. At most 31 times. */
 int heapwood_heap_grow(heapwood_heap* heap, uint64_t bytes);
+/** From now on the heap also grows while kernels use it: a call that finds no memory waits, for at
+ *  most `patience_ms` milliseconds, while a thread of the host adds `step` bytes or more to the pool,
+ *  up to `most` bytes in all. At most 31 times, with those of heapwood_heap_grow(). Fails on a GPU
+ *  without virtual memory management. A second call changes the limits. */
+int heapwood_heap_grow_automatically(heapwood_heap* heap, uint64_t step, uint64_t most,
+                                     uint32_t patience_ms);
 /** Measures what is in use. */
 int heapwood_heap_get_use(heapwood_heap* heap, heapwood_heap_use* use);
 /** Why the calling thread's last function of these failed; "" if none has. */

@@ -1,5 +1,6 @@
 /// @file
 /// The C interface of the host: makes heaps and knows them by their handles.
+#include <chrono>
 #include <exception>
 #include <map>
 #include <memory>
@@ -105,6 +106,15 @@ int heapwood_heap_reset(heapwood_heap* handle) {
 
 int heapwood_heap_grow(heapwood_heap* handle, uint64_t bytes) {
     return guarded([&] { heap::known_heaps().at(handle).grow(bytes); });
+}
+
+int heapwood_heap_grow_automatically(heapwood_heap* handle, uint64_t step, uint64_t most,
+                                     uint32_t patience_ms) {
+    return guarded([&] {
+        const std::chrono::milliseconds patience(patience_ms);
+        heap::known_heaps().at(handle).grow_automatically(
+            {.step = step, .most = most, .patience = patience});
+    });
 }
 
 int heapwood_heap_get_use(heapwood_heap* handle, heapwood_heap_use* use) {

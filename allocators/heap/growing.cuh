@@ -7,163 +7,140 @@
 /// known to every Ref, the others are looked up in a table. So a heap that has not grown costs one
 /// comparison a free.
 ///
+/// **Growth.** grow() adds a part between kernels. After grow_automatically() a thread of the host
+/// adds one while a kernel runs, when a request is refused (growth_words.cuh has the protocol).
+///
+/// The host makes such a part wholly, tables and all, before a caller hears of it. The kernel may
+/// fill the GPU and wait, so nothing of that may need a multiprocessor or wait for the kernel: the
+/// memory comes from virtual memory calls, and what the allocator writes at its start goes by a
+/// copy engine (memory/beside_kernels.h). This serves every allocator, because all of them write
+/// through Buffers. The other design, parts that are made beforehand and whose pools are mapped
+/// later, needs no copies. But it has the tables of all parts from the start, three quarters of the
+/// pool with some allocators, and does not serve those that write into their pools. An allocator
+/// that starts by a kernel of its own can grow between kernels only.
+///
 /// **What it cannot do.** A block lies in one part: none is larger than the largest part.
 ///
-/// **Concurrency.** The table changes only while no kernel uses the pool. The word that tells where
-/// to begin is a hint; nothing is published by it, so it is relaxed.
+/// **Concurrency.** An entry of the table is written once, before callers hear of its part. The
+/// word that tells where to begin is a hint. A caller stores only a part there that it knows of, by
+/// a release, and one that finds a part newer than its Ref acquires it.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <memory>
+#include <mutex>
 #include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "allocators/allocator.cuh"
+#include "allocators/heap/automatic_growth.h"
+#include "allocators/heap/growing_ref.cuh"
 #include "allocators/heap/needed.h"
 #include "allocators/measure/adaptor.h"
 #include "allocators/memory/buffer.h"
 #include "allocators/memory/source.h"
-#include "allocators/platform/atomic.cuh"
 
 namespace heapwood::allocators {
-
-/// Whether a process may have several pools of A, so that it can grow.
-template <class A>
-concept CanGrow = Allocator<A> && !A::traits().one_heap && !A::traits().one_at_a_time;
 
 /// An allocator that can grow. Behaves as A in all else.
 template <CanGrow A>
 class Growing {
-    /// A part, as kernels see it.
-    struct Part {
-        typename A::Ref ref;
-        std::uint64_t begin;  ///< address of its first byte
-        std::uint64_t end;
-    };
+    using Part = heap::PartEntry<A>;
+    using PartsAndBytes = heap::PartsAndBytes;
 
 public:
     /// Parts that a pool can have.
-    static constexpr std::uint32_t kMostParts = 32;
+    static constexpr std::uint32_t kMostParts = heap::kMostParts;
 
     static constexpr Traits traits() { return A::traits(); }
 
-    class Ref {
-    public:
-        HEAPWOOD_FN void* allocate(const Context& context, std::size_t bytes) const {
-            if (count_ == 1) return first_.ref.allocate(context, bytes);
-            return allocate_in_any(context, bytes);
-        }
-        HEAPWOOD_FN void deallocate(const Context& context, void* p, std::size_t bytes) const {
-            if (p == nullptr) return;
-            if (has(first_, p)) {
-                first_.ref.deallocate(context, p, bytes);
-            } else {
-                part_of(p).ref.deallocate(without_cache(context), p, bytes);
-            }
-        }
-        HEAPWOOD_FN std::uint64_t granted_bytes(const void* p, std::size_t bytes) const {
-            if (p == nullptr) return 0;
-            return (has(first_, p) ? first_ : part_of(p)).ref.granted_bytes(p, bytes);
-        }
-        HEAPWOOD_FN void flush(const Context& context) const {
-            allocators::flush(first_.ref, context);
-        }
+    using Ref = GrowingRef<A>;
 
-    private:
-        friend class Growing;
-
-        HEAPWOOD_INLINE static bool has(const Part& part, const void* p) {
-            const auto address = static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(p));
-            return address >= part.begin && address < part.end;
-        }
-        /// A cache serves one pool: the first part.
-        HEAPWOOD_INLINE static Context without_cache(const Context& context) {
-            return {context.multiprocessor, context.warp};
-        }
-        /// The part of a block that is not of the first one.
-        HEAPWOOD_FN const Part& part_of(const void* p) const {
-            std::uint32_t i = 1;
-            while (i + 1 < count_ && !has(parts_[i], p)) ++i;
-            return parts_[i];
-        }
-        HEAPWOOD_NOINLINE void* allocate_in_any(Context context, std::size_t bytes) const {
-            const platform::AtomicRef last(*last_);
-            const std::uint32_t begin = last.load_relaxed() % count_;
-            for (std::uint32_t n = 0; n < count_; ++n) {
-                const std::uint32_t i = (begin + n) % count_;
-                void* const p = i == 0 ? first_.ref.allocate(context, bytes)
-                                       : parts_[i].ref.allocate(without_cache(context), bytes);
-                if (p == nullptr) continue;
-                if (n != 0) last.store_relaxed(i);
-                return p;
-            }
-            return nullptr;
-        }
-
-        Part first_;
-        const Part* parts_;  ///< of which number 0 is not used
-        std::uint32_t* last_;
-        std::uint32_t count_;
-    };
-
-    explicit Growing(const PoolConfig& config)
-        : config_(config),
-          table_(config.place, kMostParts * sizeof(Part)),
-          last_(config.place, sizeof(std::uint32_t)) {
-        parts_.push_back(std::make_unique<Owned>(config));
-        last_.zero();
-    }
+    explicit Growing(const PoolConfig& config) : core_(std::make_unique<Core>(config)) {}
 
     /// Adds a part of `bytes` bytes, made as the first one. Blocks stay where they are and Refs
-    /// made before stay valid: they do not know the new part. Only while no kernel uses the pool.
+    /// made before stay valid; one that was made when there was a single part may not know the new
+    /// one. Only while no kernel uses the pool.
     /// @throws as A's constructor, and std::length_error if there are kMostParts parts; then
-    /// nothing
-    ///     has changed
+    ///     nothing has changed
     void grow(std::uint64_t bytes) {
-        if (parts_.size() == kMostParts) {
-            throw std::length_error("a pool can grow " + std::to_string(kMostParts - 1) +
-                                    " times, and this one has; grow it by more at a time");
-        }
-        PoolConfig config = config_;
-        config.bytes = bytes;
-        auto part = std::make_unique<Owned>(config);
-        const Part entry = part->entry();
-        table_.write(parts_.size() * sizeof(Part), &entry, sizeof entry);
-        parts_.push_back(std::move(part));
+        const std::lock_guard lock(core_->mutex);
+        core_->add(bytes);
+        core_->tell_between_kernels();
     }
-    /// How many parts there are.
-    std::uint32_t part_count() const { return static_cast<std::uint32_t>(parts_.size()); }
 
+    /// From now on the pool also grows while a kernel uses it. Only while no kernel does. Refs that
+    /// were made before do not make it grow. A second call changes the limits.
+    ///
+    /// A call that no part can serve waits while the host makes another one, for a bounded time;
+    /// if the limits or the memory do not allow a part it is refused at once. New parts are the
+    /// system's memory, also if the pool lies in memory that was given.
+    /// @throws std::runtime_error if the device has no virtual memory calls, with a sentence that
+    ///     says so: the pool then grows between kernels only
+    void grow_automatically(const GrowthLimits& limits) {
+        Core& core = *core_;
+        const std::lock_guard lock(core.mutex);
+        core.limits = limits;
+        core.refused = PartsAndBytes::kNoBytes;
+        core.refusal.clear();
+        if (core.growth == nullptr) {
+            core.growth = std::make_unique<heap::AutomaticGrowth>(core.config.place,
+                                                                  [&core] { core.serve(); });
+        }
+        core.tell_between_kernels();
+    }
+    /// Why the host last refused a part to a kernel, as a sentence; empty if it has not since the
+    /// limits were set or the pool has grown.
+    std::string growth_refusal() const {
+        const std::lock_guard lock(core_->mutex);
+        return core_->refusal;
+    }
+
+    /// How many parts there are.
+    std::uint32_t part_count() const {
+        const std::lock_guard lock(core_->mutex);
+        return core_->part_count();
+    }
+
+    /// May be called while the pool grows.
     Ref ref() const {
+        const Core& core = *core_;
+        const std::lock_guard lock(core.mutex);
         Ref ref;
-        ref.first_ = parts_.front()->entry();
-        ref.parts_ = table_.template as<const Part>();
-        ref.last_ = last_.template as<std::uint32_t>();
-        ref.count_ = part_count();
+        ref.first_ = core.parts.front()->entry();
+        ref.parts_ = core.table.template as<const Part>();
+        ref.growth_ = {core.words.template as<heap::GrowthWords>(),
+                       core.growth == nullptr ? nullptr : core.growth->mailbox(),
+                       static_cast<std::uint64_t>(core.limits.patience.count())};
+        ref.count_ = core.part_count();
+        ref.is_alone_ = ref.count_ == 1 && core.growth == nullptr;
         return ref;
     }
     void reset() {
-        for (const auto& part : parts_) part->allocator->reset();
-        last_.zero();
+        const std::lock_guard lock(core_->mutex);
+        for (const auto& part : core_->parts) part->allocator->reset();
+        core_->tell_between_kernels();
     }
     std::uint64_t pool_bytes() const {
-        std::uint64_t bytes = 0;
-        for (const auto& part : parts_) bytes += part->allocator->pool_bytes();
-        return bytes;
+        const std::lock_guard lock(core_->mutex);
+        return core_->pool_bytes();
     }
     std::uint64_t overhead_bytes() const {
-        std::uint64_t bytes = table_.size() + last_.size();
-        for (const auto& part : parts_) bytes += part->allocator->overhead_bytes();
+        const std::lock_guard lock(core_->mutex);
+        std::uint64_t bytes = core_->table.size() + core_->words.size();
+        for (const auto& part : core_->parts) bytes += part->allocator->overhead_bytes();
         return bytes;
     }
     /// The parts' regions, part by part: offsets as if the parts lay one behind the other.
     template <class Visitor>
     void for_each_region(Visitor&& visit) const {
+        const std::lock_guard lock(core_->mutex);
         std::uint64_t before = 0;
-        for (const auto& part : parts_) {
+        for (const auto& part : core_->parts) {
             std::as_const(*part->allocator).for_each_region([&visit, before](const Region& region) {
                 visit(Region{before + region.offset, region.size, region.allocated});
             });
@@ -174,7 +151,8 @@ public:
     /// As A's, where it has one: the first part that has something to say.
     std::string failure_note() const requires RefusesToOverwrite<A> {
         // clang-format on
-        for (const auto& part : parts_) {
+        const std::lock_guard lock(core_->mutex);
+        for (const auto& part : core_->parts) {
             if (std::string note = std::as_const(*part->allocator).failure_note(); !note.empty())
                 return note;
         }
@@ -200,10 +178,106 @@ private:
         std::unique_ptr<A> allocator;
     };
 
-    PoolConfig config_;
-    std::vector<std::unique_ptr<Owned>> parts_;  ///< in the order in which they were made
-    Buffer table_;
-    Buffer last_;
+    /// All that there is, where the thread of the host finds it when the owner has moved.
+    struct Core {
+        explicit Core(const PoolConfig& pool)
+            : config(pool),
+              table(pool.place, kMostParts * sizeof(Part)),
+              words(pool.place, sizeof(heap::GrowthWords)) {
+            parts.push_back(std::make_unique<Owned>(pool));
+            tell_between_kernels();
+        }
+        ~Core() {
+            if (growth != nullptr) growth->stop();
+        }
+        Core(const Core&) = delete;
+        Core& operator=(const Core&) = delete;
+
+        std::uint32_t part_count() const { return static_cast<std::uint32_t>(parts.size()); }
+        std::uint64_t pool_bytes() const {
+            std::uint64_t bytes = 0;
+            for (const auto& part : parts) bytes += part->allocator->pool_bytes();
+            return bytes;
+        }
+        PartsAndBytes answer() const { return {part_count(), refused}; }
+
+        /// Makes a part and its entry in the table. Callers do not know of it yet.
+        void add(std::uint64_t bytes) {
+            if (parts.size() == kMostParts) {
+                throw std::length_error("a pool can grow " + std::to_string(kMostParts - 1) +
+                                        " times, and this one has; grow it by more at a time");
+            }
+            PoolConfig of_part = config;
+            of_part.bytes = bytes;
+            auto part = std::make_unique<Owned>(of_part);
+            const Part entry = part->entry();
+            table.write(parts.size() * sizeof(Part), &entry, sizeof entry);
+            parts.push_back(std::move(part));
+            refused = PartsAndBytes::kNoBytes;
+            refusal.clear();
+        }
+
+        /// While no kernel runs.
+        void tell_between_kernels() {
+            heap::GrowthWords now{};
+            now.known = answer().word();
+            words.write(0, &now, sizeof now);
+            if (growth == nullptr) return;
+            const heap::GrowthHost host{growth->mailbox()};
+            host.forget_request();
+            host.answer(answer());
+        }
+
+        /// Makes a part if a kernel has asked for one, and answers. For the thread of the host.
+        void serve() {
+            const std::lock_guard lock(mutex);
+            const heap::GrowthHost host{growth->mailbox()};
+            const PartsAndBytes request = host.request();
+            if (request.parts != part_count() || request.bytes >= refused) return;
+            const heap::NextPart next(limits, part_count(), pool_bytes(),
+                                      A::traits().smallest_pool);
+            if (request.bytes > next.left) {
+                refused = next.left + 1;
+                refusal = "a request of " + std::to_string(request.bytes) +
+                          " bytes needs a part beside the " + std::to_string(parts.size()) +
+                          " that there are, of " + std::to_string(pool_bytes()) +
+                          " bytes; the pool may have " + std::to_string(limits.most) +
+                          " bytes, in at most " + std::to_string(kMostParts) + " parts";
+            } else {
+                try {
+                    add_for(request.bytes, next);
+                } catch (const std::exception& failure) {
+                    // Half as much may be had: then the next request finds out.
+                    refused = request.bytes / 2 + 1;
+                    refusal = failure.what();
+                }
+            }
+            host.answer(answer());
+        }
+        /// If memory is short the part has half the bytes, or a quarter, as long as that will do.
+        void add_for(std::uint64_t request, const heap::NextPart& next) {
+            for (std::uint64_t bytes = next.bytes_for(request);; bytes /= 2) {
+                try {
+                    add(bytes);
+                    return;
+                } catch (const BufferError&) {
+                    if (bytes / 2 < next.least_for(request)) throw;
+                }
+            }
+        }
+
+        PoolConfig config;
+        mutable std::mutex mutex;  ///< of what follows
+        GrowthLimits limits;
+        std::uint64_t refused = PartsAndBytes::kNoBytes;  ///< bytes from which on requests are
+        std::string refusal;
+        std::unique_ptr<heap::AutomaticGrowth> growth;  ///< whose memory the parts have
+        std::vector<std::unique_ptr<Owned>> parts;      ///< in the order in which they were made
+        Buffer table;
+        Buffer words;
+    };
+
+    std::unique_ptr<Core> core_;
 };
 
 }  // namespace heapwood::allocators

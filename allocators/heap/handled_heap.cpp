@@ -37,6 +37,11 @@ void HandledHeap::grow(std::uint64_t bytes) {
     parts_->update();
 }
 
+void HandledHeap::grow_automatically(const GrowthLimits& limits) {
+    parts_->heap.allocator().grow_automatically(limits);
+    parts_->update();
+}
+
 std::uint64_t HandledHeap::pool_bytes() const {
     return parts_->heap.pool_bytes();
 }

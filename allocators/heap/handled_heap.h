@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "allocators/heap.cuh"
+#include "allocators/heap/automatic_growth.h"
 #include "allocators/heapwood_heap.h"
 
 namespace heapwood::allocators {
@@ -26,6 +27,8 @@ public:
     void reset();
     /// Adds a part to the pool. @throws as Growing::grow()
     void grow(std::uint64_t bytes);
+    /// The pool grows while kernels use it. @throws as Growing::grow_automatically()
+    void grow_automatically(const GrowthLimits& limits);
     std::uint64_t pool_bytes() const;
     std::uint64_t overhead_bytes() const;
     PoolUse use() const;

@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "allocators/memory/beside_kernels.h"
 #include "allocators/memory/buffer.h"
 #include "allocators/memory/buffer_device.h"
 #include "allocators/memory/stream_scope.h"
@@ -96,7 +97,9 @@ void device_free(void* data) noexcept {
 
 // Copies are of the default kind: a source's device memory may be managed or pinned.
 void device_write(void* to, const void* from, std::uint64_t bytes) {
-    if (!StreamScope::active()) {
+    if (CopyEngine* const engine = active_copy_engine()) {
+        copy_in(*engine, to, from, bytes);
+    } else if (!StreamScope::active()) {
         check(cudaMemcpy(to, from, bytes, cudaMemcpyDefault), "writing", bytes);
     } else if (bytes <= kMostByParameters) {
         write_by_parameters(static_cast<unsigned char*>(to),
@@ -110,6 +113,10 @@ void device_write(void* to, const void* from, std::uint64_t bytes) {
 }
 
 void device_read(void* to, const void* from, std::uint64_t bytes) {
+    if (CopyEngine* const engine = active_copy_engine()) {
+        copy_out(*engine, to, from, bytes);
+        return;
+    }
     if (!StreamScope::active()) {
         check(cudaMemcpy(to, from, bytes, cudaMemcpyDefault), "reading", bytes);
         return;
@@ -119,12 +126,20 @@ void device_read(void* to, const void* from, std::uint64_t bytes) {
 }
 
 void device_fill(void* data, unsigned char value, std::uint64_t bytes) {
+    if (CopyEngine* const engine = active_copy_engine()) {
+        copy_byte(*engine, data, value, bytes);
+        return;
+    }
     check(cudaMemsetAsync(data, value, bytes, scope_stream()), "filling", bytes);
     wait_unless_in_scope("filling", bytes);
 }
 
 void device_write_words(std::uint32_t* to, const Word* words, std::size_t count) {
     if (count == 0) return;
+    if (CopyEngine* const engine = active_copy_engine()) {
+        copy_words(*engine, to, words, count);
+        return;
+    }
     Batch batch;
     batch.to = to;
     for (std::size_t done = 0; done < count; done += kBatch) {

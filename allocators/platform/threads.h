@@ -1,5 +1,5 @@
 /// @file
-/// Work on several threads of the host. Nothing else in the library or the program starts a thread.
+/// Work on several threads of the host. Nothing else starts a thread that computes.
 #pragma once
 
 #include <cstdint>

@@ -97,7 +97,7 @@ class CheckGpu(unittest.TestCase):
         self.assertEqual(code, 1, said)
         self.assertIn("ctest -R install", said)
         programs = self.build / "tests" / "install" / "install_consumer_gpu" / "build"
-        for name in ("consumer_gpu", "consumer_heap_gpu", "consumer_trees_gpu"):
+        for name in ("consumer_gpu", "consumer_heap_gpu", "consumer_malloc_gpu", "consumer_trees_gpu"):
             write(programs / name, "#!/bin/sh\n")
         code, said = self.check("tests")
         self.assertEqual(code, 0, said)

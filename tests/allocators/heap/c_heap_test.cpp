@@ -65,6 +65,24 @@ TEST(CHeap, GrowsAndIsEmptied) {
     EXPECT_EQ(heapwood_heap_destroy(heap), 0);
 }
 
+TEST(CHeap, GrowsByItself) {
+    heapwood_heap* const heap = heapwood_heap_create(&kOnHost);
+    ASSERT_NE(heap, nullptr);
+    EXPECT_EQ(heapwood_malloc(heap, 2 << 20), nullptr);
+    constexpr std::uint64_t kMost = 64 << 20;
+    EXPECT_EQ(heapwood_heap_grow_automatically(heap, 1 << 20, kMost, 100000), 0)
+        << heapwood_heap_error();
+    void* const block = heapwood_malloc(heap, 2 << 20);
+    EXPECT_NE(block, nullptr);
+    EXPECT_EQ(heapwood_malloc(heap, kMost), nullptr);
+    heapwood_heap_use use{};
+    EXPECT_EQ(heapwood_heap_get_use(heap, &use), 0);
+    EXPECT_LE(use.pool_bytes, kMost);
+    heapwood_free(heap, block);
+    EXPECT_EQ(in_use(heap), 0U);
+    EXPECT_EQ(heapwood_heap_destroy(heap), 0);
+}
+
 TEST(CHeap, LiesInGivenMemory) {
     std::vector<char> memory(2 << 20);
     heapwood_heap_options options = kOnHost;
@@ -94,7 +112,7 @@ TEST(CHeap, SaysWhatFailed) {
     heapwood_heap_use use{};
     for (const int status :
          {heapwood_heap_destroy(heap), heapwood_heap_reset(heap), heapwood_heap_grow(heap, 1 << 20),
-          heapwood_heap_get_use(heap, &use)}) {
+          heapwood_heap_grow_automatically(heap, 1, 1, 1), heapwood_heap_get_use(heap, &use)}) {
         EXPECT_NE(status, 0);
     }
     EXPECT_NE(std::string(heapwood_heap_error()).find("has ended"), std::string::npos);

@@ -21,6 +21,7 @@
 #include "tests/allocators/heap/behind_heap.cuh"
 #include "tests/allocators/heap/calls_body.cuh"
 #include "tests/allocators/heap/grown.cuh"
+#include "tests/allocators/heap/growth_checks.h"
 #include "tests/allocators/platform/machines.h"
 #include "tests/allocators/subjects.h"
 #include "tests/seed.h"
@@ -29,11 +30,14 @@ namespace heapwood::tests {
 
 inline constexpr std::uint64_t kHeapBytes = std::uint64_t{8} << 20;
 
-/// Enlists heaps over A, and pools of A that have grown, in the conformance suite.
+/// Enlists heaps over A, and pools of A that have grown or grow, in the conformance suite.
 template <class A>
 bool enlist_heaps(const std::string& name) {
     enlist<BehindHeap<A>, SerialMachine>("heap_" + name);
-    if constexpr (allocators::CanGrow<A>) enlist<Grown<A>, SerialMachine>("grown_" + name);
+    if constexpr (allocators::CanGrow<A>) {
+        enlist<Grown<A>, SerialMachine>("grown_" + name);
+        enlist<SelfGrown<A>, SerialMachine>("self_grown_" + name);
+    }
     return true;
 }
 

@@ -1,0 +1,28 @@
+/// @file
+/// What stands in for beside_kernels.cu in a program built without CUDA: it refuses.
+#include <stdexcept>
+
+#include "allocators/memory/beside_kernels.h"
+
+namespace heapwood::allocators {
+
+struct BesideKernels::Parts {};
+
+BesideKernels::BesideKernels() {
+    throw std::runtime_error(
+        "no pool grows beside a GPU's kernels: this program was built without CUDA; use the CPU, "
+        "or build it where nvcc is found");
+}
+BesideKernels::~BesideKernels() = default;
+
+// Without an object there is none of what follows.
+void* BesideKernels::pinned() const {
+    throw std::logic_error("there is no CUDA");
+}
+MemorySource& BesideKernels::memory() const {
+    throw std::logic_error("there is no CUDA");
+}
+BesideKernels::Scope::Scope(const BesideKernels&) : outer_(nullptr) {}
+BesideKernels::Scope::~Scope() = default;
+
+}  // namespace heapwood::allocators

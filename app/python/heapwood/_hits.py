@@ -41,9 +41,17 @@ class Hits(Generic[Kind]):
     barycentrics: Kind
     """float32, of the rays' shape and 2: the hit is at ``(1 - u - v) a + u b + v c`` of the corners."""
 
-    def __init__(self, scene: Scene, t: Kind, primitive: Kind, barycentrics: Kind):
-        self.scene = scene
+    def __init__(self, source: Any, t: Kind, primitive: Kind, barycentrics: Kind):
+        self._source = source  # a scene, or a tree, whose scene is copied to the host when it is needed
         self.t, self.primitive, self.barycentrics = t, primitive, barycentrics
+
+    def __getstate__(self):
+        return {**self.__dict__, "_source": self.scene}
+
+    @property
+    def scene(self) -> Scene:
+        """The scene of the tree."""
+        return self._source if isinstance(self._source, Scene) else self._source.scene
 
     @property
     def shape(self) -> "tuple[int, ...]":

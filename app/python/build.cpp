@@ -143,6 +143,7 @@ public:
     }
     const kdtree::FinishedTree* in_place() const override { return &there_; }
     int device() const override { return device_; }
+    kdtree::Frame triangles() const override { return triangles_.frame(); }
 
 private:
     const app::Report report_;

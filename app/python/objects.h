@@ -17,6 +17,7 @@
 #include "kdtree/distance/sign_table.h"
 #include "kdtree/finished_tree.h"
 #include "kdtree/rays/ray_tree.h"
+#include "kdtree/single/frame.cuh"
 #include "kdtree/tree/tree.h"
 #include "scenes/scene.h"
 
@@ -55,6 +56,8 @@ public:
     virtual const kdtree::FinishedTree* in_place() const { return nullptr; }
     /// The GPU that it lies on.
     virtual int device() const { return 0; }
+    /// The triangles of such a tree, where it lies; otherwise none.
+    virtual kdtree::Frame triangles() const { return {}; }
 
 private:
     const kdtree::BuildConfig config_;

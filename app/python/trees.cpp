@@ -2,11 +2,14 @@
 /// Finished trees for Python: what they are made of, and files.
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 
 #include <algorithm>
+#include <optional>
 #include <tuple>
+#include <utility>
 
 #include "app/base/text.h"
 #include "app/python/objects.h"
@@ -158,6 +161,27 @@ std::string digest(const TreeObject& self) {
     return app::hex(kdtree::digest(self.data()->tree()));
 }
 
+/// Rows of three numbers where a tree was built, which keep the tree.
+template <class T>
+nb::object rows_there(nb::handle self, const TreeData& tree, const void* data, std::size_t rows) {
+    const auto* numbers = static_cast<const T*>(data);
+    if (tree.in_place()->rays().place() == Place::host)
+        return nb::cast(nb::ndarray<nb::numpy, const T>(numbers, {rows, 3}, self));
+    // Libraries differ in what they make of arrays that may not be written.
+    return nb::cast(nb::ndarray<T>(const_cast<T*>(numbers), {rows, 3}, self, {}, nb::dtype<T>(),
+                                   nb::device::cuda::value, tree.device()));
+}
+
+/// Vertices and triangles of a tree where it was built, the numbers of vertices with a sign. None
+/// of a tree that was not built in place, or has too many vertices for that.
+std::optional<std::pair<nb::object, nb::object>> mesh_there(nb::handle self) {
+    const TreeData& tree = *nb::cast<const TreeObject&>(self).data();
+    const kdtree::Frame mesh = tree.triangles();
+    if (tree.in_place() == nullptr || mesh.position_count >> 31 != 0) return std::nullopt;
+    return std::pair(rows_there<float>(self, tree, mesh.positions, mesh.position_count),
+                     rows_there<std::int32_t>(self, tree, mesh.triangles, mesh.triangle_count));
+}
+
 /// Milliseconds of a build in place: of the build, of making its arrays, and its pool. None: the
 /// report has them.
 std::optional<std::tuple<double, double, double>> times(const TreeObject& self) {
@@ -212,6 +236,7 @@ void add_trees(nb::module_& m) {
         .def_prop_ro("scene", &scene)
         .def_prop_ro("report", &report)
         .def_prop_ro("times", &times)
+        .def_prop_ro("mesh_there", [](nb::handle_t<TreeObject> self) { return mesh_there(self); })
         .def_prop_ro("digest", &digest)
         .def_prop_ro("quality", &quality)
         .def_prop_ro(

@@ -53,6 +53,9 @@ def test_all_is_as_by_a_scene(sphere, rng, rays, how):
     assert there.report["build"]["pool_bytes"] == tree.report["build"]["pool_bytes"]
     hits, same = there.hits(*rays), tree.hits(*rays)
     np.testing.assert_array_equal(hits.points, same.points)
+    values = rng.normal(size=(len(vertices), 2)).astype(np.float32)
+    np.testing.assert_array_equal(heapwood.interpolate(hits, values), heapwood.interpolate(same, values))
+    np.testing.assert_array_equal(hits.geometry, same.geometry)
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(hits)).normals, same.normals)
     for name, *more in (("closest_point",), ("signed_distance",), ("contains",), ("within", 0.5)):
         mine, same = getattr(there, name)(rays[0], *more), getattr(tree, name)(rays[0], *more)

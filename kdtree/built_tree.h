@@ -5,10 +5,12 @@
 #include <cstdint>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 #include "allocators/cambium.cuh"
 #include "allocators/memory/stream_scope.h"
 #include "kdtree/builder.h"
+#include "kdtree/finished_tree.h"
 #include "kdtree/rays/ray_batch.h"
 #include "kdtree/rays/ray_tree.h"
 #include "kdtree/tree/tree_file.h"
@@ -122,6 +124,14 @@ public:
     /// Writes a tree file of the tree and its scene. @throws TreeWriteError.
     void save(const std::string& path, const scenes::Scene& scene) const {
         save_tree(path, to_host(), scene, config_);
+    }
+
+    /// Gives up the last tree, without the memory of builds, which goes with this object: it can
+    /// only be destroyed then. Only after a build that is done.
+    /// @param stream of the build. @throws as FinishedTree.
+    FinishedTree finished(void* stream = nullptr) && {
+        const TreeInPlace made = builder_.tree_in_place();
+        return FinishedTree(std::move(rays_), made, builder_.summary(), stream);
     }
 
 private:

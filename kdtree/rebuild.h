@@ -123,6 +123,12 @@ public:
     /// The tree of a build that enqueue() began, or a graph repeats, for work behind it on the same
     /// stream, such as RayTree::lay_out.
     TreeInPlace tree_in_flight() const { return arrays_.memory().tree_in_flight(); }
+    /// result() and the memory in use, which the host knows.
+    BuildResult summary() const {
+        BuildResult known = result_;
+        arrays_.note_memory(known);
+        return known;
+    }
     /// All that is known of the last build: result() with the tree, the memory in use, and what is
     /// left in the pool.
     BuildResult report() const {

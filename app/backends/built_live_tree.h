@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 
 #include "app/backends/live_tree.h"
 #include "kdtree/built_tree.h"
@@ -26,6 +27,9 @@ public:
     const kdtree::RayTree& rays() const override { return tree_.rays(); }
     const kdtree::BuildResult& result() const override { return tree_.result(); }
     kdtree::Tree to_host() const override { return tree_.to_host(); }
+    kdtree::FinishedTree finished(void* stream) override {
+        return std::move(tree_).finished(stream);
+    }
 
 private:
     kdtree::BuiltTree<A, Machine> tree_;

@@ -10,6 +10,7 @@
 
 namespace heapwood::kdtree {
 struct Frame;
+class FinishedTree;
 class RayTree;
 }  // namespace heapwood::kdtree
 
@@ -32,6 +33,8 @@ public:
     virtual const kdtree::RayTree& rays() const = 0;
     virtual const kdtree::BuildResult& result() const = 0;
     virtual kdtree::Tree to_host() const = 0;
+    /// BuiltTree::finished(): afterwards this object can only be destroyed.
+    virtual kdtree::FinishedTree finished(void* stream) = 0;
 };
 
 /// Makes one for scenes of at most `triangles` triangles.

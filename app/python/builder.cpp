@@ -91,11 +91,7 @@ public:
     TreeObject* tree(const SceneObject& scene) const {
         const nb::gil_scoped_release release;
         const auto lock = hold();
-        auto data = std::make_shared<TreeData>();
-        data->scene = scene;
-        data->tree = built().to_host();
-        data->config = config_;
-        return new TreeObject(std::move(data), place_);
+        return new TreeObject(tree_data(scene, built().to_host(), config_, ""), place_);
     }
 
     double build_ms() const {

@@ -10,10 +10,14 @@
 #include <shared_mutex>
 #include <stdexcept>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "kdtree/config.h"
 #include "kdtree/distance/sign_table.h"
+#include "kdtree/finished_tree.h"
 #include "kdtree/rays/ray_tree.h"
+#include "kdtree/single/frame.cuh"
 #include "kdtree/tree/tree.h"
 #include "scenes/scene.h"
 
@@ -24,12 +28,60 @@ struct SceneObject {
     std::shared_ptr<const scenes::Scene> scene;
 };
 
-/// A finished tree, its scene, and what is known of both.
-struct TreeData {
-    SceneObject scene;
-    kdtree::Tree tree;
-    kdtree::BuildConfig config;
-    std::string report;  ///< JSON of the build, as of `heapwood build --json`; empty: from a file
+/// The scene of triangles in arrays.
+/// @throws std::invalid_argument for a position of a triangle that is not finite. Another one that
+/// is not becomes the origin.
+SceneObject scene_of_arrays(std::vector<glm::vec3> positions, std::vector<glm::uvec3> triangles,
+                            const std::string& path);
+/// The path of such a scene, which was read from no file.
+inline constexpr const char* kArrays = "arrays";
+
+/// A finished tree, its scene, and what is known of both. Any thread may ask. What is not on the
+/// host yet is copied there when it is asked for, which may take long: to be called without
+/// Python's lock.
+/// @throws what copies from a GPU do; the next call tries again.
+class TreeData {
+public:
+    explicit TreeData(kdtree::BuildConfig config) : config_(std::move(config)) {}
+    TreeData(const TreeData&) = delete;
+    TreeData& operator=(const TreeData&) = delete;
+    virtual ~TreeData() = default;
+
+    const kdtree::BuildConfig& config() const { return config_; }
+    virtual const SceneObject& scene() const = 0;
+    virtual const kdtree::Tree& tree() const = 0;
+    /// JSON of the build, as of `heapwood build --json`; empty: from a file.
+    virtual const std::string& report() const = 0;
+    /// The tree where it was built, if rays go through it there; otherwise nullptr.
+    virtual const kdtree::FinishedTree* in_place() const { return nullptr; }
+    /// The GPU that it lies on.
+    virtual int device() const { return 0; }
+    /// The triangles of such a tree, where it lies; otherwise none.
+    virtual kdtree::Frame triangles() const { return {}; }
+
+private:
+    const kdtree::BuildConfig config_;
+};
+
+/// That of a tree on the host.
+std::shared_ptr<const TreeData> tree_data(SceneObject scene, kdtree::Tree tree,
+                                          kdtree::BuildConfig config, std::string report);
+
+/// A value that is made at the first call, once.
+template <class T>
+class Lazy {
+public:
+    /// @throws what make() does; the next call tries again.
+    template <class Make>
+    const T& get(const Make& make) const {
+        const std::lock_guard lock(mutex_);
+        if (!value_) value_.emplace(make());
+        return *value_;
+    }
+
+private:
+    mutable std::mutex mutex_;
+    mutable std::optional<T> value_;
 };
 
 /// What rays are traced through.
@@ -57,11 +109,15 @@ class TreeObject : public RaySource {
 public:
     TreeObject(std::shared_ptr<const TreeData> data, allocators::Place place)
         : data_(std::move(data)), place_(place) {}
+    /// A tree for rays where it was built.
+    explicit TreeObject(std::shared_ptr<const TreeData> data);
 
     const std::shared_ptr<const TreeData>& data() const { return data_; }
     allocators::Place place() const override { return place_; }
-    /// The first call lays the tree out.
+    /// The first call lays the tree out, unless it lies there from its build.
     const kdtree::RayTree& rays() const override;
+    /// The same tree for rays at another place, or this one.
+    TreeObject* to(allocators::Place place) const;
     int device() const override { return device_; }
     /// The sides of its surface, where it is laid out, made at the first call; as rays().
     const kdtree::SignTable& signs() const;
@@ -73,6 +129,7 @@ private:
     mutable std::optional<kdtree::RayTree> rays_;
     mutable std::optional<kdtree::SignTable> signs_;
     mutable int device_ = 0;
+    bool in_place_ = false;  ///< rays go through the tree where it was built
 };
 
 /// A build's pool ran out; what() says of which allocator, and the remedy.

@@ -24,7 +24,7 @@ using Parts = nb::ndarray<std::uint32_t, nb::ndim<1>, nb::c_contig, nb::device::
 
 void make_part(RayPart* self, const TreeObject& tree, std::uint32_t parts, std::uint32_t part) {
     const nb::gil_scoped_release release;
-    new (self) RayPart(tree.data()->tree, *tree.data()->scene.scene, parts, part);
+    new (self) RayPart(tree.data()->tree(), *tree.data()->scene().scene, parts, part);
 }
 
 /// Changes rays where they lie, and writes which part each goes on to.

@@ -4,10 +4,10 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "app/base/output.h"
@@ -24,9 +24,6 @@ namespace heapwood::python {
 
 namespace {
 
-/// The path of a scene that was read from no file.
-constexpr const char* kArrays = "arrays";
-
 using Positions = nb::ndarray<const float, nb::shape<-1, 3>, nb::c_contig, nb::device::cpu>;
 using Triangles = nb::ndarray<const std::int64_t, nb::shape<-1, 3>, nb::c_contig, nb::device::cpu>;
 
@@ -40,8 +37,9 @@ std::uint32_t checked_index(std::int64_t index, std::size_t triangle, std::size_
     return static_cast<std::uint32_t>(index);
 }
 
-scenes::Scene scene_of(const Positions& positions, const Triangles& triangles,
-                       const std::string& path) {
+SceneObject from_arrays(const Positions& positions, const Triangles& triangles,
+                        const std::string& path) {
+    const nb::gil_scoped_release release;
     if (triangles.shape(0) == 0 || triangles.shape(0) > scenes::kMaxTriangles) {
         throw std::invalid_argument("a scene must have between 1 and 2^30 - 1 triangles, not " +
                                     std::to_string(triangles.shape(0)));
@@ -50,37 +48,18 @@ scenes::Scene scene_of(const Positions& positions, const Triangles& triangles,
         throw std::invalid_argument("a scene must have fewer than 2^32 vertices, not " +
                                     std::to_string(positions.shape(0)));
     }
-    scenes::Scene scene;
-    scene.path = path;
-    scene.triangles.resize(triangles.shape(0));
+    std::vector<glm::uvec3> corners(triangles.shape(0));
     for (std::size_t i = 0; i < triangles.size(); ++i) {
-        scene.triangles[i / 3][static_cast<int>(i % 3)] =
+        corners[i / 3][static_cast<int>(i % 3)] =
             checked_index(triangles.data()[i], i / 3, positions.shape(0));
     }
+    std::vector<glm::vec3> copy;
+    copy.reserve(positions.shape(0));
     const float* from = positions.data();
-    scene.positions.reserve(positions.shape(0));
-    std::vector<bool> used;  // by triangles; only if it matters
     for (std::size_t i = 0; i < positions.shape(0); ++i, from += 3) {
-        scene.positions.emplace_back(from[0], from[1], from[2]);
-        const float* const wrong =
-            std::find_if(from, from + 3, [](float x) { return !std::isfinite(x); });
-        if (wrong == from + 3) continue;
-        if (used.empty()) used = scenes::used_positions(scene.triangles, positions.shape(0));
-        if (used[i]) {
-            throw std::invalid_argument("vertex " + std::to_string(i) + " has the coordinate " +
-                                        std::to_string(*wrong) +
-                                        ", but all must be finite in single precision");
-        }
-        scene.positions.back() = {};
+        copy.emplace_back(from[0], from[1], from[2]);
     }
-    scenes::finish(scene);
-    return scene;
-}
-
-SceneObject from_arrays(const Positions& positions, const Triangles& triangles,
-                        const std::string& path) {
-    const nb::gil_scoped_release release;
-    return {std::make_shared<const scenes::Scene>(scene_of(positions, triangles, path))};
+    return scene_of_arrays(std::move(copy), std::move(corners), path);
 }
 
 SceneObject load(const std::string& name) {
@@ -102,6 +81,30 @@ nb::ndarray<nb::numpy, const T> view(nb::handle self, const T* data, std::size_t
 }
 
 }  // namespace
+
+SceneObject scene_of_arrays(std::vector<glm::vec3> positions, std::vector<glm::uvec3> triangles,
+                            const std::string& path) {
+    scenes::Scene scene;
+    scene.path = path;
+    scene.positions = std::move(positions);
+    scene.triangles = std::move(triangles);
+    std::vector<bool> used;  // by triangles; only if it matters
+    for (std::size_t i = 0; i < scene.positions.size(); ++i) {
+        glm::vec3& at = scene.positions[i];
+        int wrong = 0;
+        while (wrong < 3 && std::isfinite(at[wrong])) ++wrong;
+        if (wrong == 3) continue;
+        if (used.empty()) used = scenes::used_positions(scene.triangles, scene.positions.size());
+        if (used[i]) {
+            throw std::invalid_argument("vertex " + std::to_string(i) + " has the coordinate " +
+                                        std::to_string(at[wrong]) +
+                                        ", but all must be finite in single precision");
+        }
+        at = {};
+    }
+    scenes::finish(scene);
+    return {std::make_shared<const scenes::Scene>(std::move(scene))};
+}
 
 void check_output(const std::string& scene, const std::string& what, const std::string& path) {
     if (scene != kArrays) app::check_files(app::files_of_scene(scene), {{what, path}});

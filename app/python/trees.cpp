@@ -2,9 +2,14 @@
 /// Finished trees for Python: what they are made of, and files.
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 
 #include <algorithm>
+#include <optional>
+#include <tuple>
+#include <utility>
 
 #include "app/base/text.h"
 #include "app/python/objects.h"
@@ -20,10 +25,25 @@ namespace heapwood::python {
 using allocators::Place;
 using kdtree::Quality;
 
+TreeObject::TreeObject(std::shared_ptr<const TreeData> data)
+    : data_(std::move(data)),
+      place_(data_->in_place()->rays().place()),
+      device_(data_->device()),
+      in_place_(true) {}
+
+TreeObject* TreeObject::to(Place place) const {
+    // On another GPU than the current one it would be of no use.
+    if (in_place_ && place == place_ && (place == Place::host || current_device() == device_)) {
+        return new TreeObject(data_);
+    }
+    return new TreeObject(data_, place);
+}
+
 const kdtree::RayTree& TreeObject::rays() const {
+    if (in_place_) return data_->in_place()->rays();
     const std::lock_guard lock(mutex_);
     if (!rays_) {
-        rays_.emplace(data_->tree, *data_->scene.scene, place_);
+        rays_.emplace(data_->tree(), *data_->scene().scene, place_);
         device_ = place_ == Place::device ? current_device() : 0;
     }
     return *rays_;
@@ -31,8 +51,36 @@ const kdtree::RayTree& TreeObject::rays() const {
 
 const kdtree::SignTable& TreeObject::signs() const {
     const std::lock_guard lock(mutex_);
-    if (!signs_) signs_.emplace(*data_->scene.scene, place_);
+    if (!signs_) signs_.emplace(*data_->scene().scene, place_);
     return *signs_;
+}
+
+namespace {
+
+class HostTree final : public TreeData {
+public:
+    HostTree(SceneObject scene, kdtree::Tree tree, kdtree::BuildConfig config, std::string report)
+        : TreeData(std::move(config)),
+          scene_(std::move(scene)),
+          tree_(std::move(tree)),
+          report_(std::move(report)) {}
+
+    const SceneObject& scene() const override { return scene_; }
+    const kdtree::Tree& tree() const override { return tree_; }
+    const std::string& report() const override { return report_; }
+
+private:
+    const SceneObject scene_;
+    const kdtree::Tree tree_;
+    const std::string report_;
+};
+
+}  // namespace
+
+std::shared_ptr<const TreeData> tree_data(SceneObject scene, kdtree::Tree tree,
+                                          kdtree::BuildConfig config, std::string report) {
+    return std::make_shared<const HostTree>(std::move(scene), std::move(tree), std::move(config),
+                                            std::move(report));
 }
 
 Place place_named(const std::string& device) {
@@ -55,11 +103,8 @@ TreeObject* load(const std::string& path, const std::string& device,
     kdtree::StoredTree stored = kdtree::load_tree(path);
     if (scene) stored.scene.path = *scene;
     return new TreeObject(
-        std::make_shared<const TreeData>(
-            TreeData{.scene = {std::make_shared<const scenes::Scene>(std::move(stored.scene))},
-                     .tree = std::move(stored.tree),
-                     .config = stored.config,
-                     .report = report}),
+        tree_data({std::make_shared<const scenes::Scene>(std::move(stored.scene))},
+                  std::move(stored.tree), stored.config, report),
         place);
 }
 
@@ -69,7 +114,7 @@ nb::bytes file_bytes(const TreeObject& self) {
     std::string bytes;
     {
         const nb::gil_scoped_release release;
-        bytes = kdtree::tree_file(data.tree, *data.scene.scene, data.config);
+        bytes = kdtree::tree_file(data.tree(), *data.scene().scene, data.config());
     }
     return nb::bytes(bytes.data(), bytes.size());
 }
@@ -77,24 +122,73 @@ nb::bytes file_bytes(const TreeObject& self) {
 void save(const TreeObject& self, const std::string& path) {
     const nb::gil_scoped_release release;
     const TreeData& data = *self.data();
-    check_output(data.scene.scene->path, "the tree's file", path);
-    kdtree::save_tree(path, data.tree, *data.scene.scene, data.config);
+    const scenes::Scene& scene = *data.scene().scene;
+    check_output(scene.path, "the tree's file", path);
+    kdtree::save_tree(path, data.tree(), scene, data.config());
 }
 
 std::optional<std::string> verify(const TreeObject& self) {
     const nb::gil_scoped_release release;
     const TreeData& data = *self.data();
-    const scenes::Scene& scene = *data.scene.scene;
-    return kdtree::verify(scene, data.tree, kdtree::max_depth(data.config, scene.triangles.size()));
+    const scenes::Scene& scene = *data.scene().scene;
+    return kdtree::verify(scene, data.tree(),
+                          kdtree::max_depth(data.config(), scene.triangles.size()));
 }
 
 Quality quality(const TreeObject& self) {
     const nb::gil_scoped_release release;
-    return kdtree::quality(self.data()->tree, self.data()->scene.scene->triangles.size());
+    return kdtree::quality(self.data()->tree(), self.data()->scene().scene->triangles.size());
 }
 
 const kdtree::Tree& tree_of(nb::handle self) {
-    return nb::cast<const TreeObject&>(self).data()->tree;
+    const TreeData& data = *nb::cast<const TreeObject&>(self).data();
+    const nb::gil_scoped_release release;
+    return data.tree();
+}
+
+SceneObject scene(const TreeObject& self) {
+    const nb::gil_scoped_release release;
+    return self.data()->scene();
+}
+
+std::string report(const TreeObject& self) {
+    const nb::gil_scoped_release release;
+    return self.data()->report();
+}
+
+std::string digest(const TreeObject& self) {
+    const nb::gil_scoped_release release;
+    return app::hex(kdtree::digest(self.data()->tree()));
+}
+
+/// Rows of three numbers where a tree was built, which keep the tree.
+template <class T>
+nb::object rows_there(nb::handle self, const TreeData& tree, const void* data, std::size_t rows) {
+    const auto* numbers = static_cast<const T*>(data);
+    if (tree.in_place()->rays().place() == Place::host)
+        return nb::cast(nb::ndarray<nb::numpy, const T>(numbers, {rows, 3}, self));
+    // Libraries differ in what they make of arrays that may not be written.
+    return nb::cast(nb::ndarray<T>(const_cast<T*>(numbers), {rows, 3}, self, {}, nb::dtype<T>(),
+                                   nb::device::cuda::value, tree.device()));
+}
+
+/// Vertices and triangles of a tree where it was built, the numbers of vertices with a sign. None
+/// of a tree that was not built in place, or has too many vertices for that.
+std::optional<std::pair<nb::object, nb::object>> mesh_there(nb::handle self) {
+    const TreeData& tree = *nb::cast<const TreeObject&>(self).data();
+    const kdtree::Frame mesh = tree.triangles();
+    if (tree.in_place() == nullptr || mesh.position_count >> 31 != 0) return std::nullopt;
+    return std::pair(rows_there<float>(self, tree, mesh.positions, mesh.position_count),
+                     rows_there<std::int32_t>(self, tree, mesh.triangles, mesh.triangle_count));
+}
+
+/// Milliseconds of a build in place: of the build, of making its arrays, and its pool. None: the
+/// report has them.
+std::optional<std::tuple<double, double, double>> times(const TreeObject& self) {
+    const kdtree::FinishedTree* made = self.data()->in_place();
+    if (made == nullptr) return std::nullopt;
+    const kdtree::BuildResult& result = made->result();
+    return std::tuple(result.build_ms, result.upload_ms, result.pool_ms);
 }
 
 void add_quality(nb::module_& m) {
@@ -135,15 +229,15 @@ void add_trees(nb::module_& m) {
         .def(
             "to",
             [](const TreeObject& self, const std::string& device) {
-                return new TreeObject(self.data(), place_named(device));
+                return self.to(place_named(device));
             },
             nb::arg("device"))
         .def_prop_ro("device", [](const TreeObject& self) { return name(self.place()); })
-        .def_prop_ro("scene", [](const TreeObject& self) { return self.data()->scene; })
-        .def_prop_ro("report", [](const TreeObject& self) { return self.data()->report; })
-        .def_prop_ro(
-            "digest",
-            [](const TreeObject& self) { return app::hex(kdtree::digest(self.data()->tree)); })
+        .def_prop_ro("scene", &scene)
+        .def_prop_ro("report", &report)
+        .def_prop_ro("times", &times)
+        .def_prop_ro("mesh_there", [](nb::handle_t<TreeObject> self) { return mesh_there(self); })
+        .def_prop_ro("digest", &digest)
         .def_prop_ro("quality", &quality)
         .def_prop_ro(
             "nodes",

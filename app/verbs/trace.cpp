@@ -27,6 +27,7 @@ TracedTree trace_with(const Backend& backend, const TraceOptions& options,
     kdtree::Tree tree;
     traced.build = take_turn(backend, {scene, measure, &tree});
     bench.trace_once(tree, traced, before);
+    if (backend.gpu) bench.trace_in_place(backend, measure, traced, before);
     return traced;
 }
 

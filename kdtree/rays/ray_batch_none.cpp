@@ -51,5 +51,8 @@ std::unique_ptr<LateCounts> make_late_counts() {
 void lay_out_on_gpu(const TreeInPlace&, const RayMemory&, void*) {
     refuse();
 }
+void copy_on_gpu(void*, const void*, std::uint64_t, void*) {
+    refuse();
+}
 
 }  // namespace heapwood::kdtree::detail

@@ -87,8 +87,8 @@ HEAPWOOD_INLINE void lay_out_for_rays(const TreeInPlace& made, const RayMemory& 
 
 }  // namespace heapwood::kdtree
 
-/// The CUDA half of RayTree::lay_out: ray_layout_gpu.cu, or ray_batch_none.cpp, which refuses,
-/// where there is no CUDA. Internal to this folder.
+/// The CUDA half of RayTree::lay_out and of FinishedTree: ray_layout_gpu.cu, or ray_batch_none.cpp,
+/// which refuses, where there is no CUDA. Internal to these two.
 namespace heapwood::kdtree::detail {
 
 /// Counts that a stream's work copies to the host, which reads what has arrived and never waits.
@@ -107,5 +107,9 @@ std::unique_ptr<LateCounts> make_late_counts();
 /// lay_out_for_rays by one kernel on the stream (a cudaStream_t). Does not wait.
 /// @throws std::runtime_error with CUDA's answer.
 void lay_out_on_gpu(const TreeInPlace& made, const RayMemory& to, void* stream);
+
+/// Copies bytes of the device's memory on the stream. Does not wait.
+/// @throws std::runtime_error with CUDA's answer.
+void copy_on_gpu(void* to, const void* from, std::uint64_t bytes, void* stream);
 
 }  // namespace heapwood::kdtree::detail

@@ -65,4 +65,10 @@ void lay_out_on_gpu(const TreeInPlace& made, const RayMemory& to, void* stream) 
     check_cuda(cudaGetLastError(), "laying the tree out for rays");
 }
 
+void copy_on_gpu(void* to, const void* from, std::uint64_t bytes, void* stream) {
+    check_cuda(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice,
+                               static_cast<cudaStream_t>(stream)),
+               "copying the tree");
+}
+
 }  // namespace heapwood::kdtree::detail

@@ -233,18 +233,21 @@ public:
         result.enlarged = false;
     }
 
-    /// The last build's tree, and what is left in the pool and was in use.
-    template <allocators::Allocator A>
-    void finish(const A& allocator, BuildResult& result) const {
-        const allocators::PoolUse use = allocators::measure_pool(allocator);
-        result.leaked_bytes = use.allocated_bytes;
-        result.external_fragmentation = allocators::external_fragmentation(use);
+    /// What was in use, and the profile.
+    void note_memory(BuildResult& result) const {
         result.memory = memory_->use();
         result.memory.pool = result.pool_bytes;
         result.memory.side_tables = result.overhead_bytes;
-        if (result.status != Status::done) return;
-        result.tree = memory_->tree();
-        result.profile = memory_->profile();
+        if (result.status == Status::done) result.profile = memory_->profile();
+    }
+    /// The same, the last build's tree, and what is left in the pool.
+    template <allocators::Allocator A>
+    void finish(const A& allocator, BuildResult& result) const {
+        note_memory(result);
+        const allocators::PoolUse use = allocators::measure_pool(allocator);
+        result.leaked_bytes = use.allocated_bytes;
+        result.external_fragmentation = allocators::external_fragmentation(use);
+        if (result.status == Status::done) result.tree = memory_->tree();
     }
 
 private:

@@ -9,11 +9,13 @@ import numpy as np
 import pytest
 
 import heapwood
+from heapwood import _arrays
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "benchmarks/peers"))
 
 from brute_force import hits_by_brute_force  # noqa: E402
 
+CUDA = 2  # in DLPack
 TRIANGLE = [[0, 0, 0], [4, 0, 0], [0, 4, 0]], [[0, 1, 2]]
 
 
@@ -69,3 +71,32 @@ def dask(dask_client):
 @pytest.fixture
 def brute_force():
     return hits_by_brute_force
+
+
+class Library:
+    """A library of arrays: `put` copies to the GPU, `get` to the host."""
+
+    def __init__(self, name):
+        self.name = name
+        self.module = pytest.importorskip("jax.numpy" if name == "jax" else name)
+
+    def put(self, array):
+        if self.name == "torch":
+            return self.module.from_numpy(np.ascontiguousarray(array)).cuda()
+        return self.module.asarray(array)
+
+    def get(self, array):
+        assert type(array) is type(self.put(np.zeros(1, np.float32)))
+        assert array.__dlpack_device__()[0] == CUDA
+        return _arrays.to_numpy(array, "result")
+
+    def address(self, array):
+        return array.data_ptr() if self.name == "torch" else array.data.ptr
+
+
+@pytest.fixture(params=["cupy", "torch", "jax"])
+def library(request):
+    library = Library(request.param)
+    if library.put(np.zeros(1, np.float32)).__dlpack_device__()[0] != CUDA:
+        pytest.skip(f"{request.param} has no GPU")
+    return library

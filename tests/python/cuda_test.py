@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import heapwood
+from conftest import CUDA, Library
 from heapwood import _arrays
 
 pytestmark = [
@@ -14,37 +15,6 @@ pytestmark = [
     pytest.mark.skipif(not heapwood.cuda_available(),
                        reason="no GPU, or the package was built without CUDA"),
 ]
-
-CUDA = 2  # in DLPack
-
-
-class Library:
-    """A library of arrays: `put` copies to the GPU, `get` to the host."""
-
-    def __init__(self, name):
-        self.name = name
-        self.module = pytest.importorskip("jax.numpy" if name == "jax" else name)
-
-    def put(self, array):
-        if self.name == "torch":
-            return self.module.from_numpy(np.ascontiguousarray(array)).cuda()
-        return self.module.asarray(array)
-
-    def get(self, array):
-        assert type(array) is type(self.put(np.zeros(1, np.float32)))
-        assert array.__dlpack_device__()[0] == CUDA
-        return _arrays.to_numpy(array, "result")
-
-    def address(self, array):
-        return array.data_ptr() if self.name == "torch" else array.data.ptr
-
-
-@pytest.fixture(params=["cupy", "torch", "jax"])
-def library(request):
-    library = Library(request.param)
-    if library.put(np.zeros(1, np.float32)).__dlpack_device__()[0] != CUDA:
-        pytest.skip(f"{request.param} has no GPU")
-    return library
 
 
 @pytest.fixture(scope="module")

@@ -202,7 +202,8 @@ def test_rays_of_a_camera_have_the_hits_of_rays_in_any_order(tree, rng):
     low, high = tree.scene.bounds
     eye = (rng.uniform(low, high) + 3 * (high - low)).astype(np.float32)
     x, y = np.meshgrid(*[np.linspace(-0.5, 0.5, 192)] * 2)
-    target = rng.uniform(low, high) + np.stack((x, y, x - y), -1).reshape(-1, 3) * (high - low)
+    middle = (low + high) / 2 + rng.uniform(-0.1, 0.1, 3) * (high - low)
+    target = middle + np.stack((x, y, x - y), -1).reshape(-1, 3) * (high - low)
     directions = (target - eye).astype(np.float32)
     order = rng.permutation(len(directions))
     found = tree.any_hit(eye, directions)

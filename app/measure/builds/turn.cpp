@@ -29,16 +29,16 @@ std::string fault(const Turn& turn, const kdtree::Tree& tree, Result& result) {
     return "";
 }
 
-TreeFacts facts_of(const kdtree::Tree& tree, const Turn& turn) {
-    TreeFacts facts{.quality = kdtree::quality(tree, turn.scene.triangles.size()),
-                    .digest = kdtree::digest(tree)};
-    facts.sah = facts.quality.sah(static_cast<double>(turn.options.config.traversal_cost),
-                                  static_cast<double>(turn.options.config.intersection_cost));
+}  // namespace
+
+TreeFacts facts_of(const kdtree::Tree& tree, const kdtree::BuildConfig& config,
+                   std::uint64_t triangles) {
+    TreeFacts facts{.quality = kdtree::quality(tree, triangles), .digest = kdtree::digest(tree)};
+    facts.sah = facts.quality.sah(static_cast<double>(config.traversal_cost),
+                                  static_cast<double>(config.intersection_cost));
     facts.sah_1_1_5 = facts.quality.sah(1, 1.5);
     return facts;
 }
-
-}  // namespace
 
 Outcome outcome_of(kdtree::Status status) {
     switch (status) {
@@ -83,7 +83,7 @@ Result take_turn(const Backend& backend, const Turn& turn) {
         }
         kdtree::Tree tree = std::move(built.tree);
         result.built = std::move(built);
-        result.tree = facts_of(tree, turn);
+        result.tree = facts_of(tree, turn.options.config, turn.scene.triangles.size());
         const std::string wrong = fault(turn, tree, result);
         if (!wrong.empty()) {
             result.fail(Outcome::verification_failed, wrong);

@@ -2,6 +2,7 @@
 /// One allocator's turn: a few builds of one scene, and their result.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 
 #include "app/backends/backend.h"
@@ -20,6 +21,10 @@ struct Turn {
 
 /// What a build's end is in a report.
 Outcome outcome_of(kdtree::Status status);
+
+/// What is known of a finished tree. @param triangles of its scene
+TreeFacts facts_of(const kdtree::Tree& tree, const kdtree::BuildConfig& config,
+                   std::uint64_t triangles);
 
 /// Builds. Throws nothing: the result says what failed.
 Result take_turn(const Backend& backend, const Turn& turn);

@@ -1,121 +1,17 @@
+#include <algorithm>
 #include <utility>
 
 #include "app/base/text.h"
 #include "app/base/version.h"
 #include "app/measure/builds/build_parts.h"
 #include "app/measure/builds/result_json.h"
-#include "app/measure/rays/ray_report.h"
+#include "app/measure/rays/ray_tables.h"
 #include "app/render/camera_shape.h"
 #include "app/report/documents.h"
 #include "app/report/figures/tables.h"
 
 namespace heapwood::app {
 namespace {
-
-/// The numbers of rays that a time is told for.
-constexpr double kRays[] = {1e6, 1e7, 1e8, 1e9};
-
-std::string title(const TracedTree& tree) {
-    return starred(tree.name, tree.build.allocator.full || tree.preset.empty()) +
-           (tree.preset.empty() ? "" : ", " + tree.preset);
-}
-
-/// "shadow (any)"; of all hits of random rays "random (all)"; of points "uniform (nearest)".
-std::string title(const RayTimes& times) {
-    return times.asked == Asked::closest ? times.kind : times.kind + " (" + name(times.asked) + ")";
-}
-
-/// What other trees' times are compared with: the first that has any.
-const TracedTree* first_traced(const RayReport& report) {
-    for (const TracedTree& tree : report.trees) {
-        if (!tree.times.empty()) return &tree;
-    }
-    return nullptr;
-}
-
-Table summary(const RayReport& report) {
-    const Report& origin = report.origin;
-    return facts_table(
-        "",
-        {{"scene", origin.scene_path + ": " + grouped(origin.triangles) + " triangles"},
-         {"device", origin.provenance.machine.text()},
-         {"rays", grouped(report.options.rays) + " of each kind, seed " +
-                      std::to_string(report.options.seed) +
-                      (report.options.fast ? ", the fast triangle test" : "") +
-                      (report.options.devices.empty()
-                           ? ""
-                           : ", shared by " + grouped(report.options.devices.size()) + " GPUs")}});
-}
-
-Table rates(const RayReport& report) {
-    Table table{.title = "Millions of rays a second, and of points", .columns = {{"tree"}}};
-    const TracedTree* first = first_traced(report);
-    if (first != nullptr) {
-        for (const RayTimes& t : first->times) table.columns.push_back({title(t), true});
-    }
-    for (const TracedTree& tree : report.trees) {
-        auto& row = table.rows.emplace_back();
-        row.push_back(title(tree));
-        for (const RayTimes& t : tree.times)
-            row.push_back(t.rays == 0 ? Cell(kNoValue) : shown(t.rays_per_second(), Unit::rate));
-        const bool done = tree.build.outcome == Outcome::done;
-        row.resize(table.columns.size(),
-                   done ? kNoValue : failed_cell(tree.build.outcome, tree.build.message));
-    }
-    return table;
-}
-
-/// Of each GPU that shares the rays.
-Table rates_of_devices(const RayReport& report) {
-    Table table{.title = "Millions of rays a second of each GPU, and of points",
-                .columns = {{"tree"}, {"GPU", true}}};
-    const TracedTree* first = first_traced(report);
-    if (first == nullptr) return table;
-    for (const RayTimes& t : first->times) table.columns.push_back({title(t), true});
-    for (const TracedTree& tree : report.trees) {
-        if (tree.times.empty()) continue;
-        for (std::size_t i = 0; i < tree.times.front().devices.size(); ++i) {
-            auto& row = table.rows.emplace_back();
-            row.push_back(title(tree));
-            row.push_back(shown(tree.times.front().devices[i].device, Unit::count));
-            for (const RayTimes& t : tree.times) {
-                row.push_back(t.rays == 0 ? Cell(kNoValue)
-                                          : shown(t.devices[i].rays_per_second(), Unit::rate));
-            }
-        }
-    }
-    return table;
-}
-
-std::string millions(double rays) {
-    return fixed(rays / 1e6, 2) + " M";
-}
-
-std::string payoff_text(const std::optional<Payoff>& payoff) {
-    if (!payoff) return "never";
-    if (payoff->to) return "up to " + millions(*payoff->to);
-    return payoff->from > 0 ? "from " + millions(payoff->from) : "always";
-}
-
-Table times_to(const RayReport& report) {
-    Table table{.title = "Milliseconds from triangles to the results of N rays",
-                .columns = {{"tree"}, {"build", true}, {"layout", true}}};
-    for (const double rays : kRays)
-        table.columns.push_back({"N = " + fixed(rays / 1e6, 0) + " M", true});
-    table.columns.push_back({"pays"});
-    const TracedTree* first = first_traced(report);
-    for (const TracedTree& tree : report.trees) {
-        if (tree.times.empty()) continue;
-        auto& row = table.rows.emplace_back();
-        row.push_back(title(tree));
-        row.push_back(shown(spread(tree.build.built.milliseconds).median, Unit::ms));
-        row.push_back(shown(tree.layout_ms, Unit::ms));
-        for (const double rays : kRays)
-            row.push_back({fixed(tree.ms_to(rays), 1), tree.ms_to(rays)});
-        row.emplace_back(&tree == first ? kNoValue : payoff_text(payoff(tree, *first)));
-    }
-    return table;
-}
 
 Shape<DeviceTimes> device_shape() {
     using Of = DeviceTimes;
@@ -166,6 +62,14 @@ Shape<RayTimes> times_shape() {
     return shape;
 }
 
+/// A tree where it was built, and the first one of its report.
+struct InPlaceOf {
+    const InPlaceTree& tree;
+    const TracedTree& first;
+
+    std::optional<Payoff> pays() const { return payoff(tree.time(), first.time()); }
+};
+
 /// A tree in its report.
 struct TreeOf {
     const RayReport& report;
@@ -174,18 +78,55 @@ struct TreeOf {
     bool traced() const { return !tree.times.empty(); }
     std::optional<Payoff> pays() const {
         const TracedTree* first = first_traced(report);
-        return traced() && &tree != first ? payoff(tree, *first) : std::nullopt;
+        return traced() && &tree != first ? payoff(tree.time(), first->time()) : std::nullopt;
+    }
+    std::optional<InPlaceOf> in_place() const {
+        return tree.in_place ? std::optional(InPlaceOf{*tree.in_place, *first_traced(report)})
+                             : std::nullopt;
     }
 };
+
+Shape<Payoff> payoff_shape() {
+    Shape<Payoff> shape;
+    shape.field("from_rays", [](const Payoff& p) { return p.from; })
+        .field(
+            "to_rays", [](const Payoff& p) { return p.to; }, "null: any number");
+    return shape;
+}
+constexpr const char* kPays =
+    "for how many rays the results are there before those of the first tree; null: for none";
+
+Shape<InPlaceOf> in_place_shape() {
+    using Of = InPlaceOf;
+    Shape<Of> shape;
+    shape
+        .object(
+            "build_ms", samples_shape(),
+            [](const Of& t) { return samples_or_none(t.tree.build_ms); },
+            "from triangles there until the build is done, by a steady clock")
+        .object(
+            "layout_ms", samples_shape(),
+            [](const Of& t) { return samples_or_none(t.tree.layout_ms); },
+            "from there until rays can be traced")
+        .field(
+            "bytes", [](const Of& t) { return t.tree.bytes; }, "of the layout")
+        .object(
+            "first_rays_ms", samples_shape(),
+            [](const Of& t) { return samples_or_none(t.tree.first_rays_ms); },
+            "from triangles there until the first hits of all primary rays are there, in one go: "
+            "build, layout and rays follow one another on one stream")
+        .field(
+            "ms_per_ray", [](const Of& t) { return t.tree.time().ms_per_ray; },
+            "as of the tree that the host lays out")
+        .object(
+            "pays", payoff_shape(), [](const Of& t) { return t.pays(); }, kPays);
+    return shape;
+}
 
 /// All but the rays.
 const Shape<TreeOf>& tree_shape() {
     static const Shape<TreeOf> shape = [] {
         using Of = TreeOf;
-        Shape<Payoff> payoff;
-        payoff.field("from_rays", [](const Payoff& p) { return p.from; })
-            .field(
-                "to_rays", [](const Payoff& p) { return p.to; }, "null: any number");
         const auto if_traced = [](auto get) {
             return [=](const Of& t) { return t.traced() ? std::optional(get(t)) : std::nullopt; };
         };
@@ -221,13 +162,11 @@ const Shape<TreeOf>& tree_shape() {
                     return t.tree.bytes == 0 ? std::nullopt : std::optional(t.tree.bytes);
                 },
                 "of that")
-            .field("ms_per_ray", if_traced([](const Of& t) { return t.tree.ms_per_ray(); }),
+            .field("ms_per_ray", if_traced([](const Of& t) { return t.tree.time().ms_per_ray; }),
                    "the average over closest and any hits, each kind alike; the time to N rays is "
                    "build, layout and N times this")
             .object(
-                "pays", payoff, [](const Of& t) { return t.pays(); },
-                "for how many rays the results are there before those of the first tree; null: for "
-                "none");
+                "pays", payoff_shape(), [](const Of& t) { return t.pays(); }, kPays);
         return all;
     }();
     return shape;
@@ -239,6 +178,13 @@ const Shape<RayReport>& ray_shape() {
         Shape<TreeOf> tree = tree_shape();
         tree.array(
             "rays", times_shape(), [](const TreeOf& t) -> const auto& { return t.tree.times; });
+        Shape<InPlaceOf> in_place = in_place_shape();
+        in_place.array(
+            "rays", times_shape(), [](const InPlaceOf& t) -> const auto& { return t.tree.times; });
+        tree.object(
+            "in_place", in_place, [](const TreeOf& t) { return t.in_place(); },
+            "the same tree laid out where it was built, of triangles that lie there: nothing of "
+            "them passes the host; null: not measured");
         const auto origin = [](const Of& r) -> const Report& { return r.origin; };
         Shape<Of> all;
         all.constant("schema", kSchema)
@@ -279,6 +225,7 @@ constexpr std::pair<const char*, const char*> kRayColumns[] = {
     {"outcome", "/outcome"},
     {"message", "/message"},
     {"build_ms", "/build_ms/median"},
+    {"laid_out", "/laid_out"},
     {"layout_ms", "/layout_ms"},
     {"kind", "/rays/kind"},
     {"asked", "/rays/asked"},
@@ -303,15 +250,26 @@ void add_record_of(const Json& tree, const RayReport& report, Table& records) {
     add_record(records, record);
 }
 
-/// Adds a row for each kind of rays of a tree. A tree without rays gets one row.
+/// Adds a row for each kind of rays of a tree, and where it was built. A tree without rays gets one
+/// row.
 void add_records(const TreeOf& tree, Table& records) {
     static const Shape<RayTimes> shape = times_shape();
     Json json = tree_shape().json(tree);
+    json["laid_out"] = tree.traced() ? Json("by the host") : Json();
     for (const RayTimes& times : tree.tree.times) {
         json["rays"] = shape.json(times);
         add_record_of(json, tree.report, records);
     }
     if (!tree.traced()) add_record_of(json, tree.report, records);
+    if (!tree.tree.in_place) return;
+    const Json there = in_place_shape().json(*tree.in_place());
+    json["laid_out"] = "in place";
+    json["build_ms"] = there["build_ms"];
+    json["layout_ms"] = there["layout_ms"]["median"];
+    for (const RayTimes& times : tree.tree.in_place->times) {
+        json["rays"] = shape.json(times);
+        add_record_of(json, tree.report, records);
+    }
 }
 
 /// What must be known of the rays, which are the same for all trees.
@@ -327,15 +285,16 @@ void add_notes(const RayReport& report, std::vector<Remark>& remarks) {
 }  // namespace
 
 Document document_of(const RayReport& report) {
-    Document document{.title = "heapwood trace",
-                      .tables = {summary(report), rates(report), times_to(report)}};
-    if (!report.options.devices.empty()) {
-        document.tables.insert(document.tables.begin() + 2, rates_of_devices(report));
-    }
+    Document document{.title = "heapwood trace", .tables = ray_tables(report)};
     document.remarks = {{"closest hits; in brackets: any hit, or all hits front to back; nearest: "
                          "points, and the nearest triangle of each."},
                         {"N rays are as many of each kind, but for all hits and points. pays: for "
                          "how many rays the tree is ahead of the first one."}};
+    if (std::ranges::any_of(report.trees,
+                            [](const TracedTree& t) { return t.in_place.has_value(); })) {
+        document.remarks.push_back(
+            {"in place: built of triangles that lie there, and laid out there, by one stream."});
+    }
     add_notes(report, document.remarks);
     for (const TracedTree& tree : report.trees) {
         add_records({report, tree}, document.records);

@@ -24,11 +24,7 @@ std::string RayTimes::note() const {
            " hit a triangle: the rate is of rays that hit nothing";
 }
 
-double TracedTree::cost_ms() const {
-    return spread(build.built.milliseconds).median + layout_ms;
-}
-
-double TracedTree::ms_per_ray() const {
+double ms_per_ray(const std::vector<RayTimes>& times) {
     double ms = 0;
     double kinds = 0;
     for (const RayTimes& t : times) {
@@ -39,9 +35,17 @@ double TracedTree::ms_per_ray() const {
     return ms / kinds;
 }
 
-std::optional<Payoff> payoff(const TracedTree& tree, const TracedTree& other) {
-    const double dearer = tree.cost_ms() - other.cost_ms();
-    const double faster = other.ms_per_ray() - tree.ms_per_ray();
+TimeToRays InPlaceTree::time() const {
+    return {spread(build_ms).median + spread(layout_ms).median, ms_per_ray(times)};
+}
+
+TimeToRays TracedTree::time() const {
+    return {spread(build.built.milliseconds).median + layout_ms, ms_per_ray(times)};
+}
+
+std::optional<Payoff> payoff(const TimeToRays& tree, const TimeToRays& other) {
+    const double dearer = tree.cost_ms - other.cost_ms;
+    const double faster = other.ms_per_ray - tree.ms_per_ray;
     if (dearer >= 0 && faster <= 0) return std::nullopt;
     if (dearer <= 0 && faster >= 0) return Payoff{};
     if (faster > 0) return Payoff{.from = dearer / faster, .to = std::nullopt};

@@ -51,6 +51,32 @@ struct RayTimes {
     std::string note() const;
 };
 
+/// Milliseconds until the results of rays are there, on the average over as many closest and any
+/// hits of each kind; without points.
+struct TimeToRays {
+    double cost_ms = 0;     ///< before the first ray
+    double ms_per_ray = 0;  ///< for each
+
+    double ms_to(double rays) const { return cost_ms + rays * ms_per_ray; }
+};
+
+/// Milliseconds that a ray takes, on that average.
+double ms_per_ray(const std::vector<RayTimes>& times);
+
+/// A tree that is laid out where it was built, of triangles that lie there: nothing of them passes
+/// the host.
+struct InPlaceTree {
+    std::vector<double> build_ms;   ///< until the build is done, samples
+    std::vector<double> layout_ms;  ///< from there until rays can be traced
+    std::uint64_t bytes = 0;        ///< of the layout
+    /// Until all first hits of the primary rays are there, in one go: build, layout and rays follow
+    /// one another on one stream.
+    std::vector<double> first_rays_ms;
+    std::vector<RayTimes> times;
+
+    TimeToRays time() const;
+};
+
 /// A tree, what it took to make it, and the rays through it.
 struct TracedTree {
     std::string name;    ///< of the allocator or method that built it, or "embree"
@@ -59,14 +85,10 @@ struct TracedTree {
     double layout_ms = 0;         ///< from the tree in the host's memory to one that rays can read
     std::uint64_t bytes = 0;      ///< of that; 0: unknown
     std::vector<RayTimes> times;  ///< none if there is no tree
+    std::optional<InPlaceTree> in_place = {};  ///< the same tree, if it was measured there, too
 
-    /// Milliseconds before the first ray: building, by the median, and layout.
-    double cost_ms() const;
-    /// Milliseconds that a ray takes, on the average over as many closest and any hits of each
-    /// kind; without points.
-    double ms_per_ray() const;
-    /// Milliseconds from triangles to the results of as many rays.
-    double ms_to(double rays) const { return cost_ms() + rays * ms_per_ray(); }
+    /// Of building, by the median, layout, and rays.
+    TimeToRays time() const;
 };
 
 /// For how many rays one tree's results are there before another's: more than `from`, fewer than
@@ -75,7 +97,7 @@ struct Payoff {
     double from = 0;
     std::optional<double> to;  ///< none: for any number
 };
-std::optional<Payoff> payoff(const TracedTree& tree, const TracedTree& other);
+std::optional<Payoff> payoff(const TimeToRays& tree, const TimeToRays& other);
 
 /// Everything one call of `trace` found out.
 struct RayReport {

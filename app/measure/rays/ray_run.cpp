@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <exception>
 #include <utility>
 
+#include "app/backends/frame_runs.h"
 #include "app/base/console.h"
 #include "app/base/log.h"
 #include "app/measure/builds/turn.h"
@@ -57,6 +59,13 @@ void note(const RayBatchRun::Found& found, RayTimes& times, scenes::Fnv& hash) {
 unsigned RayBench::width() const {
     const double side = std::ceil(std::sqrt(static_cast<double>(options_.rays)));
     return 32 * static_cast<unsigned>(std::ceil(side / 32));
+}
+
+template <class Add>
+void RayBench::for_questions(const Add& add) const {
+    for (const RaySet& set : sets_) add(set, set.any_hit ? Asked::any : Asked::closest);
+    add(sets_.front(), Asked::all);
+    for (const RaySet& set : points_) add(set, Asked::nearest);
 }
 
 void RayBench::make_sets(const kdtree::RayReplicas& replicas) {
@@ -148,10 +157,60 @@ void RayBench::trace(const kdtree::Tree& tree, TracedTree& to) {
             times.push_back(time(all.tree, set, asked));
         });
     };
-    for (const RaySet& set : sets_) add(set, set.any_hit ? Asked::any : Asked::closest);
-    add(sets_.front(), Asked::all);
-    for (const RaySet& set : points_) add(set, Asked::nearest);
+    for_questions(add);
     to.times = std::move(times);
+}
+
+InPlaceTree RayBench::time_in_place(LiveTree& tree, const InPlaceTree* same) const {
+    const PlacedFrame placed(scene_, gpu_ ? Place::device : Place::host);
+    tree.rebuild(placed.frame(), nullptr);
+    kdtree::wait(tree.rays());
+    InPlaceTree to;
+    const RaySet& primary = sets_[1];
+    const RayBatchRun batch(tree.rays(), primary.rays, Asked::closest, options_of(primary));
+    for (unsigned i = 0; i < run_.warm_up + run_.repeat; ++i) {
+        const auto start = Clock::now();
+        tree.rebuild(placed.frame(), nullptr);
+        const double built = ms_since(start);
+        kdtree::wait(tree.rays());
+        const double laid_out = ms_since(start);
+        const auto again = Clock::now();
+        tree.rebuild(placed.frame(), nullptr);
+        batch.trace();
+        kdtree::wait(tree.rays());
+        if (i < run_.warm_up) continue;
+        to.build_ms.push_back(built);
+        to.layout_ms.push_back(laid_out - built);
+        to.first_rays_ms.push_back(ms_since(again));
+    }
+    to.bytes = tree.rays().bytes();
+    if (same != nullptr) {
+        to.times = same->times;
+        return to;
+    }
+    for_questions([&](const RaySet& set, Asked asked) {
+        to.times.push_back(set.rays.empty() ? untimed(set, asked) : time(tree.rays(), set, asked));
+    });
+    return to;
+}
+
+void RayBench::trace_in_place(const Backend& backend, const MeasureOptions& measure, TracedTree& to,
+                              const std::vector<TracedTree>& before) {
+    if (backend.make_live_tree == nullptr || !options_.devices.empty() || to.times.empty()) return;
+    const InPlaceTree* same = nullptr;
+    for (const TracedTree& other : before) {
+        if (other.in_place && other.build.tree->digest == to.build.tree->digest) {
+            same = &*other.in_place;
+        }
+    }
+    show_progress("tracing rays where " + to.name + " has built");
+    try {
+        const auto tree =
+            backend.make_live_tree(scene_.triangles.size(), measure.config, measure.run);
+        to.in_place = time_in_place(*tree, same);
+    } catch (const std::exception& error) {
+        log::warning(to.name + " was not measured in place: " + error.what());
+    }
 }
 
 void RayBench::trace_once(const kdtree::Tree& tree, TracedTree& to,

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "app/backends/backend.h"
 #include "app/measure/rays/ray_report.h"
 #include "app/measure/rays/rays.h"
 #include "kdtree/rays/ray_batch.h"
@@ -34,6 +35,13 @@ public:
     void trace_once(const kdtree::Tree& tree, TracedTree& to,
                     const std::vector<TracedTree>& before);
 
+    /// The same tree, by the same backend, where its triangles lie, after trace_once() has traced
+    /// it or an equal one: builds, lays out and traces behind one another on a stream. Rays are
+    /// traced once through equal trees. Nothing where the backend has no such trees, or GPUs share
+    /// the rays. Where it cannot be done a warning says why.
+    void trace_in_place(const Backend& backend, const MeasureOptions& measure, TracedTree& to,
+                        const std::vector<TracedTree>& before);
+
     /// The same with Embree's own tree, after a first trace(); nothing if it is not
     /// installed, or on a GPU.
     std::optional<TracedTree> trace_with_embree() const;
@@ -46,10 +54,14 @@ public:
 
 private:
     unsigned width() const;
+    /// Calls add(set, what is asked) for each kind of rays and of points, in the report's order.
+    template <class Add>
+    void for_questions(const Add& add) const;
     void make_sets(const kdtree::RayReplicas& replicas);
     kdtree::BatchOptions options_of(const RaySet& set) const;
     RayTimes time_shared(const kdtree::RayReplicas& replicas, const RaySet& set, Asked asked) const;
     RayTimes time(const kdtree::RayTree& tree, const RaySet& set, Asked asked) const;
+    InPlaceTree time_in_place(LiveTree& tree, const InPlaceTree* same) const;
 
     const scenes::Scene& scene_;
     RayOptions options_;

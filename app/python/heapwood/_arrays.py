@@ -20,6 +20,14 @@ def detached(array):
     return array.detach() if hasattr(array, "detach") else array
 
 
+def ready(array):
+    """An array as ``detached`` has it, whose numbers are there: JAX computes on streams of its own."""
+    array = detached(array)
+    if hasattr(array, "block_until_ready"):
+        array.block_until_ready()
+    return array
+
+
 def to_numpy(array, what):
     """An array on any device as NumPy's: a view where it lies on the host."""
     if type(array) is np.ndarray and array.dtype != object:
@@ -65,26 +73,25 @@ def real(array, what, origin=None):
         if origin is not None:
             array = array - origin
         return array.astype(np.float32, copy=False)
-    array = detached(array)
-    if hasattr(array, "block_until_ready"):  # JAX computes on streams of its own
-        array.block_until_ready()
+    array = ready(array)
     if origin is None:
         return single(array)
     exact = double(array)
-    if _number(exact) != "float64":
+    if kind(exact) != "float64":
         raise TypeError(f"{what}: a tree with an origin needs numbers of double precision, which JAX has "
                         'after jax.config.update("jax_enable_x64", True)')
     where = {"device": array.device} if _library(array) == "torch" else {}
     return single(exact - module(array).asarray(origin.tolist(), dtype=exact.dtype, **where))
 
 
-def _number(array):
-    return str(array.dtype).split(".")[-1]  # "torch.float32"
+def kind(array):
+    """The name of the kind of an array's numbers, as "float32"; "" of what has none."""
+    return str(getattr(array, "dtype", "")).split(".")[-1]  # "torch.float32"
 
 
 def single(array):
     """An array in single precision."""
-    if _number(array) == "float32":
+    if kind(array) == "float32":
         return array
     return array.float() if hasattr(array, "float") else array.astype("float32")
 
@@ -98,7 +105,7 @@ def double(array):
 
 def is_single(array):
     """Whether single precision has all of an array's numbers, which are floating-point ones."""
-    return _number(array) in ("float16", "bfloat16", "float32")
+    return kind(array) in ("float16", "bfloat16", "float32")
 
 
 def vertices(array):
@@ -205,9 +212,9 @@ def out(array, what, number, shape, *inputs):
         contiguous = array.is_contiguous()
     elif hasattr(array, "flags"):
         contiguous = array.flags.c_contiguous and getattr(array.flags, "writeable", True)
-    if not hasattr(array, "dtype") or _number(array) != number or has != shape or not contiguous:
-        kind = f"{array.dtype} of the shape {has}" if hasattr(array, "dtype") else repr(array)
-        raise ValueError(f"out: {what} must be {number} of the shape {shape}, contiguous and writeable, not {kind}"
+    if not hasattr(array, "dtype") or kind(array) != number or has != shape or not contiguous:
+        given = f"{array.dtype} of the shape {has}" if hasattr(array, "dtype") else repr(array)
+        raise ValueError(f"out: {what} must be {number} of the shape {shape}, contiguous and writeable, not {given}"
                          f"{'' if contiguous else ', which is not'}")
     if isinstance(array, np.ndarray):
         inputs = [x.copy() if isinstance(x, np.ndarray) and np.may_share_memory(x, array) else x for x in inputs]

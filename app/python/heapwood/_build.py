@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Optional, Union
 import numpy as np
 from numpy.typing import ArrayLike
 
-from heapwood import _arrays, _core, _files
+from heapwood import _arrays, _core, _files, _precision
 from heapwood._scene import Scene
 from heapwood._tree import Tree, ray_device
 from heapwood._types import AnyArray
@@ -32,7 +32,8 @@ def build(scene: Any, triangles: Optional[AnyArray] = None, *,
             tell them apart.
         triangles: with vertices: (T, 3) whole numbers, counted from 0.
         device: ``"cpu"`` or ``"cuda"`` (``"gpu"`` is the same), for the build and for rays; the default is
-            where the vertices lie. The tree is the same.
+            where the vertices lie. The tree is the same. Of floating-point vertices on a GPU, built there, nothing
+            passes the host until it is asked for.
         allocator: of the nodes' arrays; ``heapwood.allocators()`` has the names. The tree is the same.
         pool: its memory, ``"200x"`` (times the root node's array) or ``"512MiB"``. The default is 200x,
             but at most a third of the machine's memory and at least what the allocator needs.
@@ -69,6 +70,12 @@ def build(scene: Any, triangles: Optional[AnyArray] = None, *,
     if device is None:
         device = "cpu" if _arrays.on_host(getattr(scene, "vertices", scene)) else "cuda"
     device = _arrays.device(device)
+    if (triangles is not None and device == "cuda" and method == "single" and transforms is None
+            and not (center or statistics or verify or isinstance(scene, Scene))):
+        there = _in_place(scene, triangles, device, builder_arguments(allocator, pool, threads, options),
+                          tree_arguments(preset, parameters))
+        if there is not None:
+            return Tree._of(there)
     if triangles is None:
         if isinstance(scene, Scene) and transforms is None:
             if center:
@@ -85,6 +92,39 @@ def build(scene: Any, triangles: Optional[AnyArray] = None, *,
         scene._scene, device, _arrays.text(method, "method", "levels"),
         *builder_arguments(allocator, pool, threads, options), bool(statistics), bool(verify),
         *tree_arguments(preset, parameters)), scene._origin, scene._starts)
+
+
+_READ_IN_PLACE = ("float16", "bfloat16", "float32", "float64")
+_WHOLE = tuple(f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64))
+
+
+def _in_place(vertices, triangles, device, builder, tree):
+    """The compiled module's tree of arrays on the device, which is built there and stays there.
+
+    Returns:
+        None for other arrays, and for those with a fault: a scene takes them, or has a sentence for what is wrong.
+    """
+    if _arrays.on_host(vertices) == (device == "cuda"):
+        return None
+    shapes = [tuple(getattr(array, "shape", ())) for array in (vertices, triangles)]
+    if any(len(shape) != 2 or shape[1] != 3 for shape in shapes) or _arrays.kind(vertices) not in _READ_IN_PLACE:
+        return None
+    positions = _arrays.real(vertices, "vertices")
+    if device == "cuda" and _arrays.on_host(triangles):
+        faces = _arrays.triangles(triangles, shapes[0][0])
+        if not len(faces) or faces.min() < 0 or faces.max() >= min(shapes[0][0], 2**31):
+            return None
+        corners = _arrays.beside(faces.astype(np.int32), positions)
+    else:
+        corners = _arrays.ready(triangles)
+    # Those of another library may be ready on another stream.
+    if _arrays.kind(corners) not in _WHOLE or _arrays.module(corners) is not _arrays.module(positions):
+        return None
+    made = _core.build_in_place(positions, corners, device, *builder, *tree, _arrays.current_stream(positions))
+    if made is not None and _arrays.kind(vertices) == "float64" and _precision.loses(vertices, corners):
+        # The warning has figures of each triangle.
+        _precision.single(_arrays.vertices(vertices), _arrays.triangles(triangles, shapes[0][0]), False)
+    return made
 
 
 def builder_arguments(allocator: str, pool: Optional[str], threads: int,

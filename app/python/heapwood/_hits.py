@@ -41,9 +41,17 @@ class Hits(Generic[Kind]):
     barycentrics: Kind
     """float32, of the rays' shape and 2: the hit is at ``(1 - u - v) a + u b + v c`` of the corners."""
 
-    def __init__(self, scene: Scene, t: Kind, primitive: Kind, barycentrics: Kind):
-        self.scene = scene
+    def __init__(self, source: Any, t: Kind, primitive: Kind, barycentrics: Kind):
+        self._source = source  # a scene, or a tree, whose scene is copied to the host when it is needed
         self.t, self.primitive, self.barycentrics = t, primitive, barycentrics
+
+    def __getstate__(self):
+        return {**self.__dict__, "_source": self.scene}
+
+    @property
+    def scene(self) -> Scene:
+        """The scene of the tree."""
+        return self._source if isinstance(self._source, Scene) else self._source.scene
 
     @property
     def shape(self) -> "tuple[int, ...]":
@@ -74,7 +82,7 @@ class Hits(Generic[Kind]):
         corners = self._corners
         u, v = _columns(_arrays.double(self._any.barycentrics))
         points = (1 - u - v) * corners[..., 0, :] + u * corners[..., 1, :] + v * corners[..., 2, :]
-        origin = self.scene.origin
+        origin = self._source.origin
         if not origin.any():
             return self._known(_arrays.single(points))
         return self._known(points + _arrays.beside(origin, self.t))
@@ -109,14 +117,27 @@ class Hits(Generic[Kind]):
         return _arrays.beside(geometries, self.t)[self._rows]
 
     @cached_property
+    def _mesh(self):
+        """Vertices and triangles where the hits lie, of their library."""
+        there = None if isinstance(self._source, Scene) else self._source._tree.mesh_there
+        if there is not None and _arrays.on_host(there[0]) == _arrays.on_host(self.t):
+            return tuple(_arrays.like(self.t, array) for array in there)
+        return tuple(_arrays.beside(array, self.t) for array in (self.scene.vertices, self.scene.triangles))
+
+    @property
+    def _counts(self):
+        """How many vertices each mesh has."""
+        return [len(self._mesh[0])] if not isinstance(self._source, Scene) else np.diff(self.scene.first_vertices)
+
+    @cached_property
     def _vertices(self):
         """The rows of each triangle's three vertices."""
-        return _arrays.beside(self.scene.triangles, self.t)[self._rows]
+        return self._mesh[1][self._rows]
 
     @cached_property
     def _corners(self):
         """The three corners of each triangle, as vectors of double precision."""
-        return _arrays.double(_arrays.beside(self.scene.vertices, self.t)[self._vertices])
+        return _arrays.double(self._mesh[0][self._vertices])
 
     def _known(self, values, instead=np.nan):
         """The values of hits, and others instead where there is none."""
@@ -152,7 +173,7 @@ def interpolate(hits: "Hits[Kind]", per_vertex: Union[AnyArray, Sequence[AnyArra
         >>> heapwood.interpolate(hits, [[255, 0, 0], [0, 255, 0], [0, 0, 255]], fill=0).tolist()
         [[0.0, 0.0, 255.0], [127.5, 63.75, 63.75], [0.0, 0.0, 0.0]]
     """
-    values = _arrays.per_vertex(per_vertex, np.diff(hits.scene.first_vertices), hits.t)[hits._vertices]
+    values = _arrays.per_vertex(per_vertex, hits._counts, hits.t)[hits._vertices]
     rest = len(values.shape) - len(hits.shape) - 1
     u, v = (part.reshape(hits.shape + (1,) * rest)
             for part in _columns(_arrays.double(hits.barycentrics)))

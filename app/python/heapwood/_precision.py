@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from heapwood import _arrays
 from heapwood.errors import PrecisionWarning, warn
 
 _FAR = 8  # times the rounding error that a mesh around the origin has
@@ -37,6 +38,21 @@ def single(vertices, triangles, center):
         if moved > _FAR * np.ptp(exact, axis=0).max() * 2.0**-25:
             _warn_of_loss(vertices[triangles].astype(np.float64), np.float64(rounded[triangles]), moved)
     return rounded, origin
+
+
+def loses(vertices, triangles):
+    """Whether ``single`` may warn of a mesh: as it decides it, but where the arrays lie.
+
+    Args:
+        vertices: (V, 3) of double precision, of any library.
+        triangles: (T, 3) whole numbers below V, of the same.
+    """
+    library = _arrays.module(vertices)
+    rows = _arrays.detached(triangles).reshape(-1)
+    exact = _arrays.detached(vertices)[rows.long() if hasattr(rows, "long") else rows]
+    moved = abs(exact - _arrays.double(_arrays.single(exact))).max()
+    extent = (library.amax(exact, 0) - library.amin(exact, 0)).max()
+    return bool(moved > _FAR * extent * 2.0**-25)
 
 
 def _warn_of_loss(exact, rounded, moved):

@@ -30,6 +30,11 @@ class RayCalls:
         @property
         def scene(self) -> Scene: ...
 
+    @property
+    def _source(self) -> Any:
+        """What hits have their scene from."""
+        return self.scene
+
     @overload
     def closest_hit(self, origins: HostArray, directions: AnyArray, t_min: AnyArray = ...,
                     t_max: AnyArray = ..., **how: "Unpack[RayOptionsAndOut]") -> tuple[np.ndarray, np.ndarray, np.ndarray]: ...
@@ -86,9 +91,9 @@ class RayCalls:
         arrays = self._trace(_core.closest_hit, _CLOSEST, origins, directions, t_min, t_max, coherent, fast,
                              threads, stream, progress, arrays)
         if out is None:
-            return Hits(self.scene, *arrays)
+            return Hits(self._source, *arrays)
         out.__dict__.clear()  # what was computed of the former hits
-        Hits.__init__(out, self.scene, *arrays)
+        Hits.__init__(out, self._source, *arrays)
         return out
 
     @overload

@@ -99,7 +99,7 @@ class Tree(RayCalls, DistanceCalls):
 
     @property
     def device(self) -> str:
-        """``"cpu"`` or ``"cuda"``: where rays are traced. Arrays of the tree are on the host."""
+        """``"cpu"`` or ``"cuda"``: where rays are traced. Arrays of the tree are on the host, when they are asked for."""
         return self._tree.device
 
     @cached_property
@@ -108,10 +108,14 @@ class Tree(RayCalls, DistanceCalls):
         return Scene._of(self._tree.scene, self._origin, self._starts)
 
     @property
+    def _source(self):
+        return self.scene if self._tree.times is None else self
+
+    @property
     def origin(self) -> np.ndarray:
         """(3,) float64: the point that the tree's planes and vertices count from, zeros unless it was built
         with ``center=True``. Rays are not shifted by the caller."""
-        return self.scene.origin
+        return self._origin.copy()
 
     @property
     def vertices(self) -> np.ndarray:
@@ -165,6 +169,9 @@ class Tree(RayCalls, DistanceCalls):
         """Milliseconds of the build: a dict of ``build_ms``, ``upload_ms`` (making the arrays, and
         the scene into them; ``None`` on a CPU) and ``pool_ms`` (making the pool). ``None`` for a tree
         from a file."""
+        in_place = self._tree.times
+        if in_place is not None:
+            return {"build_ms": in_place[0], "upload_ms": in_place[1], "pool_ms": in_place[2]}
         if self.report is None:
             return None
         build = self.report["build"]

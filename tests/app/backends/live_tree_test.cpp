@@ -112,6 +112,32 @@ TEST_F(LiveTrees, HaveTheTreeAndTheHitsOfEachFrame) {
     }
 }
 
+TEST_F(LiveTrees, GiveTheirTreesUp) {
+    const BuildConfig config;
+    const scenes::Scene scene = this->scene(400);
+    const std::vector<Ray> rays = this->rays(300);
+    const kdtree::Tree tree = kdtree::tests::plain_tree(scene, config);
+    const std::vector<Hit> hits = hits_of(kdtree::RayTree(tree, scene, Place::host), rays);
+    for (const Backend* backend : subjects()) {
+        SCOPED_TRACE(backend->traits.title);
+        auto live = backend->make_live_tree(500, config, {.pool_bytes = kPool, .threads = 2});
+        live->rebuild(PlacedFrame(this->scene(500), kPlace).frame(), nullptr);  // more nodes
+        const std::uint64_t live_pool = live->result().pool_bytes;
+        live->rebuild(PlacedFrame(scene, kPlace).frame(), nullptr);
+        const kdtree::FinishedTree finished = live->finished(nullptr);
+        live.reset();
+        // Another build writes to the memory that the first one has given back.
+        backend->make_live_tree(500, config, {.pool_bytes = kPool, .threads = 2})
+            ->rebuild(this->scene(500), nullptr);
+        EXPECT_EQ(digest(finished.to_host()), digest(tree));
+        ASSERT_NO_FATAL_FAILURE(expect_equal(hits_of(finished.rays(), rays), hits));
+        EXPECT_EQ(finished.result().status, kdtree::Status::done);
+        EXPECT_TRUE(finished.result().tree.nodes.empty());
+        EXPECT_GT(finished.result().memory.nodes, 0U);
+        EXPECT_EQ(finished.result().memory.pool, live_pool);
+    }
+}
+
 TEST_F(LiveTrees, HaveNoHitsAfterABuildThatHasFailed) {
     BuildConfig config;
     config.max_nodes = 2000;  // a GPU has some for each multiprocessor

@@ -8,9 +8,12 @@ import functools
 
 import numpy as np
 
+import animations
+
 
 class Heapwood:
     fewer = 1
+    animation = animations.Heapwood
 
     def __init__(self, vertices, triangles):
         import heapwood
@@ -203,6 +206,7 @@ class Warp:
     """warp on the CPU."""
 
     fewer = 1
+    animation = animations.Warp
 
     def __init__(self, vertices, triangles):
         import warp

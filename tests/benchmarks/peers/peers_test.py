@@ -1,6 +1,7 @@
 """The comparison with other libraries: it finds wrong answers, and heapwood and trimesh have none."""
 
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -13,12 +14,20 @@ from tasks import TASKS, Inputs, Tasks
 FOLDER = pathlib.Path(__file__).parent
 
 
+class WrongAnimation(Heapwood.animation):
+    def end(self):
+        vertices, t = super().end()
+        return vertices, _off(t)
+
+
 class Wrong(Heapwood):
     """Each answer is a little off, or of a neighbour."""
 
+    animation = WrongAnimation
+
     def closest(self, origins, directions):
         t, primitive = super().closest(origins, directions)
-        return np.where(np.isfinite(t), 1.001 * t + 0.001, 1), primitive
+        return _off(t), primitive
 
     def any(self, origins, directions):
         return ~super().any(origins, directions)
@@ -41,6 +50,10 @@ class Wrong(Heapwood):
     def several(cls, meshes, transforms, origins, directions):
         t, geometry = super().several(meshes, transforms, origins, directions)
         return t, 1 - geometry
+
+
+def _off(t):
+    return np.where(np.isfinite(t), 1.001 * t + 0.001, 1)
 
 
 @pytest.fixture(scope="module")
@@ -81,7 +94,10 @@ def test_the_program(tmp_path):
     assert result.returncode == 0, result.stderr
     lines = out.read_text().splitlines()
     assert lines[0].startswith("| task") and lines[0].endswith("| heapwood |") and ") ms, 0/1, " in lines[2] and "load" in lines[-1]
+    result = call("--quick", "--repeat", "1", "--library", "heapwood", "--task", "animation")
+    assert result.returncode == 0, result.stderr
+    assert re.search(r"\| [\d,.]+ frames/s, [\d,.]+ \([\d,.]+\) ms, 0/\d+, \d+ MiB \|", result.stdout)
     for arguments in (["--library", "nothing"], ["--task", "nothing"], ["--repeat", "0"], ["--repeat", "x"],
-                      ["--folder", "missing"]):
+                      ["--folder", "missing"], ["--device", "cuda", "--task", "one_ray"]):
         result = call(*arguments)
         assert result.returncode == 2 and "Traceback" not in result.stderr, result.stderr

@@ -1,4 +1,4 @@
-"""Twelve tasks: what is measured, and what is wrong by brute force in double precision."""
+"""Thirteen tasks: what is measured, and what is wrong by brute force in double precision."""
 
 import hashlib
 import pathlib
@@ -12,16 +12,17 @@ from brute_force import hits_by_brute_force
 
 CHECKED = 100  # rays of each task
 SURE = 1e-5  # rays that pass an edge at less, in barycentrics, are not judged: rounding decides
+FRAMES = 1000  # of the animation
 NEAR = 1e-4  # how far results may be off, of the scene's size
 
 
 class Inputs:
     """Meshes and rays, the same for all libraries."""
 
-    def __init__(self, quick, folder):
+    def __init__(self, quick, folder, device="cpu"):
         from heapwood import load  # a generator; the mesh is arrays from here on
 
-        self.quick, self.folder = quick, pathlib.Path(folder)
+        self.quick, self.folder, self.device = quick, pathlib.Path(folder), device
         self.scene = load(f"gen:sphere:{2000 if quick else 152000}")
         self.vertices, self.triangles = np.array(self.scene.vertices), np.array(self.scene.triangles, np.int64)
         self.low, self.high = self.vertices.min(0), self.vertices.max(0)
@@ -232,6 +233,23 @@ class Tasks:
 
         return taken, *_wrong(reference, range(len(reference)), differs)
 
+    def animation(self):
+        frames = 5 if self.inputs.quick else 20 if self.inputs.device == "cpu" else FRAMES
+        rays = self.inputs.camera(int(self.many**0.5))
+        waving = self.library.animation(self.inputs.vertices, self.inputs.triangles, rays, self.inputs.device)
+        waving.frame(0.0)  # kernels are loaded
+        waving.end()
+
+        def play():
+            for number in range(frames):
+                waving.frame(0.1 * number)
+            return waving.end()
+
+        taken, (vertices, t) = timed(play, self.repeat)
+        some = self.inputs.rng.permutation(len(t))[:CHECKED]
+        reference = exact(self.inputs.folder, vertices, self.inputs.triangles, rays[0][some], rays[1][some])
+        return taken.times(FRAMES / frames), *_wrong(reference, t[some], self._far)
+
     def size_x(self):
         return float(self.inputs.high[0] - self.inputs.low[0])
 
@@ -242,4 +260,5 @@ TASKS = {
     "hundred_rays": "100 rays", "rebuild_and_trace": "50 x (build half the mesh, 20 k rays)",
     "load_a_mesh": "load an OBJ file, build, 100 rays", "points_and_normals": "points and normals, 1 M",
     "interpolation": "interpolate vertices' values, 1 M", "several_meshes": "two meshes by 4 x 4, build, 100 k rays",
+    "animation": "1,000 frames of a waving mesh, a camera's 1000 x 1000 rays each",
 }

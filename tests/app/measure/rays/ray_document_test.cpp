@@ -26,6 +26,19 @@ TracedTree tree_of(const std::string& name, double cost, double ms, double other
     return tree;
 }
 
+/// The same where it was built: rays take half the time.
+InPlaceTree in_place(const TracedTree& tree) {
+    InPlaceTree there{.build_ms = {2, 1, 9},
+                      .layout_ms = {0.5, 0.5, 7},
+                      .bytes = 77,
+                      .first_rays_ms = {3},
+                      .times = tree.times};
+    for (RayTimes& times : there.times) {
+        for (double& ms : times.samples) ms /= 2;
+    }
+    return there;
+}
+
 RayReport sample() {
     RayReport report{.origin = sample_report(), .options = {.rays = 1000000}, .trees = {}};
     report.origin.results.clear();
@@ -39,15 +52,18 @@ RayReport sample() {
 
 TEST(TracedTree, TimeIsThatOfBuildLayoutAndRaysOfEachKindAlike) {
     const TracedTree tree = tree_of("a", 11, 10, 30);
-    EXPECT_DOUBLE_EQ(tree.cost_ms(), 11);
-    EXPECT_DOUBLE_EQ(tree.ms_per_ray(), 20e-6);
-    EXPECT_DOUBLE_EQ(tree.ms_to(5e6), 111);
+    EXPECT_DOUBLE_EQ(tree.time().cost_ms, 11);
+    EXPECT_DOUBLE_EQ(tree.time().ms_per_ray, 20e-6);
+    EXPECT_DOUBLE_EQ(tree.time().ms_to(5e6), 111);
     EXPECT_DOUBLE_EQ(tree.times[0].rays_per_second(), 1e8);
+    const InPlaceTree there = in_place(tree);
+    EXPECT_DOUBLE_EQ(there.time().cost_ms, 2.5) << "medians of build and layout";
+    EXPECT_DOUBLE_EQ(there.time().ms_per_ray, 10e-6);
 }
 
 TEST(TracedTree, PaysFromWhereTheLinesCross) {
-    const TracedTree tree = tree_of("a", 11, 10, 30);
-    const TracedTree dearer_and_faster = tree_of("b", 21, 5, 15);
+    const TimeToRays tree = tree_of("a", 11, 10, 30).time();
+    const TimeToRays dearer_and_faster = tree_of("b", 21, 5, 15).time();
     const auto from = payoff(dearer_and_faster, tree);
     ASSERT_TRUE(from);
     EXPECT_DOUBLE_EQ(from->from, 1e6);
@@ -58,8 +74,8 @@ TEST(TracedTree, PaysFromWhereTheLinesCross) {
     EXPECT_EQ(to->from, 0);
     EXPECT_DOUBLE_EQ(to->to.value(), 1e6);
     EXPECT_FALSE(payoff(tree, tree)) << "never before itself";
-    EXPECT_FALSE(payoff(tree_of("b", 12, 11, 30), tree)) << "dearer and slower";
-    const auto always = payoff(tree_of("b", 10, 9, 30), tree);
+    EXPECT_FALSE(payoff(tree_of("b", 12, 11, 30).time(), tree)) << "dearer and slower";
+    const auto always = payoff(tree_of("b", 10, 9, 30).time(), tree);
     ASSERT_TRUE(always);
     EXPECT_EQ(always->from, 0);
     EXPECT_FALSE(always->to);
@@ -103,6 +119,44 @@ TEST(RayDocument, GpusThatShareRaysHaveATable) {
     EXPECT_EQ(rays["digest"], "00000000000000ab");
     EXPECT_EQ(rays["devices"][1]["device"], 3);
     EXPECT_EQ(rays["devices"][1]["rays"], 500000);
+}
+
+TEST(RayDocument, TreesInPlaceStandBelowTheirOwn) {
+    RayReport report = sample();
+    report.trees[1].in_place = in_place(report.trees[1]);
+    const Document document = document_of(report);
+    const Table& rates = document.tables.at(1);
+    ASSERT_EQ(rates.rows.size(), 4U);
+    EXPECT_EQ(rates.rows[2][0].text, "b, default, in place");
+    EXPECT_EQ(rates.rows[2][1].text, "400.00");
+    const Table& times = document.tables.at(2);
+    ASSERT_EQ(times.rows.size(), 3U);
+    EXPECT_EQ(times.rows[2][0].text, "b, default, in place");
+    EXPECT_EQ(times.rows[2][3].text, "7.5") << "2 + 0.5 + a million rays of 5 ns";
+    EXPECT_EQ(times.rows[2].back().text, "always");
+    for (const Table& table : document.tables) {
+        for (const auto& row : table.rows) EXPECT_EQ(row.size(), table.columns.size());
+    }
+    const Json& results = document.data["results"];
+    EXPECT_TRUE(results[0]["in_place"].is_null());
+    const Json& there = results[1]["in_place"];
+    EXPECT_EQ(there["build_ms"]["median"], 2);
+    EXPECT_EQ(there["layout_ms"]["median"], 0.5);
+    EXPECT_EQ(there["first_rays_ms"]["median"], 3);
+    EXPECT_EQ(there["bytes"], 77);
+    EXPECT_DOUBLE_EQ(there["ms_per_ray"].get<double>(), 5e-6);
+    EXPECT_EQ(there["rays"].size(), 3U);
+    EXPECT_EQ(there["pays"]["from_rays"], 0);
+    ASSERT_EQ(document.records.rows.size(), 10U) << "three more than without it";
+    const auto column = [&](const char* name) {
+        std::size_t i = 0;
+        while (document.records.columns.at(i).title != name) ++i;
+        return i;
+    };
+    EXPECT_EQ(document.records.rows[3][column("laid_out")].text, "by the host");
+    EXPECT_EQ(document.records.rows[6][column("laid_out")].text, "in place");
+    EXPECT_EQ(document.records.rows[6][column("build_ms")].text, "2");
+    EXPECT_EQ(document.records.rows[6][column("layout_ms")].text, "0.5");
 }
 
 TEST(RayDocument, DataAndRecordsHaveAllTrees) {

@@ -14,6 +14,8 @@
 #include <glm/geometric.hpp>
 #include <sstream>
 
+#include "app/backends/backend.h"
+#include "app/measure/builds/turn.h"
 #include "app/measure/rays/embree.h"
 #include "app/measure/rays/ray_batch_run.h"
 #include "app/measure/rays/ray_run.h"
@@ -231,6 +233,65 @@ TEST(PointsOfBothKinds, HaveTheNearestOfAllTriangles) {
         EXPECT_GT(farthest[1], 0.0005F * size) << name;
         EXPECT_NE(random_points(scene, 1000, seed + 1)[0].rays[5].origin, sets[0].rays[5].origin);
     }
+}
+
+/// On the CPU here, as on a GPU.
+TEST(RayBench, TreesInPlaceHaveTheAnswersOfTheHosts) {
+    const scenes::Scene scene = scenes::load("gen:city:500");
+    MeasureOptions measure;
+    measure.run.repeat = 3;
+    measure.run.warm_up = 1;
+    measure.run.pool_bytes = 16U << 20;
+    const Backend& backend = *find_backend("atomicmalloc", false);
+    RayBench bench(scene, {.rays = 2000}, measure.run, false);
+    std::vector<TracedTree> traced;
+    for (const char* name : {"first", "second"}) {
+        TracedTree tree{.name = name, .preset = "default", .build = {}, .times = {}};
+        kdtree::Tree built;
+        tree.build = take_turn(backend, {scene, measure, &built});
+        bench.trace_once(built, tree, traced);
+        bench.trace_in_place(backend, measure, tree, traced);
+        ASSERT_TRUE(tree.in_place) << name;
+        for (const auto* samples :
+             {&tree.in_place->build_ms, &tree.in_place->layout_ms, &tree.in_place->first_rays_ms}) {
+            EXPECT_EQ(samples->size(), 3U);
+            for (const double ms : *samples) EXPECT_GE(ms, 0);
+        }
+        EXPECT_GT(tree.in_place->bytes, 0U);
+        ASSERT_EQ(tree.in_place->times.size(), tree.times.size());
+        for (std::size_t i = 0; i < tree.times.size(); ++i) {
+            const RayTimes& there = tree.in_place->times[i];
+            EXPECT_EQ(there.kind, tree.times[i].kind);
+            EXPECT_EQ(there.asked, tree.times[i].asked);
+            EXPECT_EQ(there.hits, tree.times[i].hits);
+            EXPECT_EQ(there.digest, tree.times[i].digest) << there.kind;
+            EXPECT_EQ(there.samples.size(), 3U);
+        }
+        traced.push_back(std::move(tree));
+    }
+    EXPECT_EQ(traced[1].in_place->times[0].samples, traced[0].in_place->times[0].samples)
+        << "equal trees are traced once";
+}
+
+/// A frame of such magnitudes cannot be built in place.
+TEST(RayBench, WhatCannotBeBuiltInPlaceIsLeftOut) {
+    scenes::Scene scene;
+    scene.positions = {{0, 0, 0}, {1e30F, 0, 0}, {0, 1e-44F, 0}};
+    scene.triangles = {{0, 1, 2}};
+    scenes::finish(scene);
+    MeasureOptions measure;
+    measure.run.repeat = 1;
+    measure.run.pool_bytes = 16U << 20;
+    const Backend& backend = *find_backend("atomicmalloc", false);
+    RayBench bench(scene, {.rays = 1000}, measure.run, false);
+    TracedTree tree{.name = "a", .preset = "default", .build = {}, .times = {}};
+    kdtree::Tree built;
+    tree.build = take_turn(backend, {scene, measure, &built});
+    bench.trace_once(built, tree, {});
+    bench.trace_in_place(backend, measure, tree, {});
+    EXPECT_EQ(tree.build.outcome, Outcome::done);
+    EXPECT_EQ(tree.times.size(), 8U);
+    EXPECT_FALSE(tree.in_place);
 }
 
 /// The devices are all the CPU here.

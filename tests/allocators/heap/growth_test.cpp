@@ -96,8 +96,11 @@ TEST(Growth, GoesOnAfterAMove) {
     EXPECT_NE(block, nullptr);
     EXPECT_EQ(moved.part_count(), 2U);
     heap.free(block);
-    // Between two uses it is grown by hand, too.
+    // Between two uses it is grown by hand, too. Then a refusal is a matter of the past.
+    EXPECT_EQ(heap.malloc(65 * kMiB), nullptr);
+    EXPECT_NE(moved.growth_refusal(), "");
     moved.grow(2 * kMiB);
+    EXPECT_EQ(moved.growth_refusal(), "");
     EXPECT_EQ(moved.part_count(), 3U);
     void* const larger = heap.malloc(15 * kMiB);
     EXPECT_NE(larger, nullptr);

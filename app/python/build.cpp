@@ -130,7 +130,13 @@ public:
         });
     }
     const kdtree::Tree& tree() const override {
-        return tree_.get([&] { return there_.to_host(); });
+        return tree_.get([&] {
+            std::optional<platform::DeviceScope> its_gpu;  // kernels run on the current one
+            if (there_.rays().place() == Place::device) {
+                its_gpu.emplace(static_cast<std::uint32_t>(device_));
+            }
+            return there_.to_host();
+        });
     }
     const std::string& report() const override {
         return json_.get([&] {

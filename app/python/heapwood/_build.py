@@ -95,7 +95,6 @@ def build(scene: Any, triangles: Optional[AnyArray] = None, *,
 
 
 _READ_IN_PLACE = ("float16", "bfloat16", "float32", "float64")
-_WHOLE = tuple(f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64))
 
 
 def _in_place(vertices, triangles, device, builder, tree):
@@ -117,8 +116,7 @@ def _in_place(vertices, triangles, device, builder, tree):
         corners = _arrays.beside(faces.astype(np.int32), positions)
     else:
         corners = _arrays.ready(triangles)
-    # Those of another library may be ready on another stream.
-    if _arrays.kind(corners) not in _WHOLE or _arrays.module(corners) is not _arrays.module(positions):
+    if _arrays.module(corners) is not _arrays.module(positions):  # perhaps ready on another stream
         return None
     made = _core.build_in_place(positions, corners, device, *builder, *tree, _arrays.current_stream(positions))
     if made is not None and _arrays.kind(vertices) == "float64" and _precision.loses(vertices, corners):

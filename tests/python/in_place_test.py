@@ -53,6 +53,8 @@ def test_all_is_as_by_a_scene(sphere, rng, rays, how):
     assert there.report["build"]["pool_bytes"] == tree.report["build"]["pool_bytes"]
     hits, same = there.hits(*rays), tree.hits(*rays)
     np.testing.assert_array_equal(hits.points, same.points)
+    along = rays[0] + hits.t[..., None] * rays[1]
+    np.testing.assert_allclose(hits.points[hits.mask], along[hits.mask], atol=1e-5)
     values = rng.normal(size=(len(vertices), 2)).astype(np.float32)
     np.testing.assert_array_equal(heapwood.interpolate(hits, values), heapwood.interpolate(same, values))
     np.testing.assert_array_equal(hits.geometry, same.geometry)

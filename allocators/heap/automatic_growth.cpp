@@ -59,6 +59,7 @@ void AutomaticGrowth::stop() {
     }
     ends_.notify_one();
     thread_.join();
+    if (device_) device_->wait();  // a kernel may use the parts still
 }
 
 void AutomaticGrowth::run() {

@@ -57,7 +57,8 @@ public:
     AutomaticGrowth(const AutomaticGrowth&) = delete;
     AutomaticGrowth& operator=(const AutomaticGrowth&) = delete;
 
-    /// Ends the thread. Memory of parts is given back after that, and before this object ends.
+    /// Ends the thread, and waits for the device. Memory of parts is given back after that, and
+    /// before this object ends.
     void stop();
 
     Mailbox* mailbox() const { return mailbox_; }

@@ -244,7 +244,16 @@ MemorySource& BesideKernels::memory() const {
     return parts_->memory;
 }
 
-BesideKernels::Scope::Scope(const BesideKernels& device) : device_before_(current_device()) {
+void BesideKernels::wait() const noexcept {
+    int before = 0;
+    if (cudaGetDevice(&before) != cudaSuccess) return;
+    static_cast<void>(cudaSetDevice(parts_->device));
+    static_cast<void>(cudaDeviceSynchronize());
+    static_cast<void>(cudaSetDevice(before));
+}
+
+BesideKernels::Scope::Scope(const BesideKernels& device)
+    : source_(device.memory()), device_before_(current_device()) {
     platform::check_cuda(cudaSetDevice(device.parts_->device), "changing to another device");
     outer_ = std::exchange(detail::innermost, &device.parts_->engine);
 }

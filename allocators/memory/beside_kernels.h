@@ -16,6 +16,7 @@
 #include <memory>
 
 #include "allocators/memory/buffer.h"
+#include "allocators/memory/source.h"
 
 namespace heapwood::allocators {
 
@@ -40,11 +41,14 @@ public:
     /// kPinnedBytes bytes of memory that the host and the device's kernels see at one address.
     void* pinned() const;
     /// Device memory of whole multiples of some MiB. It outlives this object's scopes, and must go
-    /// before this object.
+    /// before this object. Nothing waits for kernels when it goes: wait() does.
     MemorySource& memory() const;
+    /// Waits until the device has done all its work, or has failed.
+    void wait() const noexcept;
 
-    /// While a scope lives, the device is the calling thread's current one, and what this thread
-    /// does to Buffers of a device goes by the copy engines. It has happened when the call returns.
+    /// While a scope lives, the device is the calling thread's current one. Device Buffers that
+    /// this thread makes are of memory(), unless a scope within has another source. What it does to
+    /// Buffers of a device goes by the copy engines, and has happened when the call returns.
     class Scope {
     public:
         explicit Scope(const BesideKernels& device);
@@ -53,6 +57,7 @@ public:
         Scope& operator=(const Scope&) = delete;
 
     private:
+        SourceScope source_;
         detail::CopyEngine* outer_;
         int device_before_ = 0;
     };

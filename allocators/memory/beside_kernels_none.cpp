@@ -22,7 +22,9 @@ void* BesideKernels::pinned() const {
 MemorySource& BesideKernels::memory() const {
     throw std::logic_error("there is no CUDA");
 }
-BesideKernels::Scope::Scope(const BesideKernels&) : outer_(nullptr) {}
+void BesideKernels::wait() const noexcept {}
+BesideKernels::Scope::Scope(const BesideKernels& device)
+    : source_(device.memory()), outer_(nullptr) {}
 BesideKernels::Scope::~Scope() = default;
 
 }  // namespace heapwood::allocators

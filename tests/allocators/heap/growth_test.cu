@@ -69,7 +69,7 @@ TEST(GpuGrowth, BuffersAreWrittenBesideAFullGpu) {
     std::vector<std::uint32_t> read(kWords);
     {
         const allocators::BesideKernels::Scope scope(device);
-        const allocators::SourceScope from(device.memory());
+        EXPECT_EQ(allocators::SourceScope::source(allocators::Place::device), &device.memory());
         more = allocators::Buffer(allocators::Place::device, 3 << 20);
         more.zero();
         table.fill(0, 1, table.size());

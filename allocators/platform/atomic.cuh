@@ -1,6 +1,6 @@
 /// @file
-/// Atomic operations named by their memory order; the only place in Heapwood that touches an
-/// atomic type.
+/// Atomic operations named by their memory order; with system_atomic.cuh the only place in Heapwood
+/// that touches an atomic type.
 ///
 /// On a GPU loads and stores are `cuda::atomic_ref`'s, the rest its instructions with the place of
 /// the object (gpu_atomic.cuh); under a host compiler they are `std::atomic_ref`, which a thread

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "kdtree/distance/distance_batch.h"
@@ -48,7 +49,7 @@ struct DistanceAnswers {
         : nearest_distances(n),
           triangles(n),
           barycentrics(n),
-          points(n),
+          points(n, glm::vec3(std::numeric_limits<float>::quiet_NaN())),
           distances(n),
           by_normals(n),
           by_crossings(n),

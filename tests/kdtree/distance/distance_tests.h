@@ -337,7 +337,7 @@ TYPED_TEST_P(DistanceTest, WhatIsNoPointNoDistanceOrNoTreeHasNothing) {
             EXPECT_EQ(answers.triangles[i], Nearest::kNone);
             EXPECT_EQ(answers.nearest_distances[i], kNowhere);
             EXPECT_EQ(answers.distances[i], kNowhere);
-            EXPECT_EQ(answers.points[i], glm::vec3(0));
+            for (int k = 0; k < 3; ++k) EXPECT_TRUE(std::isnan(answers.points[i][k]));
             EXPECT_EQ(answers.barycentrics[i], glm::vec2(0));
             EXPECT_EQ(answers.balls.any[i], 0);
             EXPECT_EQ(answers.balls.counts[i], 0U);

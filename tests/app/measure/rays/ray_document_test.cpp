@@ -145,18 +145,18 @@ TEST(RayDocument, TreesInPlaceStandBelowTheirOwn) {
     EXPECT_EQ(there["first_rays_ms"]["median"], 3);
     EXPECT_EQ(there["bytes"], 77);
     EXPECT_DOUBLE_EQ(there["ms_per_ray"].get<double>(), 5e-6);
-    EXPECT_EQ(there["rays"].size(), 3U);
+    EXPECT_EQ(there["rays"].size(), 4U);
     EXPECT_EQ(there["pays"]["from_rays"], 0);
-    ASSERT_EQ(document.records.rows.size(), 10U) << "three more than without it";
+    ASSERT_EQ(document.records.rows.size(), 13U) << "four more than without it";
     const auto column = [&](const char* name) {
         std::size_t i = 0;
         while (document.records.columns.at(i).title != name) ++i;
         return i;
     };
-    EXPECT_EQ(document.records.rows[3][column("laid_out")].text, "by the host");
-    EXPECT_EQ(document.records.rows[6][column("laid_out")].text, "in place");
-    EXPECT_EQ(document.records.rows[6][column("build_ms")].text, "2");
-    EXPECT_EQ(document.records.rows[6][column("layout_ms")].text, "0.5");
+    EXPECT_EQ(document.records.rows[7][column("laid_out")].text, "by the host");
+    EXPECT_EQ(document.records.rows[8][column("laid_out")].text, "in place");
+    EXPECT_EQ(document.records.rows[8][column("build_ms")].text, "2");
+    EXPECT_EQ(document.records.rows[8][column("layout_ms")].text, "0.5");
 }
 
 TEST(RayDocument, DataAndRecordsHaveAllTrees) {

@@ -33,7 +33,7 @@
 extern __device__ heapwood_heap* heapwood_device_global_heap;
 
 extern "C" {
-/// The heap of the current device's kernels; NULL: there is none.
+/// The heap of the current device's kernels; NULL: no heap exists.
 heapwood_heap* heapwood_global_heap(void);
 /// Makes that heap of `bytes` bytes, or grows it to that size. Only while no kernel uses it.
 /// @return 0, or another number if it fails: heapwood_heap_error() says why

@@ -41,7 +41,7 @@ struct NextPart {
     /// Bytes that do, if memory is short. May be more than bytes_for().
     std::uint64_t least_for(std::uint64_t request) const;
 
-    std::uint64_t left;        ///< bytes that a part can have at most; 0: there is none
+    std::uint64_t left;        ///< most bytes of the next part; 0: the pool takes no other
     std::uint64_t wished = 0;  ///< bytes of a part for small requests
     std::uint64_t smallest;
 };

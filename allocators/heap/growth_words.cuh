@@ -62,7 +62,7 @@ struct GrowthWords {
     std::uint64_t posted;     ///< the last request; of the messenger alone
     std::uint32_t last;       ///< the part that answered the last request: a hint
     std::uint32_t messenger;  ///< 1 while a caller is the messenger
-    std::uint32_t late;       ///< parts at which a wait took too long; 0: none has
+    std::uint32_t late;       ///< parts at which a caller waited too long; 0: no caller did
 };
 
 /// The callers' side.

@@ -15,7 +15,7 @@ BesideKernels::BesideKernels() {
 }
 BesideKernels::~BesideKernels() = default;
 
-// Without an object there is none of what follows.
+// The constructor throws, so no caller reaches these functions.
 void* BesideKernels::pinned() const {
     throw std::logic_error("there is no CUDA");
 }

@@ -52,9 +52,9 @@ struct BoxArray {
 /// Where nearest points go; nullptr: that part is not asked for.
 struct NearestArrays {
     float* distances = nullptr;          ///< infinity: there is none
-    std::uint32_t* triangles = nullptr;  ///< Nearest::kNone: there is none
-    float* barycentrics = nullptr;       ///< u and v side by side; zeros: there is none
-    float* points = nullptr;             ///< x, y and z side by side; NaN: there is none
+    std::uint32_t* triangles = nullptr;  ///< Nearest::kNone: no triangle was found
+    float* barycentrics = nullptr;       ///< u and v side by side; zeros: none was found
+    float* points = nullptr;             ///< x, y and z side by side; NaN: none was found
 
     HEAPWOOD_INLINE bool has_distances_alone() const {
         return triangles == nullptr && barycentrics == nullptr && points == nullptr &&

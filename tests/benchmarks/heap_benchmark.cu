@@ -1,10 +1,10 @@
 /// @file
 /// Times on a GPU what a heap costs over its allocator:
 ///     heapwood_heap_benchmark [THREADS]
-/// prints for each size, from 16 bytes to 4 KiB, microseconds (medians of 21, or of as many as take
-/// two seconds) for THREADS threads, 100,000 if not given, to ask for a block each, and to free it:
-/// by the allocator's own handle, by a Heap, by a heap that has grown, by the linked library, and by
-/// CUDA's malloc. Ends with 1 if a request is refused.
+/// prints for each size, from 16 bytes to 4 KiB, microseconds (medians of 21, or of those that fit
+/// in two seconds) for THREADS threads, 100,000 if not given, to ask for a block each, and to free
+/// it: by the allocator's own handle, by a Heap, by a heap that has grown, by the linked library,
+/// and by CUDA's malloc. Ends with 1 if a request is refused.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>

@@ -44,12 +44,12 @@ TimeToRays TracedTree::time() const {
 }
 
 std::optional<Payoff> payoff(const TimeToRays& tree, const TimeToRays& other) {
-    const double dearer = tree.cost_ms - other.cost_ms;
+    const double extra_ms = tree.cost_ms - other.cost_ms;
     const double faster = other.ms_per_ray - tree.ms_per_ray;
-    if (dearer >= 0 && faster <= 0) return std::nullopt;
-    if (dearer <= 0 && faster >= 0) return Payoff{};
-    if (faster > 0) return Payoff{.from = dearer / faster, .to = std::nullopt};
-    return Payoff{.from = 0, .to = dearer / faster};
+    if (extra_ms >= 0 && faster <= 0) return std::nullopt;
+    if (extra_ms <= 0 && faster >= 0) return Payoff{};
+    if (faster > 0) return Payoff{.from = extra_ms / faster, .to = std::nullopt};
+    return Payoff{.from = 0, .to = extra_ms / faster};
 }
 
 }  // namespace heapwood::app

@@ -37,7 +37,7 @@ struct DeviceTimes {
 struct RayTimes {
     std::string kind;
     Asked asked = Asked::closest;
-    std::uint64_t rays = 0;  ///< 0: there are none of this kind, and no samples
+    std::uint64_t rays = 0;  ///< 0: no ray of this kind exists, and no sample
     /// Rays that meet anything; of all hits, how many there are; of points, those with an answer.
     std::uint64_t hits = 0;
     std::vector<double> samples;  ///< milliseconds for all the rays

@@ -16,7 +16,8 @@ std::string title(const TracedTree& tree);
 /// "shadow (any)"; of all hits of random rays "random (all)"; of points "uniform (nearest)".
 std::string title(const RayTimes& times);
 
-/// What other trees' times are compared with: the first that has any; nullptr: none has.
+/// The first tree whose rays were timed: the others are compared with it. nullptr: no tree has
+/// times.
 const TracedTree* first_traced(const RayReport& report);
 
 /// Scene and machine, millions of rays a second, of each GPU where several share them, and the time

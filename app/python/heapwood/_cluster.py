@@ -21,7 +21,7 @@ def gathered(client, futures, seconds=None):
 
     Ctrl-C ends this wait, and nothing in the client: one that is about to ask for results when its own wait is
     ended keeps the ended request, and hands that to each later call. Raises ``concurrent.futures.TimeoutError``
-    after so many seconds.
+    after ``seconds`` seconds.
     """
     request = asyncio.run_coroutine_threadsafe(_gather(client, futures), client.loop.asyncio_loop)
     return request.result(seconds)

@@ -8,29 +8,35 @@
 
 namespace heapwood::tests {
 
-/// A Growing that is made with a third of its pool and has grown twice, where a third is enough
-/// for A. The suite takes regions for addresses, which those of several parts are not: it sees no
-/// walk, and check_growth() looks at that.
+/// A Growing without a walk. The suite takes regions for addresses, which those of several parts
+/// are not; check_growth() looks at the walk.
 template <allocators::CanGrow A>
-class Grown : public allocators::Growing<A> {
-    using Base = allocators::Growing<A>;
-
+class Unwalked : public allocators::Growing<A> {
 public:
+    using allocators::Growing<A>::Growing;
+
     static constexpr allocators::Traits traits() {
         allocators::Traits traits = A::traits();
         traits.walkable = false;
         return traits;
     }
+    template <class Visitor>
+    void for_each_region(Visitor&&) const {}
+};
 
+/// A pool that is made with a third of its bytes and has grown twice, where a third is enough for
+/// A.
+template <allocators::CanGrow A>
+class Grown : public Unwalked<A> {
+    using Base = Unwalked<A>;
+
+public:
     explicit Grown(const allocators::PoolConfig& config)
         : Base(parts(config) == 1 ? config : with(config, third(config))) {
         if (parts(config) == 1) return;
         this->grow(third(config));
         this->grow(config.bytes - 2 * third(config));
     }
-
-    template <class Visitor>
-    void for_each_region(Visitor&&) const {}
 
 private:
     static std::uint64_t third(const allocators::PoolConfig& config) { return config.bytes / 3; }

@@ -13,6 +13,7 @@
 
 #include "allocators/heap.cuh"
 #include "allocators/heap/growing.cuh"
+#include "tests/allocators/heap/grown.cuh"
 #include "tests/allocators/heap/growth_body.cuh"
 #include "tests/allocators/platform/machines.h"
 #include "tests/allocators/subjects.h"
@@ -26,16 +27,10 @@ inline constexpr std::chrono::minutes kLongPatience{2};
 /// A pool that is made with an eighth of its bytes, where that is enough for A, and grows by itself
 /// to all of them, for the conformance suite; see Grown (grown.cuh).
 template <allocators::CanGrow A>
-class SelfGrown : public allocators::Growing<A> {
-    using Base = allocators::Growing<A>;
+class SelfGrown : public Unwalked<A> {
+    using Base = Unwalked<A>;
 
 public:
-    static constexpr allocators::Traits traits() {
-        allocators::Traits traits = A::traits();
-        traits.walkable = false;
-        return traits;
-    }
-
     explicit SelfGrown(const allocators::PoolConfig& config) : Base(first_part(config)) {
         this->grow_automatically(
             {.step = config.bytes / 8, .most = config.bytes, .patience = kLongPatience});
@@ -43,8 +38,6 @@ public:
 
     /// That it may have.
     std::uint64_t pool_bytes() const { return most_; }
-    template <class Visitor>
-    void for_each_region(Visitor&&) const {}
 
 private:
     allocators::PoolConfig first_part(allocators::PoolConfig config) {

@@ -35,6 +35,7 @@ void print(const char* example, const char* way, const Run& run) {
     const double ms = median(&Taken::ms);
     std::printf("%-6s %-16s %9.3f %9.3f %12llu\n", example, way, ms, median(&Taken::clear_ms),
                 static_cast<unsigned long long>(all.front().bytes));
+    std::fflush(stdout);
 }
 
 template <class Runs, class Packed>

@@ -2,9 +2,10 @@
 /// Example 2: a graph that grows. Edges come in batches, and each vertex has the list of its
 /// neighbours.
 ///
-/// With a heap each list has a lock and grows by itself: a batch costs what it brings. Without, the
-/// lists lie one behind the other, so that all of them are copied for each batch, when a prefix sum
-/// has given them their new places.
+/// With a heap each list grows by itself: a batch costs what it brings. First each edge takes a
+/// place in its list by a counter, then the first of each list makes room for all of them, then the
+/// edges are written. Without, the lists lie one behind the other, so that all of them are copied
+/// for each batch, when a prefix sum has given them their new places.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +13,6 @@
 
 #include "allocators/platform/atomic.cuh"
 #include "allocators/platform/macros.cuh"
-#include "allocators/platform/warp.cuh"
 #include "tests/examples/list.cuh"
 #include "tests/examples/machine.cuh"
 
@@ -26,33 +26,52 @@ struct Edge {
 /// A vertex with a list of its own. All zeroes: it has no neighbour.
 struct Vertex {
     List neighbours;
-    std::uint32_t lock;
+    std::uint32_t wanted;  ///< neighbours, with those of the batch that is being added
 };
 
-/// With a heap: adds the edge of a number.
-template <class Heap>
-struct AddEdges {
+/// With a heap, first: each edge of a batch takes a place in its vertex's list.
+struct TakePlaces {
+    /// Marks the first new place of a list.
+    static constexpr std::uint32_t kFirst = 1U << 31;
+
     const Edge* edges;
     Vertex* vertices;
+    std::uint32_t* places;
+    HEAPWOOD_FN void operator()(std::uint32_t i) const {
+        Vertex& vertex = vertices[edges[i].from];
+        const std::uint32_t place = platform::AtomicRef(vertex.wanted).add_relaxed(1);
+        places[i] = place == vertex.neighbours.count ? place | kFirst : place;
+    }
+};
+/// Second: the edge with a list's first new place makes room for all new ones.
+template <class Heap>
+struct MakeRoom {
+    const Edge* edges;
+    Vertex* vertices;
+    const std::uint32_t* places;
     std::uint32_t* refused;
     Heap heap;
-
+    HEAPWOOD_FN void operator()(std::uint32_t i) const {
+        if ((places[i] & TakePlaces::kFirst) == 0) return;
+        Vertex& vertex = vertices[edges[i].from];
+        if (vertex.neighbours.make_room(heap, vertex.wanted)) {
+            vertex.neighbours.count = vertex.wanted;
+        } else {
+            vertex.wanted = vertex.neighbours.count;
+            platform::AtomicRef(*refused).count_relaxed(1);
+        }
+    }
+};
+/// Third: the edges are written, of lists that have room.
+struct WriteEdges {
+    const Edge* edges;
+    const Vertex* vertices;
+    const std::uint32_t* places;
     HEAPWOOD_FN void operator()(std::uint32_t i) const {
         const Edge edge = edges[i];
-        Vertex& vertex = vertices[edge.from];
-        const platform::AtomicRef lock(vertex.lock);
-        // Lanes that lose go around together with the one that wins, which must get on: the work is
-        // inside the loop.
-        for (unsigned tries = 0;; ++tries) {
-            std::uint32_t open = 0;
-            if (lock.cas_acquire(open, 1)) {
-                const bool fits = vertex.neighbours.add(heap, edge.to);
-                lock.store_release(0);
-                if (!fits) platform::AtomicRef(*refused).count_relaxed(1);
-                return;
-            }
-            platform::back_off(tries);
-        }
+        const List& list = vertices[edge.from].neighbours;
+        const std::uint32_t place = places[i] & ~TakePlaces::kFirst;
+        if (place < list.count) list.items[place] = edge.to;
     }
 };
 

@@ -16,17 +16,24 @@ struct List {
     std::uint32_t count;
     std::uint32_t capacity;
 
+    /// Has room for so many numbers from now on: for twice as many as before, or more. @return
+    /// whether the heap had room; if not, the list is as it was
+    template <class Heap>
+    HEAPWOOD_FN bool make_room(const Heap& heap, std::uint32_t numbers) {
+        if (numbers <= capacity) return true;
+        std::uint32_t larger = capacity == 0 ? 4 : 2 * capacity;
+        if (larger < numbers) larger = numbers;
+        void* const block = heap.realloc(items, larger * sizeof(std::uint32_t));
+        if (block == nullptr) return false;
+        items = static_cast<std::uint32_t*>(block);
+        // What the heap rounds up is used, too.
+        capacity = static_cast<std::uint32_t>(heap.usable_size(block) / sizeof(std::uint32_t));
+        return true;
+    }
     /// Adds a number. @return whether the heap had room; if not, the list is as it was
     template <class Heap>
     HEAPWOOD_FN bool add(const Heap& heap, std::uint32_t item) {
-        if (count == capacity) {
-            const std::uint32_t larger = capacity == 0 ? 4 : 2 * capacity;
-            void* const block = heap.realloc(items, larger * sizeof(std::uint32_t));
-            if (block == nullptr) return false;
-            items = static_cast<std::uint32_t*>(block);
-            // What the heap rounds up is used, too.
-            capacity = static_cast<std::uint32_t>(heap.usable_size(block) / sizeof(std::uint32_t));
-        }
+        if (!make_room(heap, count + 1)) return false;
         items[count++] = item;
         return true;
     }
@@ -41,6 +48,7 @@ struct List {
 /// size.
 struct SystemHeap {
     HEAPWOOD_FN void* realloc(void* block, std::size_t bytes) const {
+        bytes = (bytes + sizeof(std::uint64_t) - 1) / sizeof(std::uint64_t) * sizeof(std::uint64_t);
         auto* const larger = static_cast<std::uint64_t*>(::malloc(bytes + kHeader));
         if (larger == nullptr) return nullptr;
         larger[0] = bytes;

@@ -156,9 +156,15 @@ public:
         refused.zero();
         Taken taken;
         for (const Array<Edge>& batch : batches_) {
+            const auto count = static_cast<std::uint32_t>(batch.size());
+            const Array<std::uint32_t> places(Machine::place, count);
+            taken.ms +=
+                Machine::for_each(count, TakePlaces{batch.data(), vertices.data(), places.data()});
             taken.ms += Machine::for_each(
-                static_cast<std::uint32_t>(batch.size()),
-                AddEdges<Heap>{batch.data(), vertices.data(), refused.data(), heap});
+                count,
+                MakeRoom<Heap>{batch.data(), vertices.data(), places.data(), refused.data(), heap});
+            taken.ms +=
+                Machine::for_each(count, WriteEdges{batch.data(), vertices.data(), places.data()});
         }
         require(refused.copy()[0] == 0, "the graph's heap is too small");
         std::vector<List> lists;

@@ -2,7 +2,6 @@
 /// Finished trees for Python: what they are made of, and files.
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
-#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 
@@ -172,14 +171,16 @@ nb::object rows_there(nb::handle self, const TreeData& tree, const void* data, s
                                    nb::device::cuda::value, tree.device()));
 }
 
-/// Vertices and triangles of a tree where it was built, the numbers of vertices with a sign. None
-/// of a tree that was not built in place, or has too many vertices for that.
-std::optional<std::pair<nb::object, nb::object>> mesh_there(nb::handle self) {
+/// Vertices and triangles of a tree where it was built, the numbers of vertices with a sign, and
+/// whether that is on the host. None of a tree that was not built in place, or has too many
+/// vertices for that.
+std::optional<std::tuple<nb::object, nb::object, bool>> mesh_there(nb::handle self) {
     const TreeData& tree = *nb::cast<const TreeObject&>(self).data();
     const kdtree::Frame mesh = tree.triangles();
     if (tree.in_place() == nullptr || mesh.position_count >> 31 != 0) return std::nullopt;
-    return std::pair(rows_there<float>(self, tree, mesh.positions, mesh.position_count),
-                     rows_there<std::int32_t>(self, tree, mesh.triangles, mesh.triangle_count));
+    return std::tuple(rows_there<float>(self, tree, mesh.positions, mesh.position_count),
+                      rows_there<std::int32_t>(self, tree, mesh.triangles, mesh.triangle_count),
+                      tree.in_place()->rays().place() == Place::host);
 }
 
 /// Milliseconds of a build in place: of the build, of making its arrays, and its pool. None: the

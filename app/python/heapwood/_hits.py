@@ -120,8 +120,10 @@ class Hits(Generic[Kind]):
     def _mesh(self):
         """Vertices and triangles where the hits lie, of their library."""
         there = None if isinstance(self._source, Scene) else self._source._tree.mesh_there
-        if there is not None and _arrays.on_host(there[0]) == _arrays.on_host(self.t):
-            return tuple(_arrays.like(self.t, array) for array in there)
+        if there is not None:
+            vertices, triangles, on_host = there
+            if on_host == _arrays.on_host(self.t):
+                return _arrays.like(self.t, vertices), _arrays.like(self.t, triangles)
         return tuple(_arrays.beside(array, self.t) for array in (self.scene.vertices, self.scene.triangles))
 
     @property

@@ -121,33 +121,54 @@ nb::object array_of(T* data, std::initializer_list<std::size_t> shape, const nb:
         nb::ndarray<T>(data, shape, owner, {}, nb::dtype<T>(), nb::device::cuda::value, device));
 }
 
-/// The block of the last arrays that Python has given up, for the next results: the system clears
-/// every page that it gives, which takes as long as a part of the rays. On the host alone. Any
-/// thread may call.
+/// The blocks of the last arrays that Python has given up, on the host and on a GPU, for the next
+/// results. The system clears every page of the host that it gives, and CUDA's malloc and free wait
+/// for the GPU: both take as long as a part of the rays. Any thread may call.
 class LastResults {
 public:
-    /// A block of at least `bytes` bytes, and of less than twice `bytes`.
+    /// A block of at least `bytes` bytes, and of less than twice `bytes`, on the current GPU if it
+    /// is on one. What used it before is done.
     allocators::Buffer take(allocators::Place place, std::uint64_t bytes) {
-        if (place == allocators::Place::host) {
-            const std::lock_guard lock(mutex_);
-            if (block_.size() >= bytes && block_.size() / 2 < bytes) return std::move(block_);
+        allocators::Buffer kept = take_kept(place, bytes);
+        if (kept.size() > 0) {
+            if (place == allocators::Place::device) wait_for_device();
+            return kept;
         }
         allocators::Buffer fresh(place, bytes);
         allocators::prefer_large_pages(fresh);
         return fresh;
     }
-    /// Keeps it, in the place of the one before.
-    void keep(allocators::Buffer block) {
-        if (block.place() != allocators::Place::host || block.size() > kMost) return;
+    /// Keeps it, in the place of the one before. @param device of one on a GPU
+    void keep(allocators::Buffer block, int device) {
+        if (block.size() > kMost) return;
         const std::lock_guard lock(mutex_);
-        std::swap(block_, block);
+        Kept& last = of(block.place());
+        last.device = device;
+        std::swap(last.block, block);
     }
 
 private:
+    struct Kept {
+        allocators::Buffer block;
+        int device = 0;
+    };
     static constexpr std::uint64_t kMost = std::uint64_t{256} << 20;
 
+    Kept& of(allocators::Place place) {
+        return place == allocators::Place::host ? on_host_ : on_device_;
+    }
+    /// The kept block if it fits, or an empty one.
+    allocators::Buffer take_kept(allocators::Place place, std::uint64_t bytes) {
+        const std::lock_guard lock(mutex_);
+        Kept& last = of(place);
+        if (last.block.size() < bytes || last.block.size() / 2 >= bytes) return {};
+        if (place == allocators::Place::device && last.device != current_device()) return {};
+        return std::move(last.block);
+    }
+
     std::mutex mutex_;
-    allocators::Buffer block_;
+    Kept on_host_;
+    Kept on_device_;
 };
 
 /// The process's.
@@ -161,29 +182,33 @@ inline LastResults& last_results() {
 class Results {
 public:
     Results(allocators::Place place, std::uint64_t bytes)
-        : buffer_(last_results().take(place, bytes + kSlack)) {}
+        : block_{last_results().take(place, bytes + kSlack),
+                 place == allocators::Place::device ? current_device() : 0} {}
 
     /// Room for `count` of T, aligned as DLPack asks for.
     template <class T>
     T* array(std::uint64_t count) {
-        T* data = reinterpret_cast<T*>(buffer_.as<std::byte>() + used_);
+        T* data = reinterpret_cast<T*>(block_.buffer.as<std::byte>() + used_);
         used_ += platform::round_up(count * sizeof(T), kAlignment);
         return data;
     }
-    allocators::Place place() const { return buffer_.place(); }
+    allocators::Place place() const { return block_.buffer.place(); }
     nb::capsule owner() && {
-        return {new allocators::Buffer(std::move(buffer_)), [](void* block) noexcept {
-                    const std::unique_ptr<allocators::Buffer> owned(
-                        static_cast<allocators::Buffer*>(block));
-                    last_results().keep(std::move(*owned));
+        return {new Block(std::move(block_)), [](void* block) noexcept {
+                    const std::unique_ptr<Block> owned(static_cast<Block*>(block));
+                    last_results().keep(std::move(owned->buffer), owned->device);
                 }};
     }
 
 private:
+    struct Block {
+        allocators::Buffer buffer;
+        int device;
+    };
     static constexpr std::uint64_t kAlignment = 256;
     static constexpr std::uint64_t kSlack = 4 * kAlignment;
 
-    allocators::Buffer buffer_;
+    Block block_;
     std::uint64_t used_ = 0;
 };
 

@@ -37,4 +37,8 @@ void split(allocators::Place place, const kdtree::Hit* hits, std::uint64_t count
 /// The current GPU's number; 0 in a program without CUDA.
 int current_device();
 
+/// Waits until the current GPU has done all that it was given.
+/// @throws std::runtime_error with CUDA's answer, or in a program without CUDA.
+void wait_for_device();
+
 }  // namespace heapwood::python

@@ -128,4 +128,8 @@ int current_device() {
     return device;
 }
 
+void wait_for_device() {
+    check_cuda(cudaDeviceSynchronize(), "waiting for the GPU");
+}
+
 }  // namespace heapwood::python

@@ -40,4 +40,8 @@ int current_device() {
     return 0;
 }
 
+void wait_for_device() {
+    detail::refuse();
+}
+
 }  // namespace heapwood::python

@@ -64,6 +64,26 @@ def test_points_of_a_library(library, tree, gpu_tree, rays):
                 np.testing.assert_array_equal(result if put is np.array else library.get(result), same)
 
 
+def test_memory_of_results_that_were_given_up_is_used_again(library, gpu_tree, rays):
+    if library.name == "jax":
+        pytest.skip("JAX tells no address")
+    there = [library.put(array) for array in rays]
+    first = gpu_tree.closest_hit(*there)
+    expected = [library.get(array).copy() for array in first]
+    other = gpu_tree.closest_hit(there[0], -there[1])
+    assert library.address(other[0]) != library.address(first[0])
+    for array, same in zip(first, expected):
+        np.testing.assert_array_equal(library.get(array), same)
+    address = library.address(other[0])
+    del other, array
+    for _ in range(3):
+        again = gpu_tree.closest_hit(*there)
+        assert library.address(again[0]) == address
+        for array, same in zip(again, expected):
+            np.testing.assert_array_equal(library.get(array), same)
+        del again, array
+
+
 @pytest.mark.parametrize("options", [{}, {"coherent": True}])
 def test_rays_of_a_library(library, tree, gpu_tree, rays, options):
     there = [library.put(array) for array in rays]

@@ -117,7 +117,8 @@ private:
         return classes == 0 ? 0 : 1U << (classes - 1) << g.unit_shift;
     }
 
-    /// For each unit whether a free page starts there.
+    /// For each unit whether a free page starts there. Masks of chunks without pages are copied,
+    /// too, though nothing may have written them: compute-sanitizer's initcheck reports that.
     std::vector<bool> free_units(const std::vector<std::uint64_t>& states) const {
         const Geometry& g = geometry_;
         std::vector<bool> free(std::uint64_t{g.chunks} << g.units_shift());

@@ -1,19 +1,21 @@
 /// @file
 /// Times on a GPU from triangles to hits there:
-///     heapwood_rays_in_place SCENE... [--outside SCENE...]
+///     heapwood_rays_in_place SCENE...
 /// prints for each scene, and two allocators, medians of 21 in milliseconds: a build, its layout
 /// for rays, 1,048,576 rays of a camera through that layout and through the host's, and all three
 /// in one CUDA graph; and the copy of the tree to the host in canonical form, which kernels bring
-/// it into, and with the host doing that. The camera is in the middle of a scene, behind --outside
-/// in front of it. Ends with 1 if a hit of the two layouts differs, or a tree.
+/// it into, and with the host doing that. The rays are the primary ones of `heapwood trace`. Ends
+/// with 1 if a hit of the two layouts differs, or a tree.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <exception>
-#include <string_view>
+#include <span>
 #include <vector>
 
 #include "allocators/atomicmalloc.cuh"
+#include "app/measure/rays/rays.h"
+#include "app/render/camera.h"
 #include "kdtree/built_tree.h"
 #include "kdtree/tree/canonical.h"
 #include "tests/kdtree/single/frames.h"
@@ -78,17 +80,12 @@ Tree ordered_by_host(const TreeInPlace& made) {
     return tree;
 }
 
-/// Rays of a camera that looks along -z with 53 degrees.
-Buffer camera_rays(const scenes::Bounds& box, bool outside) {
-    const glm::vec3 extent = box.hi - box.lo;
-    glm::vec3 eye = (box.lo + box.hi) * 0.5F;
-    if (outside) eye.z += 1.2F * std::max({extent.x, extent.y, extent.z});
-    std::vector<Ray> rays;
-    for (unsigned i = 0; i < kRays; ++i) {
-        const float x = (static_cast<float>(i % kSide) + 0.5F) / kSide - 0.5F;
-        const float y = (static_cast<float>(i / kSide) + 0.5F) / kSide - 0.5F;
-        rays.push_back({.origin = eye, .direction = {x, y, -1}, .t_min = 0, .t_max = 1e30F});
-    }
+/// The rays of a camera. @param tree of the scene, on the host
+Buffer camera_rays(const scenes::Scene& scene, const RayTree& tree) {
+    const app::Camera camera = app::camera_of(scene, [&](std::span<const Ray> rays, Hit* hits) {
+        closest_hits(tree, rays.data(), rays.size(), hits);
+    });
+    const std::vector<Ray> rays = app::primary_rays(camera, kSide).rays;
     Buffer there(Place::device, kRays * sizeof(Ray));
     there.write(0, rays.data(), there.size());
     return there;
@@ -115,13 +112,14 @@ unsigned differences(const Buffer& a, const Buffer& b) {
 }
 
 template <class A>
-unsigned measure(const scenes::Scene& scene, bool outside) {
+unsigned measure(const scenes::Scene& scene) {
     const DeviceFrame there(scene);
     GraphStream stream;
     const RunConfig run{.pool_bytes = kPool * root_array_bytes(scene.triangles.size())};
     BuiltTree<A, GpuMachine<A>> tree(GpuMachine<A>({}), there.frame(), {}, run, stream.get());
-    const RayTree canonical(tree.to_host(), scene, Place::device);
-    const Buffer rays = camera_rays(scene.bounds, outside);
+    const Tree ordered = tree.to_host();
+    const RayTree canonical(ordered, scene, Place::device);
+    const Buffer rays = camera_rays(scene, RayTree(ordered, scene, Place::host));
     const Buffer hits(Place::device, kRays * sizeof(Hit));
     const Buffer wanted(Place::device, kRays * sizeof(Hit));
     const BatchOptions batch{.coherent = true, .stream = stream.get()};
@@ -170,16 +168,11 @@ unsigned measure(const scenes::Scene& scene, bool outside) {
 int main(int argc, char** argv) {
     using namespace heapwood;
     unsigned others = 0;
-    bool outside = false;
     try {
         for (int i = 1; i < argc; ++i) {
-            if (std::string_view(argv[i]) == "--outside") {
-                outside = true;
-                continue;
-            }
             const scenes::Scene scene = scenes::load(argv[i]);
-            others += kdtree::tests::measure<allocators::AtomicMalloc>(scene, outside);
-            others += kdtree::tests::measure<allocators::Cambium>(scene, outside);
+            others += kdtree::tests::measure<allocators::AtomicMalloc>(scene);
+            others += kdtree::tests::measure<allocators::Cambium>(scene);
         }
     } catch (const std::exception& e) {
         std::fprintf(stderr, "%s\n", e.what());

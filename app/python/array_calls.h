@@ -126,12 +126,13 @@ nb::object array_of(T* data, std::initializer_list<std::size_t> shape, const nb:
 /// for the GPU: both take as long as a part of the rays. Any thread may call.
 class LastResults {
 public:
-    /// A block of at least `bytes` bytes, and of less than twice `bytes`, on the current GPU if it
-    /// is on one. What used it before is done.
-    allocators::Buffer take(allocators::Place place, std::uint64_t bytes) {
-        allocators::Buffer kept = take_kept(place, bytes);
-        if (kept.size() > 0) {
-            if (place == allocators::Place::device) wait_for_device();
+    /// A block of at least `bytes` bytes, of less than twice `bytes` if it is a kept one. If the
+    /// call may wait, it waits until all that used such a block of the current GPU is done; else it
+    /// gets a new one.
+    allocators::Buffer take(allocators::Place place, std::uint64_t bytes, bool may_wait) {
+        const bool on_host = place == allocators::Place::host;
+        if (allocators::Buffer kept; (on_host || may_wait) && take_kept(place, bytes, kept)) {
+            if (!on_host) wait_for_device();
             return kept;
         }
         allocators::Buffer fresh(place, bytes);
@@ -157,13 +158,14 @@ private:
     Kept& of(allocators::Place place) {
         return place == allocators::Place::host ? on_host_ : on_device_;
     }
-    /// The kept block if it fits, or an empty one.
-    allocators::Buffer take_kept(allocators::Place place, std::uint64_t bytes) {
+    /// Whether there is a kept block that fits, which `to` then is.
+    bool take_kept(allocators::Place place, std::uint64_t bytes, allocators::Buffer& to) {
         const std::lock_guard lock(mutex_);
         Kept& last = of(place);
-        if (last.block.size() < bytes || last.block.size() / 2 >= bytes) return {};
-        if (place == allocators::Place::device && last.device != current_device()) return {};
-        return std::move(last.block);
+        if (last.block.size() < bytes || last.block.size() / 2 >= bytes) return false;
+        if (place == allocators::Place::device && last.device != current_device()) return false;
+        to = std::move(last.block);
+        return true;
     }
 
     std::mutex mutex_;
@@ -181,8 +183,9 @@ inline LastResults& last_results() {
 /// Arrays that share one block of memory, so that a batch asks for memory once.
 class Results {
 public:
-    Results(allocators::Place place, std::uint64_t bytes)
-        : block_{last_results().take(place, bytes + kSlack),
+    /// @param may_wait as of LastResults::take
+    Results(allocators::Place place, std::uint64_t bytes, bool may_wait)
+        : block_{last_results().take(place, bytes + kSlack, may_wait),
                  place == allocators::Place::device ? current_device() : 0} {}
 
     /// Room for `count` of T, aligned as DLPack asks for.

@@ -58,8 +58,9 @@ RayArrays ray_arrays(const VectorArray& origins, const VectorArray& directions, 
 
 /// Hits and the arrays that they become.
 struct HitResults {
-    HitResults(Place place, std::size_t hits)
-        : memory(place, hits * 4 * sizeof(float)),
+    /// @param may_wait as of Results
+    HitResults(Place place, std::size_t hits, bool may_wait)
+        : memory(place, hits * 4 * sizeof(float), may_wait),
           count(hits),
           arrays{.t = memory.array<float>(hits),
                  .triangles = memory.array<std::int32_t>(hits),
@@ -100,7 +101,7 @@ nb::object closest_hit(const RaySource& self, const VectorArray& origins,
     {
         const nb::gil_scoped_release release;
         run(call, origins, rays.count, [&](const kdtree::RayTree& tree, const BatchOptions& how) {
-            if (!to) to = hits.emplace(rays.place, rays.count).arrays;
+            if (!to) to = hits.emplace(rays.place, rays.count, call.waits).arrays;
             closest_hits(tree, rays, *to, how);
         });
     }
@@ -124,7 +125,8 @@ nb::object number(const RaySource& self, const VectorArray& origins, const Vecto
         const nb::gil_scoped_release release;
         run(call, origins, rays.count, [&](const kdtree::RayTree& tree, const BatchOptions& how) {
             if (!out) {
-                numbers = results.emplace(rays.place, rays.count * sizeof(T)).array<T>(rays.count);
+                numbers = results.emplace(rays.place, rays.count * sizeof(T), call.waits)
+                              .array<T>(rays.count);
             }
             kTrace(tree, rays, numbers, how);
         });
@@ -147,7 +149,7 @@ nb::tuple all_hits_of(const RaySource& self, const VectorArray& origins,
         const nb::gil_scoped_release release;
         run(call, origins, rays.count, [&](const kdtree::RayTree& tree, const BatchOptions& how) {
             lists = all_hits(tree, rays, how);
-            hits.emplace(rays.place, lists.total);
+            hits.emplace(rays.place, lists.total, call.waits);
             split(rays.place, lists.hits.as<kdtree::Hit>(), lists.total, hits->arrays, how);
             kdtree::wait(tree, how);
         });

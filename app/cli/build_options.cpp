@@ -169,14 +169,12 @@ void add_build(Options& options, BuildOptions& o) {
         "Build by so many processes, each of which has a part of the triangles; one that "
         "ends early or hangs is replaced. The tree is the same, and goes to the file of --out; 0: "
         "by this process");
-    options.list("--devices", "N", "",
-                 "GPUs of the processes of --parts, by CUDA's numbers from 0, separated by commas: "
-                 "each process has the next of them, and after the last the first again. Without "
-                 "--parts there is a process for each",
-                 [&o](const std::vector<std::string>& numbers) {
-                     o.devices = devices_of(numbers, o);
-                     if (o.parts == 0) o.parts = static_cast<std::uint32_t>(o.devices.size());
-                 });
+    options.list(
+        "--devices", "N", "",
+        "Build in parts by these GPUs, by CUDA's numbers from 0, separated by commas: each "
+        "has the whole scene and builds cells in turn. With --parts each process has the "
+        "next of them, and after the last the first again",
+        [&o](const std::vector<std::string>& numbers) { o.devices = devices_of(numbers, o); });
     options.real("--time-limit", o.time_limit, kTimeLimit,
                  "Seconds after which a process of --parts is taken to hang, beside 0.1 ms for "
                  "each triangle of its work; the one in its place has twice the time",

@@ -71,7 +71,7 @@ struct BuildOptions : SceneParameters {
     std::optional<std::uint64_t> memory;
     /// Processes that share a build in parts; 0: this one is not shared.
     std::uint32_t parts = 0;
-    /// GPUs of these processes, by CUDA's numbers; none: they all take the one that CUDA chooses.
+    /// GPUs of these processes, or of this one, by CUDA's numbers; none: the one that CUDA chooses.
     std::vector<std::uint32_t> devices;
     /// Seconds that such a process has at least for an answer.
     double time_limit = 60;

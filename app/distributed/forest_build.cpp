@@ -4,10 +4,13 @@
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "allocators/memory/buffer.h"
+#include "allocators/platform/device.h"
 #include "allocators/platform/threads.h"
 #include "app/base/console.h"
 #include "app/base/log.h"
@@ -16,6 +19,7 @@
 #include "app/distributed/process_peer.h"
 #include "app/measure/engine/interrupts.h"
 #include "app/measure/engine/plan.h"
+#include "kdtree/cells/scene_workers.h"
 #include "kdtree/distributed/local_workers.h"
 #include "kdtree/distributed/memory_plan.h"
 #include "scenes/pieces.h"
@@ -58,6 +62,22 @@ void throw_if_not_done(const kdtree::ForestResult& built) {
     if (built.status != kdtree::Status::done) throw allocators::BufferError(built.message);
 }
 
+/// Those that build cells in this process.
+std::vector<std::uint32_t> gpus_of(const BuildOptions& options, bool gpu) {
+    if (!options.devices.empty()) return options.devices;
+    return gpu ? std::vector<std::uint32_t>{0} : std::vector<std::uint32_t>{};
+}
+
+/// @throws allocators::BufferError if several GPUs are to share the work, and lack memory for the
+/// scene.
+void require_whole_scenes(const std::vector<std::uint32_t>& gpus, const kdtree::MemoryPlan& plan) {
+    if (gpus.size() < 2 || plan.place == kdtree::PartPlace::gpu) return;
+    throw allocators::BufferError(
+        "the scene does not fit into the memory that the build may take of each GPU: build by "
+        "processes, which have parts of it (--parts " +
+        std::to_string(gpus.size()) + ")");
+}
+
 /// For processes that take cells one after another: a few for each, so that they end together.
 std::uint32_t cell_limit_for(std::uint32_t triangles, std::uint32_t processes) {
     constexpr std::uint32_t kCellsEach = 4;
@@ -75,15 +95,36 @@ void build_here(const BuildOptions& options, unsigned threads, const Interrupts&
     report.load_ms = platform::run_timed([&] { scene = scenes::load(options.scene, threads); });
     go_on();
     describe(report.origin, scene);
-    const bool gpu = report.origin.provenance.machine.gpu;
+    const Machine& machine = report.origin.provenance.machine;
+    const std::vector<std::uint32_t> gpus = gpus_of(options, machine.gpu);
     const kdtree::MemoryPlan plan = kdtree::plan_memory(
-        options.memory.value(), gpu, scene.triangles.size(), scene.positions.size(), threads);
+        options.memory.value_or(0), static_cast<std::uint32_t>(gpus.size()), machine.memory,
+        scene.triangles.size(), scene.positions.size(), threads);
+    require_whole_scenes(gpus, plan);
     const kdtree::ForestScene whole = kdtree::forest_scene(scene);
-    kdtree::LocalWorkers workers(scene, whole.normalisation, plan.parts, options.measure.config,
-                                 {.threads = threads, .gpu = gpu});
-    report.built = kdtree::build_forest(
-        whole, options.measure.config, plan.cell_limit, workers, writer,
-        progress(show_on_terminal, go_on, [&](const auto& top) { plan.check(top); }));
+    const auto build = [&](kdtree::Workers& workers) {
+        report.built = kdtree::build_forest(
+            whole, options.measure.config, plan.cell_limit, workers, writer,
+            progress(show_on_terminal, go_on, [&](const auto& top) { plan.check(top); }));
+    };
+    if (plan.place == kdtree::PartPlace::gpu) {
+        std::vector<std::unique_ptr<kdtree::ScenePart>> parts;
+        for (const std::uint32_t gpu : gpus) {
+            parts.push_back(kdtree::scene_part_on_gpu(scene, whole.normalisation,
+                                                      options.measure.config, gpu, threads));
+        }
+        kdtree::SceneWorkers workers(std::move(parts));
+        build(workers);
+        log::detail("cells: " + fixed(workers.times().waiting, 1) + " ms until they were built, " +
+                    fixed(workers.times().ordering, 1) + " ms of putting them in order, " +
+                    fixed(workers.times().copying, 1) + " ms of copying them to the file");
+    } else {
+        std::optional<platform::DeviceScope> gpu;
+        if (!gpus.empty()) gpu.emplace(gpus.front());
+        kdtree::LocalWorkers workers(scene, whole.normalisation, plan.parts, options.measure.config,
+                                     {.threads = threads, .gpu = machine.gpu});
+        build(workers);
+    }
     go_on();
     report.parts = plan.parts;
     report.cell_limit = plan.cell_limit;

@@ -6,6 +6,7 @@
 #include "allocators/memory/buffer.h"
 #include "app/base/outcome.h"
 #include "app/distributed/payload.h"
+#include "kdtree/distributed/cell_place.h"
 #include "kdtree/distributed/forest.h"
 #include "scenes/limits.h"
 #include "scenes/pieces.h"
@@ -192,16 +193,16 @@ void RemoteWorkers::order(const kdtree::TreeRules& rules, std::vector<kdtree::Ce
     }
 }
 
-kdtree::CellTree RemoteWorkers::next() {
+kdtree::CellResult RemoteWorkers::next(const kdtree::CellPlace& place, kdtree::TreeSink& sink) {
     const std::size_t i = next_++;
     const std::uint32_t number = cells_.at(i).number;
     await(places_[i % parts()]);
-    kdtree::CellTree cell = read_cell(files().tree(number));
+    const kdtree::CellTree cell = read_cell(files().tree(number));
     std::filesystem::remove(files().tree(number));
     for (std::uint32_t part = 0; part < parts(); ++part) {
         std::filesystem::remove(files().references(number, part));
     }
-    return cell;
+    return put_cell(cell, place, sink);
 }
 
 }  // namespace heapwood::app

@@ -70,7 +70,7 @@ public:
     std::vector<kdtree::Bins> start(const kdtree::TopStart& start) override;
     std::vector<kdtree::Bins> divide(std::span<const kdtree::Decision> decisions) override;
     void order(const kdtree::TreeRules& rules, std::vector<kdtree::CellOrder> cells) override;
-    kdtree::CellTree next() override;
+    kdtree::CellResult next(const kdtree::CellPlace& place, kdtree::TreeSink& sink) override;
 
     /// How many processes ended early, or were ended because they did not answer.
     std::uint32_t lost() const { return lost_; }

@@ -31,8 +31,7 @@ void check_choices(const BuildOptions& options) {
     };
     if (options.memory && options.parts > 0) {
         throw UsageError(
-            "--memory is of a build by one process, and --parts or --devices of one by many: give "
-            "one");
+            "--memory is of a build by one process, and --parts of one by many: give one");
     }
     if (options.measure.verify) refuse("--verify");
     if (!options.trace.empty()) refuse("--trace");

@@ -72,11 +72,11 @@ void build_once(const TreeRules& rules, const ForestScene& scene, std::uint32_t 
         workers.order(rules, orders(*top, tree, budget));
         for (std::uint32_t done = 0; !join.done(); ++done) {
             progress.cell(done, result.cells);
-            const CellTree cell = workers.next();
+            const CellResult cell = workers.next(join.place(), sink);
             result.status = cell.status;
             result.message = cell.message;
             if (cell.status != Status::done) return;
-            join.add(cell.tree, cell.numbers);
+            join.added(cell.nodes, cell.references);
         }
         result.nodes = join.nodes();
         result.references = join.references();

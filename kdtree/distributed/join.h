@@ -3,16 +3,15 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <vector>
 
+#include "kdtree/distributed/cell_place.h"
 #include "kdtree/tree/tree.h"
 #include "kdtree/tree/tree_sink.h"
 
 namespace heapwood::kdtree {
 
-/// In canonical form the nodes below a cell's root follow one another, as do its references:
-/// joining is moving their numbers, in pre-order of the cells.
+/// Makes the top's own nodes, and says where cells belong, in pre-order of the cells.
 class Join {
 public:
     /// Begins a tree in `sink`, to which it refers. @param top of TopLevels::tree().
@@ -20,12 +19,11 @@ public:
 
     /// Whether all cells are in their places.
     bool done() const { return pending_.empty(); }
-    /// The number of the cell that comes next.
-    std::uint32_t next() const { return top_.references[top_.nodes[pending_.back().from].first()]; }
-    /// Adds that cell's tree, canonical, whose references are numbers in `triangles`.
-    /// @throws std::invalid_argument if the whole tree has more nodes or references than can be
-    /// numbered.
-    void add(const Tree& cell, std::span<const std::uint32_t> triangles);
+    /// Where the cell that comes next belongs: behind all that the sink has.
+    CellPlace place() const { return {pending_.back().to, nodes_, references_}; }
+    /// That cell's tree has been put into its place, and has so many nodes, its root included, and
+    /// references.
+    void added(std::uint64_t nodes, std::uint64_t references);
 
     std::uint64_t nodes() const { return nodes_; }
     std::uint64_t references() const { return references_; }
@@ -37,7 +35,6 @@ private:
     };
 
     void advance();
-    Node moved(const Node& node) const;
 
     const Tree top_;
     TreeSink& sink_;

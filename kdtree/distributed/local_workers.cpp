@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "kdtree/distributed/cell_place.h"
 #include "kdtree/levels/level_builder.h"
 
 namespace heapwood::kdtree {
@@ -54,10 +55,11 @@ void LocalWorkers::order(const TreeRules& rules, std::vector<CellOrder> cells) {
     next_ = 0;
 }
 
-CellTree LocalWorkers::next() {
+CellResult LocalWorkers::next(const CellPlace& place, TreeSink& sink) {
     const CellOrder& cell = cells_.at(next_++);
-    return build_cell(parts_.take(cell.number), cell, rules_, normalisation_, config_, machine_,
-                      pool_);
+    return put_cell(build_cell(parts_.take(cell.number), cell, rules_, normalisation_, config_,
+                               machine_, pool_),
+                    place, sink);
 }
 
 }  // namespace heapwood::kdtree

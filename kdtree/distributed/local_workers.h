@@ -40,7 +40,7 @@ public:
         return parts_.divide(decisions);
     }
     void order(const TreeRules& rules, std::vector<CellOrder> cells) override;
-    CellTree next() override;
+    CellResult next(const CellPlace& place, TreeSink& sink) override;
 
 private:
     float normalisation_;

@@ -1,6 +1,7 @@
 #include "kdtree/distributed/memory_plan.h"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 
 #include "allocators/memory/buffer.h"
@@ -19,6 +20,12 @@ constexpr std::uint64_t kCellBytes = 1024;
 constexpr std::uint64_t kSmallestCell = std::uint64_t{1} << 16;
 /// Cells above it save no time.
 constexpr std::uint64_t kLargestCell = std::uint64_t{1} << 22;
+/// Cells of a GPU that has the scene: so many for each, to copy one while the next is built, unless
+/// they would be smaller than keeps a GPU busy.
+constexpr std::uint64_t kCellsEach = 8;
+constexpr std::uint64_t kSmallestOfGpu = std::uint64_t{1} << 20;
+/// The share of a GPU's memory that a build may take where it is not told.
+constexpr double kShare = 0.75;
 
 [[noreturn]] void refuse(std::uint64_t limit, std::uint64_t enough) {
     const auto mebibytes = [](std::uint64_t bytes) {
@@ -29,11 +36,40 @@ constexpr std::uint64_t kLargestCell = std::uint64_t{1} << 22;
                                   ": allow it more (--memory)");
 }
 
+/// Bytes of a scene's triangles on a GPU and, while a level of the top is divided, of references of
+/// two levels, some of which have been cut in two; or, before, of the scene they are made of.
+std::uint64_t scene_bytes(std::uint64_t triangles, std::uint64_t positions) {
+    const std::uint64_t scene = triangles * sizeof(glm::uvec3) + positions * sizeof(glm::vec3);
+    const std::uint64_t references = (2 * triangles + triangles / 4) * sizeof(Reference);
+    return triangles * sizeof(Triangle) + std::max(scene, references);
+}
+
+/// A build whose GPUs have the scene; nothing, if it does not fit.
+std::optional<MemoryPlan> plan_gpus(std::uint64_t limit, std::uint32_t gpus,
+                                    std::uint64_t gpu_bytes, std::uint64_t triangles,
+                                    std::uint64_t positions) {
+    const auto share = static_cast<std::uint64_t>(kShare * static_cast<double>(gpu_bytes));
+    const std::uint64_t room = limit == 0 ? share : std::min(limit, gpu_bytes);
+    MemoryPlan plan{.limit = limit,
+                    .place = PartPlace::gpu,
+                    .scene = scene_bytes(triangles, positions),
+                    .dividing = 0,
+                    .parts = gpus,
+                    .cell_limit = 0};
+    const std::uint64_t least = std::min(triangles + triangles / 8, kSmallestCell);
+    if (plan.bytes(0, static_cast<std::uint32_t>(least)) > room) return {};
+    const std::uint64_t even =
+        std::clamp(triangles / (kCellsEach * gpus), kSmallestOfGpu, kLargestCell);
+    plan.cell_limit = static_cast<std::uint32_t>(std::min(even, (room - plan.scene) / kCellBytes));
+    return plan;
+}
+
 }  // namespace
 
 std::uint64_t MemoryPlan::bytes(std::uint64_t cell_references, std::uint32_t largest_cell) const {
     const std::uint64_t cell = kCellBytes * largest_cell;
-    if (gpu) return cell;
+    if (place == PartPlace::cells) return cell;
+    if (place == PartPlace::gpu) return scene + cell;
     return scene + sizeof(Reference) * cell_references + std::max(dividing, cell);
 }
 
@@ -42,10 +78,19 @@ void MemoryPlan::check(const ForestResult& top) const {
     if (limit != 0 && enough > limit) refuse(limit, enough);
 }
 
-MemoryPlan plan_memory(std::uint64_t limit, bool gpu, std::uint64_t triangles,
-                       std::uint64_t positions, unsigned threads) {
-    MemoryPlan plan{
-        .limit = limit, .gpu = gpu, .scene = 0, .dividing = 0, .parts = 0, .cell_limit = 0};
+MemoryPlan plan_memory(std::uint64_t limit, std::uint32_t gpus, std::uint64_t gpu_bytes,
+                       std::uint64_t triangles, std::uint64_t positions, unsigned threads) {
+    const bool gpu = gpus > 0;
+    if (gpu) {
+        const auto plan = plan_gpus(limit, gpus, gpu_bytes, triangles, positions);
+        if (plan) return *plan;
+    }
+    MemoryPlan plan{.limit = limit,
+                    .place = gpu ? PartPlace::cells : PartPlace::host,
+                    .scene = 0,
+                    .dividing = 0,
+                    .parts = 0,
+                    .cell_limit = 0};
     plan.scene = kProgram + triangles * sizeof(glm::uvec3) + positions * sizeof(glm::vec3);
     plan.parts = part_count(triangles, threads);
     plan.dividing =

@@ -9,11 +9,18 @@
 
 namespace heapwood::kdtree {
 
-/// What a build in one process (LocalWorkers) takes.
+/// Where a build by one process has its references and cells.
+enum class PartPlace {
+    host,   ///< LocalWorkers on a CPU
+    cells,  ///< LocalWorkers with a GPU, which has cells alone
+    gpu,    ///< SceneWorkers on GPUs, each of which has the whole scene
+};
+
+/// What a build by one process takes.
 struct MemoryPlan {
-    std::uint64_t limit;     ///< bytes
-    bool gpu;                ///< the limit is of the device, which has cells alone
-    std::uint64_t scene;     ///< bytes of scene and program, beside which nodes are made
+    std::uint64_t limit;  ///< bytes; of a GPU, unless the place is the host
+    PartPlace place;
+    std::uint64_t scene;     ///< bytes of the scene there, beside which nodes are made
     std::uint64_t dividing;  ///< bytes that are taken while a level is divided
     std::uint32_t parts;
     std::uint32_t cell_limit;
@@ -26,12 +33,13 @@ struct MemoryPlan {
     void check(const ForestResult& top) const;
 };
 
-/// @param limit bytes that the build may take, on the device if `gpu`; 0: what an ordinary build
-/// does.
+/// @param limit bytes that the build may take, on each GPU if there are `gpus`; 0: what an
+/// ordinary build does.
+/// @param gpu_bytes memory of a GPU. If the scene fits into it, and into the limit, it goes there.
 /// @param positions of the scene. @param threads that divide parts at the same time.
 /// @throws allocators::BufferError that says how much would be enough, if that is surely too
 /// little.
-MemoryPlan plan_memory(std::uint64_t limit, bool gpu, std::uint64_t triangles,
-                       std::uint64_t positions, unsigned threads);
+MemoryPlan plan_memory(std::uint64_t limit, std::uint32_t gpus, std::uint64_t gpu_bytes,
+                       std::uint64_t triangles, std::uint64_t positions, unsigned threads);
 
 }  // namespace heapwood::kdtree

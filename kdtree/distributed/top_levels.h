@@ -12,27 +12,13 @@
 #include <span>
 #include <vector>
 
+#include "kdtree/distributed/decision.h"
 #include "kdtree/levels/level_input.h"
 #include "kdtree/split/node_rules.cuh"
 #include "kdtree/split/split_binned.cuh"
 #include "kdtree/tree/tree.h"
 
 namespace heapwood::kdtree {
-
-/// What workers do with an open node: plain data, the same for all. Workers and coordinator number
-/// nodes alike: in the order of the decisions, of each the lower child first, open ones join the
-/// next level's open nodes, others the cells.
-struct Decision {
-    Split split;            ///< axis kMakeLeaf: the node is not divided, but becomes a cell
-    BinFrame frames[2];     ///< of the bins of those children that are open
-    std::uint32_t open[2];  ///< 1: the child is open; 0: it is a cell
-};
-
-/// What workers begin with.
-struct TopStart {
-    BinFrame frame;      ///< of the root's bins
-    std::uint32_t open;  ///< 0: the root is a cell, and there are no levels
-};
 
 /// The coordinator's side. It knows no triangle.
 class TopLevels {

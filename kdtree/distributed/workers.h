@@ -11,6 +11,7 @@
 #include "kdtree/distributed/top_levels.h"
 #include "kdtree/levels/level_input.h"
 #include "kdtree/tree/tree.h"
+#include "kdtree/tree/tree_sink.h"
 
 namespace heapwood::kdtree {
 
@@ -29,6 +30,16 @@ struct CellTree {
     std::vector<std::uint32_t> numbers;  ///< of triangles in the whole scene, ascending
 };
 
+/// A cell whose tree is in its place, or why not.
+struct CellResult {
+    Status status = Status::done;
+    std::string message = {};
+    std::uint64_t nodes = 0;  ///< the root included
+    std::uint64_t references = 0;
+};
+
+struct CellPlace;
+
 /// Together they hold each triangle of a scene once.
 class Workers {
 public:
@@ -43,9 +54,10 @@ public:
     virtual std::vector<Bins> divide(std::span<const Decision> decisions) = 0;
     /// Says which cells there are, in the order in which they will be asked for.
     virtual void order(const TreeRules& rules, std::vector<CellOrder> cells) = 0;
-    /// The next cell. @throws std::runtime_error if its references are not as many as its node
-    /// says.
-    virtual CellTree next() = 0;
+    /// Puts the tree of the next cell into its place (cell_place.h), behind all that the sink has.
+    /// @throws std::runtime_error if its references are not as many as its node says,
+    /// std::invalid_argument if the whole tree has more nodes or references than can be numbered.
+    virtual CellResult next(const CellPlace& place, TreeSink& sink) = 0;
 };
 
 /// Adds one part's bins to the sum of others', which is empty before the first.

@@ -1,85 +1,31 @@
 /// @file
-/// The level method on a CPU: every step is a loop over an array, which threads share.
-#include <algorithm>
-#include <numeric>
-
-#include "allocators/platform/threads.h"
+/// The level method on a CPU.
+#include "kdtree/levels/cpu_levels.h"
 #include "kdtree/levels/level_builder.h"
 #include "kdtree/levels/level_driver.h"
-#include "kdtree/split/split_exact_serial.h"
 
 namespace heapwood::kdtree {
 namespace {
 
-class CpuLevels {
-public:
-    using Search = SerialExactSearch;
-
-    explicit CpuLevels(unsigned threads) : threads_(platform::thread_count(threads)) {}
-
-    allocators::Place place() const { return allocators::Place::host; }
-    std::uint32_t warps() const { return 8 * threads_; }
-
-    template <class F>
-    void for_each(std::uint32_t n, const F& f) {
-        share(n, 4096, [&](std::uint32_t from, std::uint32_t to) {
-            for (std::uint32_t i = from; i < to; ++i) f(i);
-        });
-    }
-    template <class F>
-    void for_each_warp(std::uint32_t n, const F& f) {
-        share(n, std::clamp(n / warps(), 1U, 256U), [&](std::uint32_t from, std::uint32_t to) {
-            typename F::Scratch scratch;
-            for (std::uint32_t i = from; i < to; ++i) f(platform::SerialWarp{}, scratch, i);
-        });
-    }
-    void exclusive_scan(allocators::ArrayPool&, Needs* values, std::uint32_t n) {
-        std::exclusive_scan(values, values + n, values, Needs{});
-    }
-    void copy(void* to, const void* from, std::uint64_t bytes) {
-        std::copy_n(static_cast<const std::byte*>(from), bytes, static_cast<std::byte*>(to));
-    }
-    template <class F>
-    double time(const F& f) {
-        return platform::run_timed(f);
-    }
-
-    /// Builds a scene's tree, or a node's.
-    template <class Input>
-    BuildResult build(const Input& input, const BuildConfig& config, const RunConfig& run) {
-        BuildResult result = drive_levels(*this, input, config, run);
-        result.warps = threads_;
-        return result;
-    }
-
-private:
-    /// Calls work(from, to) for ranges of at most `grain` that make up 0 .. n, on all threads.
-    template <class Work>
-    void share(std::uint32_t n, std::uint32_t grain, const Work& work) {
-        std::uint64_t next = 0;
-        const auto take = [&](std::uint32_t, std::uint32_t) {
-            for (std::uint64_t from = 0;
-                 (from = platform::AtomicRef(next).add_relaxed(grain)) < n;) {
-                work(static_cast<std::uint32_t>(from),
-                     static_cast<std::uint32_t>(std::min<std::uint64_t>(from + grain, n)));
-            }
-        };
-        platform::run_threads(std::min(threads_, platform::ceil_div(n, grain)), take);
-    }
-
-    unsigned threads_;
-};
+/// Builds a scene's tree, or a node's.
+template <class Input>
+BuildResult build(const Input& input, const BuildConfig& config, const RunConfig& run) {
+    CpuLevels machine(run.threads);
+    BuildResult result = drive_levels(machine, input, config, run);
+    result.warps = machine.threads();
+    return result;
+}
 
 }  // namespace
 
 BuildResult build_by_levels_on_cpu(const scenes::Scene& scene, const BuildConfig& config,
                                    const RunConfig& run) {
-    return CpuLevels(run.threads).build(scene, config, run);
+    return build(scene, config, run);
 }
 
 BuildResult build_by_levels_on_cpu(const LevelInput& input, const BuildConfig& config,
                                    const RunConfig& run) {
-    return CpuLevels(run.threads).build(input, config, run);
+    return build(input, config, run);
 }
 
 }  // namespace heapwood::kdtree

@@ -1,81 +1,10 @@
 /// @file
-/// The level method on a GPU: every step is a kernel launch of its own.
-#include <cuda_runtime.h>
-
-#include <cub/device/device_for.cuh>
-#include <cub/device/device_scan.cuh>
-
-#include "allocators/platform/cuda_runtime.h"
-#include "allocators/platform/warp.cuh"
+/// The level method on a GPU.
+#include "kdtree/levels/gpu_levels.cuh"
 #include "kdtree/levels/level_builder.h"
 #include "kdtree/levels/level_driver.h"
-#include "kdtree/split/split_exact.cuh"
 
 namespace heapwood::kdtree {
-namespace {
-
-constexpr unsigned kWarps = 4;  ///< of a block
-
-/// step(warp, scratch, i) for all i < n, a warp each.
-template <class Step>
-__global__ void __launch_bounds__(kWarps * 32)
-    warp_kernel(const __grid_constant__ Step step, std::uint32_t n) {
-    __shared__ typename Step::Scratch scratch[kWarps];
-    const std::uint32_t in_block = threadIdx.x / 32;
-    const std::uint32_t i = blockIdx.x * kWarps + in_block;
-    if (i < n) step(platform::DeviceWarp{}, scratch[in_block], i);
-}
-
-struct Sum {
-    HEAPWOOD_INLINE Needs operator()(const Needs& a, const Needs& b) const { return a + b; }
-};
-
-class GpuLevels {
-public:
-    using Search = ExactSearch;
-
-    allocators::Place place() const { return allocators::Place::device; }
-    std::uint32_t warps() const { return warps_; }
-
-    template <class Step>
-    void for_each(std::uint32_t n, const Step& step) {
-        platform::check_cuda(cub::DeviceFor::Bulk(n, step), "launching a step of the build");
-    }
-    template <class Step>
-    void for_each_warp(std::uint32_t n, const Step& step) {
-        if (n == 0) return;
-        const auto blocks =
-            static_cast<std::uint32_t>(platform::ceil_div<std::uint64_t>(n, kWarps));
-        warp_kernel<<<blocks, kWarps * 32>>>(step, n);
-        platform::check_cuda(cudaGetLastError(), "launching a step of the build");
-    }
-    void exclusive_scan(allocators::ArrayPool& pool, Needs* values, std::uint32_t n) {
-        std::size_t bytes = 0;
-        const auto scan = [&](void* scratch) {
-            platform::check_cuda(
-                cub::DeviceScan::ExclusiveScan(scratch, bytes, values, values, Sum{}, Needs{}, n),
-                "summing up what a level needs");
-        };
-        scan(nullptr);  // only says how much memory it takes
-        const allocators::ArrayPool::Block scratch = pool.request(bytes, "the memory of a scan");
-        scan(scratch.data());
-    }
-    void copy(void* to, const void* from, std::uint64_t bytes) {
-        platform::check_cuda(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice),
-                             "moving a part of the tree");
-    }
-    /// Everything between two events, the host's waiting included.
-    template <class F>
-    double time(const F& f) {
-        return platform::run_timed_by_cuda("building level by level", f);
-    }
-
-private:
-    const std::uint32_t warps_ =
-        platform::multiprocessors() * (platform::threads_of_multiprocessor() / 32);
-};
-
-}  // namespace
 
 BuildResult build_by_levels_on_gpu(const scenes::Scene& scene, const BuildConfig& config,
                                    const RunConfig& run) {

@@ -49,6 +49,20 @@ public:
         static_cast<TreeRules&>(problem_) = input.rules;
         problem_.triangles = triangles_.as<Triangle>();
     }
+    /// For one build of a node whose references lie in the machine's memory already.
+    /// @param input without triangles and references
+    /// @param triangles that the references name
+    /// @param references of the pool, which the build takes
+    LevelDriver(Machine& machine, allocators::ArrayPool& pool, const LevelInput& input,
+                const Triangle* triangles, Block references, const BuildConfig& config)
+        : machine_(machine),
+          pool_(pool),
+          config_(config),
+          input_(input),
+          given_(std::move(references)) {
+        static_cast<TreeRules&>(problem_) = input.rules;
+        problem_.triangles = triangles;
+    }
 
     /// The largest depth a tree may have by its configuration.
     std::uint32_t max_depth() const { return problem_.max_depth; }
@@ -103,15 +117,20 @@ public:
 
     /// The tree of the last build, in canonical form.
     Tree tree() const {
+        const detail::UnorderedTree made = unordered();
+        return canonical_copy<Block>({nodes_, made.node_end, references_, made.reference_end,
+                                      made.bounds, made.scale, pool_.place()});
+    }
+    /// The same where it lies, until the next build.
+    detail::UnorderedTree unordered() const {
         const float scale = input_.normalisation;
         const Box& cell = input_.root.cell;
-        return canonical_copy<Block>({nodes_,
-                                      2 * std::uint64_t{tree_.next_pair},
-                                      references_,
-                                      tree_.next_reference,
-                                      {cell.lo / scale, cell.hi / scale},
-                                      scale,
-                                      pool_.place()});
+        return {.nodes = tree_.nodes,
+                .node_end = 2 * std::uint64_t{tree_.next_pair},
+                .references = tree_.references,
+                .reference_end = tree_.next_reference,
+                .bounds = {cell.lo / scale, cell.hi / scale},
+                .scale = scale};
     }
 
 private:
@@ -143,14 +162,18 @@ private:
         point_at_tree();
     }
 
-    Arrays make_level(std::uint32_t pieces, std::uint64_t references, std::uint32_t binned) {
+    /// @param given the level's references, if they are there
+    Arrays make_level(std::uint32_t pieces, std::uint64_t references, std::uint32_t binned,
+                      Block given = {}) {
         Arrays a;
         // About as many items as there are warps, but no smaller ones than the single kernel takes.
         const auto even = platform::ceil_div<std::uint64_t>(references, machine_.warps());
         a.level.count = pieces;
         a.level.chunk = static_cast<std::uint32_t>(std::max<std::uint64_t>(config_.chunk, even));
         a.pieces = pool_.request(pieces * sizeof(LevelPiece), "a level's nodes");
-        a.references = pool_.request(references * sizeof(Reference), "a level's references");
+        a.references = given.size() > 0
+                           ? std::move(given)
+                           : pool_.request(references * sizeof(Reference), "a level's references");
         a.bins = pool_.request(binned * sizeof(Bins), "a level's bins");
         const std::uint64_t sums = pieces == 0 ? 0 : std::uint64_t{pieces} + 1;
         a.needs = pool_.request(sums * sizeof(Needs), "a level's counts");
@@ -166,9 +189,11 @@ private:
     Arrays root() {
         const std::uint32_t n = input_.root.count;
         const std::uint32_t binned = n > problem_.exact_limit ? 1 : 0;
-        const bool given = !input_.references.empty();
-        Arrays a = make_level(1, n, binned);
-        if (given) a.references.write(0, input_.references.data(), input_.references.size_bytes());
+        const bool given = given_.size() > 0 || !input_.references.empty();
+        Arrays a = make_level(1, n, binned, std::move(given_));
+        if (!input_.references.empty()) {
+            a.references.write(0, input_.references.data(), input_.references.size_bytes());
+        }
         machine_.for_each(1, MakeRoot{input_.root, a.level});
         machine_.for_each_warp(binned, ClearBins{a.level});
         machine_.for_each_warp((n - 1) / a.level.chunk + 1,
@@ -240,6 +265,7 @@ private:
     Block nodes_;
     Block references_;
     LevelInput input_;
+    Block given_;  ///< the root's references, until a build takes them
     const std::stop_token stop_;
     LevelProblem problem_{};
     LevelTree tree_{};

@@ -5,7 +5,7 @@
 
 namespace heapwood::kdtree::detail {
 
-std::optional<Tree> canonical_on_gpu(const TreeOnGpu&) {
+std::optional<Tree> canonical_on_gpu(const UnorderedTree&) {
     return {};
 }
 

@@ -44,6 +44,12 @@ struct ListState {
     std::uint32_t long_leaves = 0;  ///< not 0: references of some leaves are to be sorted
 };
 
+/// Where a canonical tree begins in the larger one of which it is a part.
+struct TreePlace {
+    std::uint32_t pairs = 0;       ///< of nodes, before its own; the root is in none of them
+    std::uint32_t references = 0;  ///< before its own
+};
+
 /// A tree as a builder leaves it, the list, and where the canonical tree goes. Owns nothing.
 struct CanonicalWork {
     /// Of more references than this the host sorts them.
@@ -60,8 +66,9 @@ struct CanonicalWork {
     /// node_end / 2 + 1 of them, for no node is in two; the first one the root's: all 0.
     ListedPair* list;
 
-    Node* to_nodes;
+    Node* to_nodes;  ///< the root first, then the pairs
     std::uint32_t* to_references;
+    TreePlace origin = {};  ///< that numbers of nodes and references count from, as the root's pair
 
     HEAPWOOD_INLINE std::uint32_t begin(std::uint32_t level) const { return state->begin[level]; }
     HEAPWOOD_INLINE std::uint32_t end(std::uint32_t level) const {
@@ -97,12 +104,12 @@ struct CanonicalWork {
         const ListedPair pair = list[i];
         std::uint32_t place = pair.place + 1;
         std::uint32_t begin = pair.begin;
-        const std::uint32_t to = i == 0 ? 0 : 2 * pair.place - 1;
+        const std::uint32_t to = i == 0 ? 0 : 2 * (pair.place - origin.pairs) - 1;
         for (std::uint32_t k = 0; k < nodes_of(i); ++k) {
             const Node node = nodes[pair.first + k];
             if (node.is_leaf()) {
                 to_nodes[to + k] = Node::leaf(begin, node.count());
-                put_references(node, to_references + begin);
+                put_references(node, to_references + (begin - origin.references));
                 begin += node.count();
             } else {
                 ListedPair& below = list[pair.child[k]];

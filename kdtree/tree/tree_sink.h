@@ -2,6 +2,7 @@
 /// Where a canonical tree goes while it grows.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 
@@ -18,6 +19,13 @@ public:
     virtual void set_node(std::uint32_t place, const Node& node) = 0;
     /// Adds references at the end.
     virtual void add_references(std::span<const std::uint32_t> references) = 0;
+    /// Makes room at the end for so many nodes and references, which put_nodes() and
+    /// put_references() bring.
+    virtual void extend(std::uint64_t nodes, std::uint64_t references) = 0;
+    /// Brings nodes, or references, to a place for which there is room. Threads may bring them to
+    /// different places at the same time, while no other function runs.
+    virtual void put_nodes(std::uint64_t place, std::span<const Node> nodes) = 0;
+    virtual void put_references(std::uint64_t place, std::span<const std::uint32_t> references) = 0;
     /// Begins anew.
     virtual void clear() = 0;
 };
@@ -34,6 +42,16 @@ public:
     void set_node(std::uint32_t place, const Node& node) override { tree_.nodes[place] = node; }
     void add_references(std::span<const std::uint32_t> references) override {
         tree_.references.insert(tree_.references.end(), references.begin(), references.end());
+    }
+    void extend(std::uint64_t nodes, std::uint64_t references) override {
+        tree_.nodes.resize(tree_.nodes.size() + nodes);
+        tree_.references.resize(tree_.references.size() + references);
+    }
+    void put_nodes(std::uint64_t place, std::span<const Node> nodes) override {
+        std::ranges::copy(nodes, tree_.nodes.data() + place);
+    }
+    void put_references(std::uint64_t place, std::span<const std::uint32_t> references) override {
+        std::ranges::copy(references, tree_.references.data() + place);
     }
     void clear() override { tree_ = {}; }
 

@@ -68,19 +68,32 @@ void TreeWriter::read_words(int file, std::uint64_t offset, std::uint64_t bytes,
 }
 
 void TreeWriter::add_nodes(std::span<const Node> nodes) {
-    write(file_.descriptor(), sizeof(Header) + nodes_ * sizeof(Node), nodes.data(),
-          nodes.size_bytes());
+    put_nodes(nodes_, nodes);
     nodes_ += nodes.size();
 }
 
 void TreeWriter::set_node(std::uint32_t place, const Node& node) {
-    write(file_.descriptor(), sizeof(Header) + place * sizeof(Node), &node, sizeof(node));
+    put_nodes(place, {&node, 1});
 }
 
 void TreeWriter::add_references(std::span<const std::uint32_t> references) {
-    write(references_file_.descriptor(), references_ * sizeof(std::uint32_t), references.data(),
-          references.size_bytes());
+    put_references(references_, references);
     references_ += references.size();
+}
+
+void TreeWriter::extend(std::uint64_t nodes, std::uint64_t references) {
+    nodes_ += nodes;
+    references_ += references;
+}
+
+void TreeWriter::put_nodes(std::uint64_t place, std::span<const Node> nodes) {
+    write(file_.descriptor(), sizeof(Header) + place * sizeof(Node), nodes.data(),
+          nodes.size_bytes());
+}
+
+void TreeWriter::put_references(std::uint64_t place, std::span<const std::uint32_t> references) {
+    write(references_file_.descriptor(), place * sizeof(std::uint32_t), references.data(),
+          references.size_bytes());
 }
 
 void TreeWriter::clear() {

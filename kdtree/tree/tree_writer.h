@@ -32,6 +32,9 @@ public:
     void add_nodes(std::span<const Node> nodes) override;
     void set_node(std::uint32_t place, const Node& node) override;
     void add_references(std::span<const std::uint32_t> references) override;
+    void extend(std::uint64_t nodes, std::uint64_t references) override;
+    void put_nodes(std::uint64_t place, std::span<const Node> nodes) override;
+    void put_references(std::uint64_t place, std::span<const std::uint32_t> references) override;
     void clear() override;
 
     /// Completes the file: it is the one that tree_file() makes. @return the tree's digest.

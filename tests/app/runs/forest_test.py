@@ -213,7 +213,8 @@ class Forest(unittest.TestCase):
             for arguments, words in ((("--devices", "0", "--device", "cpu"), "--device is cpu"),
                                      (("--devices", "0,x"), "'x'"),
                                      (("--devices=-1",), "'-1'"),
-                                     (("--devices", "0", "--memory", "1GiB"), "--devices")):
+                                     (("--devices", "0", "--parts", "1", "--memory", "1GiB"),
+                                      "--parts")):
                 result = run("build", scene, *arguments, *tree)
                 self.assertEqual(result.returncode, USAGE, arguments)
                 self.assertIn(words, result.stderr)

@@ -11,6 +11,7 @@
 #include <iterator>
 #include <random>
 
+#include "kdtree/distributed/cell_place.h"
 #include "kdtree/distributed/local_workers.h"
 #include "kdtree/distributed/memory_plan.h"
 #include "kdtree/tree/tree_file.h"
@@ -183,9 +184,11 @@ TEST(MemoryPlan, CellsFitIntoTheLimit) {
     for (int i = 0; i < 1000; ++i) {
         const std::uint64_t n = 1 + random() % 100'000'000;
         const std::uint64_t limit = std::uint64_t{1} << (24 + random() % 14);
-        const bool gpu = random() % 2 == 0;
+        const auto gpus = static_cast<std::uint32_t>(random() % 3);
+        const std::uint64_t gpu_bytes = std::uint64_t{1} << (30 + random() % 8);
         try {
-            const MemoryPlan plan = plan_memory(limit, gpu, n, n / 2, 2);
+            const MemoryPlan plan = plan_memory(limit, gpus, gpu_bytes, n, n / 2, 2);
+            EXPECT_EQ(plan.place == PartPlace::host, gpus == 0);
             EXPECT_LE(plan.bytes(n, static_cast<std::uint32_t>(
                                         std::min<std::uint64_t>(plan.cell_limit, n))),
                       limit);
@@ -196,12 +199,29 @@ TEST(MemoryPlan, CellsFitIntoTheLimit) {
             top.largest_cell = UINT32_MAX;
             EXPECT_THROW(plan.check(top), allocators::BufferError);
         } catch (const allocators::BufferError&) {
-            const MemoryPlan enough = plan_memory(std::uint64_t{1} << 40, gpu, n, n / 2, 2);
+            const MemoryPlan enough =
+                plan_memory(std::uint64_t{1} << 40, gpus, gpu_bytes, n, n / 2, 2);
             EXPECT_GT(enough.bytes(n + n / 8, static_cast<std::uint32_t>(
                                                   std::min<std::uint64_t>(n + n / 8, 1U << 16))),
                       limit);
         }
     }
+}
+
+TEST(MemoryPlan, AGpuHasTheWholeSceneWhereItFits) {
+    constexpr std::uint64_t kGiB = std::uint64_t{1} << 30;
+    const auto place = [](std::uint64_t limit, std::uint64_t gpu_bytes) {
+        return plan_memory(limit, 1, gpu_bytes, 20'000'000, 10'000'000, 2).place;
+    };
+    EXPECT_EQ(place(0, 80 * kGiB), PartPlace::gpu);
+    EXPECT_EQ(place(0, 2 * kGiB), PartPlace::cells) << "a small GPU";
+    EXPECT_EQ(place(8 * kGiB, 80 * kGiB), PartPlace::gpu);
+    EXPECT_EQ(place(2 * kGiB, 80 * kGiB), PartPlace::cells) << "a small limit";
+    // Two GPUs have more cells to take turns with.
+    const auto cell = [](std::uint32_t gpus) {
+        return plan_memory(0, gpus, 80 * kGiB, 40'000'000, 20'000'000, 2).cell_limit;
+    };
+    EXPECT_LT(cell(2), cell(1));
 }
 
 /// The workers of a build, one of whose parts goes wrong.
@@ -232,7 +252,7 @@ public:
         rules_ = rules;
         cells_ = std::move(cells);
     }
-    CellTree next() override {
+    CellResult next(const CellPlace& place, TreeSink& sink) override {
         const CellOrder cell = cells_.front();
         cells_.erase(cells_.begin());
         CellReferences all;
@@ -241,7 +261,9 @@ public:
             if (i == 1) fault_(some);
             all.append(some.references, some.triangles, some.numbers);
         }
-        return build_cell(all, cell, rules_, normalisation_, config_, {.threads = 1}, pool_);
+        return put_cell(
+            build_cell(all, cell, rules_, normalisation_, config_, {.threads = 1}, pool_), place,
+            sink);
     }
 
 private:

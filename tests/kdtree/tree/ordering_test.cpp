@@ -3,64 +3,65 @@
 /// order.
 #include "tests/kdtree/tree/ordering_tests.h"
 
+#include "allocators/memory/array_pool.h"
 #include "allocators/platform/for_chunks.h"
+#include "kdtree/tree/canonical_order.h"
 
 namespace heapwood::kdtree::tests {
 namespace {
 
+/// Takes the pairs of a level in any order.
+struct Threads {
+    template <class Step>
+    void for_each(std::uint32_t n, const Step& step) const {
+        platform::for_chunks(n, 16, 3, [&](std::uint64_t first, std::uint64_t end) {
+            for (auto i = end; i-- > first;) step(static_cast<std::uint32_t>(i));
+        });
+    }
+};
+
 struct ThreadsOfTheHost {
     static bool available() { return true; }
     static std::optional<Tree> ordered(const Tree& tree, float scale) {
-        using detail::CanonicalWork;
-        using detail::ListedPair;
-        using detail::ListState;
-        ListState state;
-        std::vector<std::uint32_t> placed(tree.nodes.size() / 32 + 1);
-        std::vector<ListedPair> list(tree.nodes.size() / 2 + 1);
-        CanonicalWork work{.nodes = tree.nodes.data(),
-                           .node_end = tree.nodes.size(),
-                           .references = tree.references.data(),
-                           .reference_end = tree.references.size(),
-                           .scale = scale,
-                           .state = &state,
-                           .placed = placed.data(),
-                           .list = list.data(),
-                           .to_nodes = nullptr,
-                           .to_references = nullptr};
-        const auto each = [&](std::uint32_t level, const auto& step) {
-            const std::uint32_t begin = work.begin(level);
-            platform::for_chunks(work.end(level) - begin, 16, 3,
-                                 [&](std::uint64_t first, std::uint64_t end) {
-                                     for (auto i = end; i-- > first;) {
-                                         step(begin + static_cast<std::uint32_t>(i));
-                                     }
-                                 });
-        };
-        for (std::uint32_t level = 0; level < ListState::kLevels; ++level) {
-            each(level, [&](std::uint32_t i) { work.list_below(level, i); });
-            if (state.fault != 0) return {};
-        }
-        for (std::uint32_t level = ListState::kLevels; level-- > 0;) {
-            each(level, [&](std::uint32_t i) { work.count(i); });
-        }
-        if (state.fault != 0) return {};
-        Tree result{Nodes(2 * std::size_t{list[0].pairs} - 1), Numbers(list[0].references),
-                    tree.bounds};
-        work.to_nodes = result.nodes.data();
-        work.to_references = result.references.data();
-        for (std::uint32_t level = 0; level < ListState::kLevels; ++level) {
-            each(level, [&](std::uint32_t i) { work.put(i); });
-        }
-        if (state.long_leaves != 0) {
-            for (const Node& node : result.nodes) {
-                if (!node.is_leaf() || node.count() <= CanonicalWork::kMostSorted) continue;
-                const auto first = result.references.begin() + node.first();
-                std::sort(first, first + node.count());
-            }
+        return ordered(tree, scale, {});
+    }
+    /// The tree with the numbers that it has where it is a part of a larger one.
+    static std::optional<Tree> ordered(const Tree& tree, float scale,
+                                       const detail::TreePlace& place) {
+        Threads threads;
+        allocators::ArrayPool pool(allocators::Place::host);
+        detail::CanonicalOrder order(threads, pool,
+                                     {tree.nodes.data(), tree.nodes.size(), tree.references.data(),
+                                      tree.references.size(), tree.bounds, scale});
+        if (!order.measure()) return {};
+        Tree result{std::vector<Node>(order.nodes()),
+                    std::vector<std::uint32_t>(order.references()), tree.bounds};
+        if (order.put(result.nodes.data(), result.references.data(), place)) {
+            detail::sort_long_leaves(result.nodes.data(), result.nodes.size(),
+                                     result.references.data(), place.references);
         }
         return result;
     }
 };
+
+/// Numbers of nodes and references count from a tree's place in a larger one.
+TEST(Ordering, OfAPartOfALargerTree) {
+    Dice dice;
+    for (unsigned i = 0; i < 30; ++i) {
+        Tree tree = scrambled(random_tree(dice.below(300), dice), dice);
+        const detail::TreePlace place{.pairs = dice.below(1U << 29),
+                                      .references = dice.below(1U << 31)};
+        const auto moved = ThreadsOfTheHost::ordered(tree, 1, place);
+        Tree wanted = canonical(tree.nodes, tree.references, tree.bounds, 1);
+        ASSERT_TRUE(moved.has_value());
+        for (Node& node : wanted.nodes) {
+            node = node.is_leaf()
+                       ? Node::leaf(node.first() + place.references, node.count())
+                       : Node{node.payload, (node.child() + 2 * place.pairs) << 2 | node.axis()};
+        }
+        EXPECT_TRUE(equal(*moved, wanted));
+    }
+}
 
 using Machines = ::testing::Types<ThreadsOfTheHost>;
 INSTANTIATE_TYPED_TEST_SUITE_P(Cpu, OrderingTest, Machines);

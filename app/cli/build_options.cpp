@@ -140,20 +140,22 @@ std::vector<std::uint32_t> devices_of(const std::vector<std::string>& numbers, R
 
 }  // namespace
 
+Options& add_frames(Options& options, std::string& frames, const char* what) {
+    return options.value("--frames", "N|PATTERN", "none", what, [&frames](const std::string& text) {
+        if (text.empty()) throw UsageError("a number of frames, or a pattern");
+        frames = text == "none" ? "" : text;
+    });
+}
+
 void add_build(Options& options, BuildOptions& o) {
     add_scene(options, o);
     add_building(options, o);
     add_repetitions(options, o);
     add_more_runs(options, o);
-    options
-        .value("--frames", "N|PATTERN", "none",
+    add_frames(options, o.frames,
                "Also build an animation by one builder, which keeps its memory, and report "
                "rebuilds a second: N frames of the scene, which waves, or those of files, "
-               "frame_%03d.obj, numbered from 0 or 1",
-               [&o](const std::string& text) {
-                   if (text.empty()) throw UsageError("a number of frames, or a pattern");
-                   o.frames = text == "none" ? "" : text;
-               })
+               "frame_%03d.obj, numbered from 0 or 1")
         .only_for(Builds::whole);
     add_config(options, o);
     options.group("In parts");

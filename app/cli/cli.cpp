@@ -75,6 +75,7 @@ constexpr const char* kRenderHelp = R"(Examples:
   heapwood render sponza.obj.xz -o sponza.png --mode path --spp 256
   heapwood render bunny.kdt -o cost.png --mode cost --size 1920x1080
   heapwood render bunny.obj -o depth.exr --mode depth --camera 0,0.2,0.4 --look-at 0,0.1,0
+  heapwood render bunny.obj -o wave_%03d.png --frames 60
   heapwood render bunny.obj -o slice.png --mode distance --camera 0,0.1,1 --look-at 0,0.1,0
 
 The picture is the same, bit for bit, from a CPU and a GPU.)";

@@ -98,7 +98,8 @@ struct TreeParameters : SceneParameters {
 
 /// `heapwood render`.
 struct RenderOptions : TreeParameters {
-    std::string out;  ///< file for the picture
+    std::string out;     ///< file for the picture, or with frames a pattern of files
+    std::string frames;  ///< as FrameChoice::parse reads them; empty: none
     RenderSettings settings;
     /// Unset: see camera_of.
     std::optional<glm::vec3> eye;

@@ -102,6 +102,10 @@ void add_render(Options& options, RenderOptions& o) {
     options.real("--reach", s.occlusion_reach, {.open = true, .most = 1e6F},
                  "Mode ambient-occlusion: how far is near, in parts of the scene's diagonal");
     options.whole("--seed", s.seed, {}, "Of the samples");
+    add_frames(options, o.frames,
+               "A picture of each frame of an animation, from the first one's camera, in numbered "
+               "files of --out, wave_%03d.png: N frames of the scene, which waves, or those of "
+               "files, frame_%03d.obj, numbered from 0 or 1");
     add_camera(options, o);
     options.group("Output");
     options.file("-o,--out", o.out,

@@ -39,6 +39,9 @@ void add_run(Options& options, RunParameters& o, allocators::Choices& choices, u
 /// --resume.
 void add_resume(Options& options, RunParameters& o);
 
+/// --frames, of an animation. @param what the help says of it
+Options& add_frames(Options& options, std::string& frames, const char* what);
+
 /// --pool, of one size.
 void add_pool(Options& options, std::optional<PoolSize>& pool, const char* what);
 

@@ -32,6 +32,10 @@ RunFiles of_turns(const RunParameters& options) {
     return files;
 }
 
+void add_frames(RunFiles& files, const FrameChoice& frames) {
+    for (const std::string& file : frame_files(frames)) add(files.inputs, files_of_scene(file));
+}
+
 }  // namespace
 
 std::vector<NamedFile> files_of_scene(const std::string& name) {
@@ -44,9 +48,7 @@ std::vector<NamedFile> files_of_scene(const std::string& name) {
 
 RunFiles files_of(const BuildOptions& options) {
     RunFiles files = of_scene(options);
-    for (const std::string& frame : frame_files(FrameChoice::parse(options.frames))) {
-        add(files.inputs, files_of_scene(frame));
-    }
+    add_frames(files, FrameChoice::parse(options.frames));
     add(files.outputs, {{"--trace", options.trace}, {"--out", options.out}});
     return files;
 }
@@ -76,7 +78,15 @@ RunFiles files_of(const TraceOptions& options) {
 
 RunFiles files_of(const RenderOptions& options) {
     RunFiles files = of_scene(options);
-    files.outputs.push_back({"--out", options.out});
+    if (options.frames.empty()) {
+        files.outputs.push_back({"--out", options.out});
+        return files;
+    }
+    const FrameChoice frames = FrameChoice::parse(options.frames);
+    add_frames(files, frames);
+    for (const std::string& file : numbered_files(options.out, frames)) {
+        files.outputs.push_back({"--out", file});
+    }
     return files;
 }
 

@@ -49,10 +49,10 @@ public:
         if (d > percent + 1) width_ = static_cast<std::size_t>(text[d - 1] - '0');
     }
 
-    /// The files, in the order of their numbers. @throws scenes::SceneError that names the first
-    /// file that is missing, or whose number is written in another way.
-    std::vector<std::string> files() const {
-        const std::set<std::size_t> numbers = numbers_of_files();
+    /// The numbers of the files, ascending. @throws scenes::SceneError that names the first file
+    /// that is missing, or whose number is written in another way.
+    std::set<std::size_t> numbers() const {
+        std::set<std::size_t> numbers = numbers_of_files();
         const bool begins = numbers.contains(0) || numbers.contains(1);
         if (!begins) {
             fail("there is neither " + file(0) + " nor " + file(1) +
@@ -63,19 +63,16 @@ public:
             fail("there are " + std::to_string(numbers.size()) + " files, and at most " +
                  std::to_string(kMostFrames) + " are frames: move the others elsewhere");
         }
-        std::vector<std::string> all;
+        std::size_t expected = *numbers.begin();
         for (const std::size_t number : numbers) {
-            const std::size_t expected = *numbers.begin() + all.size();
             if (number != expected) {
                 fail(file(expected) + " is missing, but there is " + file(number) +
                      ": number the frames without gaps, or move the later ones elsewhere");
             }
-            all.push_back(file(number));
+            ++expected;
         }
-        return all;
+        return numbers;
     }
-
-private:
     /// The pattern with a number for %d.
     std::string file(std::size_t number) const {
         std::string digits = std::to_string(number);
@@ -83,6 +80,7 @@ private:
         return before_ + digits + after_;
     }
 
+private:
     /// The numbers of the files or folders that the pattern's part with the %d matches.
     std::set<std::size_t> numbers_of_files() const {
         const std::size_t name_begin = before_.rfind('/') + 1;  // 0 if there is none
@@ -162,7 +160,24 @@ FrameChoice choose_frames(const std::string& text, const std::vector<const Backe
 
 std::vector<std::string> frame_files(const FrameChoice& choice) {
     if (choice.pattern.empty()) return {};
-    return FramePattern(choice.pattern).files();
+    return numbered_files(choice.pattern, choice);
+}
+
+std::vector<std::string> numbered_files(const std::string& pattern, const FrameChoice& frames) {
+    if (!is_pattern(pattern)) {
+        throw UsageError("'" + pattern +
+                         "' has no place for the number of a frame: name the files as in "
+                         "frame_%03d" +
+                         std::filesystem::path(pattern).extension().string());
+    }
+    const FramePattern files(pattern);
+    std::vector<std::string> all;
+    for (unsigned i = 0; i < frames.waves; ++i) all.push_back(files.file(i));
+    if (frames.pattern.empty()) return all;
+    for (const std::size_t number : FramePattern(frames.pattern).numbers()) {
+        all.push_back(files.file(number));
+    }
+    return all;
 }
 
 std::vector<scenes::Scene> load_frames(const FrameChoice& choice, const scenes::Scene& scene,

@@ -30,6 +30,10 @@ FrameChoice choose_frames(const std::string& text, const std::vector<const Backe
 /// says.
 std::vector<std::string> frame_files(const FrameChoice& choice);
 
+/// A file for each frame, by a pattern as those of frames: with the numbers of their files, or from
+/// 0 on. @throws UsageError for a text that is no pattern, and as frame_files.
+std::vector<std::string> numbered_files(const std::string& pattern, const FrameChoice& frames);
+
 /// The frames, none if none were chosen. A wave moves every corner along y by up to a fiftieth of
 /// the diagonal, depending on x; it has come back to its beginning after the last frame. Files are
 /// numbered from 0 or 1 without gaps. @throws scenes::SceneError for a file that cannot be read, is

@@ -17,6 +17,19 @@ std::string_view mode_of(const RenderReport& report) {
     return facts_of(report.settings.mode).name;
 }
 
+std::string time_of(const RenderReport& report) {
+    const std::string rays = fixed(report.render_ms / 1000, 3) + " s, and ";
+    if (report.frames.empty()) {
+        return rays + fixed(report.layout_ms, 1) + " ms to lay the tree out for rays";
+    }
+    double build_ms = 0;
+    for (const FramePicture& frame : report.frames) build_ms += frame.build_ms;
+    const auto count = static_cast<double>(report.frames.size());
+    return grouped(report.frames.size()) + " frames: " + rays + fixed(build_ms, 1) +
+           " ms to build their trees; " + fixed(1000 * count / (report.render_ms + build_ms), 1) +
+           " frames a second";
+}
+
 Table summary(const RenderReport& report) {
     const Report& origin = report.origin;
     const RenderSettings& s = report.settings;
@@ -31,8 +44,7 @@ Table summary(const RenderReport& report) {
          {"camera", "--camera " + point_text(report.camera.eye) + " --look-at " +
                         point_text(report.camera.target) + " --up " + point_text(report.camera.up) +
                         " --fov " + shortest(report.camera.field_of_view)},
-         {"time", fixed(report.render_ms / 1000, 3) + " s, and " + fixed(report.layout_ms, 1) +
-                      " ms to lay the tree out for rays"}});
+         {"time", time_of(report)}});
     if (report.scale) {
         table.rows.push_back({"colours", std::string(report.scale->title) + ", from " +
                                              shortest(report.scale->least) + " to " +
@@ -137,6 +149,17 @@ Shape<RenderReport> picture_shape() {
     return shape;
 }
 
+Shape<FramePicture> frame_shape() {
+    using Of = FramePicture;
+    Shape<Of> shape;
+    shape.field("file", [](const Of& f) { return f.file; })
+        .field(
+            "build_ms", [](const Of& f) { return f.build_ms; },
+            "milliseconds from the frame in the machine's memory until rays can be traced")
+        .field("render_ms", [](const Of& f) { return f.render_ms; });
+    return shape;
+}
+
 const Shape<RenderReport>& render_shape() {
     static const Shape<RenderReport> shape = [] {
         using Of = RenderReport;
@@ -153,7 +176,13 @@ const Shape<RenderReport>& render_shape() {
             .object("picture", picture_shape(), [](const Of& r) -> const Of& { return r; })
             .field(
                 "layout_ms", [](const Of& r) { return r.layout_ms; },
-                "milliseconds from the tree in the host's memory to one that rays can read")
+                "milliseconds from the tree in the host's memory to one that rays can read; 0 of "
+                "an "
+                "animation, whose trees stay where they are built")
+            .array(
+                "frames", frame_shape(), [](const Of& r) -> const auto& { return r.frames; },
+                "of an animation, whose digest is the first frame's, and whose scale and effort "
+                "are the last one's; empty: one picture")
             .field(
                 "render_ms", [](const Of& r) { return r.render_ms; },
                 "of the picture: rays, shading, and a copy of the pixels to the host")

@@ -137,6 +137,74 @@ class Render(unittest.TestCase):
         self.assertEqual(render(SCENE, "-o", self.out, "--html", page).returncode, DONE)
         self.assertIn("heapwood render", page.read_text())
 
+    def test_frames_are_numbered_pictures(self):
+        """Those of the frames' scenes, each by itself, from the first one's camera."""
+        for mode in ("shaded", "cost"):
+            scenes = []
+            for number in (1, 2, 3):
+                scenes.append(self.place / f"f{number}.obj")
+                scenes[-1].write_text("".join(
+                    f"v {0.1 * number * (i % 2)} {number * i % 5} {i * i % 7}\n" for i in range(9))
+                    + "".join(f"f {i} {i + 1} {i + 2}\n" for i in range(1, 8)))
+            found = rendered(scenes[0], "-o", self.place / "p%02d.png", "--mode", mode, "--frames",
+                             self.place / "f%d.obj")
+            self.assertEqual([frame["file"] for frame in found["frames"]],
+                             [str(self.place / f"p{number:02d}.png") for number in (1, 2, 3)])
+            camera = [text for name, value in (("--camera", "eye"), ("--look-at", "target"),
+                                               ("--up", "up"))
+                      for text in (name, ",".join(map(repr, found["camera"][value])))]
+            camera += ["--fov", found["camera"]["field_of_view"]]
+            rays = 0
+            for number, scene in enumerate(scenes, 1):
+                alone = rendered(scene, "-o", self.out, "--mode", mode, *camera)
+                rays += alone["rays"][0]["rays"]
+                self.assertEqual((self.place / f"p{number:02d}.png").read_bytes(),
+                                 self.out.read_bytes(), (mode, number))
+                self.assertEqual(alone["frames"], [])
+                if number == 1:
+                    self.assertEqual(alone["digest"], found["digest"])
+            self.assertEqual(found["rays"][0]["rays"], rays)
+
+    def test_a_wave_is_numbered_from_0(self):
+        former = self.place / "w1.png"
+        former.write_text("former")
+        found = rendered(SCENE, "-o", self.place / "w%d.png", "--frames", 4)
+        pictures = {(self.place / f"w{number}.png").read_bytes() for number in range(4)}
+        self.assertEqual(len(pictures), 4)
+        self.assertEqual(len(found["frames"]), 4)
+        self.assertIn("4 frames", render(SCENE, "-o", self.place / "w%d.png", "--frames",
+                                         4).stdout)
+
+    def test_mistakes_with_frames(self):
+        numbered = self.place / "w%d.png"
+        tree = self.place / "a.kdt"
+        build(SCENE, "--repeat", 1, "--out", tree)
+        before = sorted(self.place.iterdir())
+        for arguments, code, words in (
+            ((SCENE, "-o", self.out, "--frames", 2), USAGE, "frame_%03d.png"),
+            ((SCENE, "-o", self.place / "%d%d.png", "--frames", 2), USAGE, "frame_%03d.png"),
+            ((SCENE, "-o", self.place / "none" / "%d.png", "--frames", 2), USAGE, "No such file"),
+            ((SCENE, "-o", numbered, "--frames", 0), USAGE, "number of frames"),
+            ((SCENE, "-o", numbered, "--frames", 2, "--method", "levels"), USAGE, "levels"),
+            ((tree, "-o", numbered, "--frames", 2), USAGE, "tree file"),
+            ((SCENE, "-o", numbered, "--frames", self.place / "f%d.obj"), BAD_INPUT, "f0.obj"),
+            ((SCENE, "-o", numbered, "--frames", 2, "--json", self.place / "w1.png"), USAGE,
+             "are the same file"),
+            (("missing.obj", "-o", numbered, "--frames", 2), BAD_INPUT, "missing.obj"),
+            ((SCENE, "-o", numbered, "--frames", 2, "--max-nodes", 10), OUT_OF_MEMORY, "node"),
+        ):
+            result = render(*arguments)
+            self.assertEqual(result.returncode, code, (arguments, result.stderr))
+            self.assertIn(words, result.stderr)
+            self.assertEqual(sorted(self.place.iterdir()), before, arguments)
+
+    def test_no_frame_is_overwritten_by_its_picture(self):
+        (self.place / "f0.png").write_bytes(SCENE.read_bytes())
+        result = render(SCENE, "-o", self.place / "f%d.png", "--frames", self.place / "f%d.png")
+        self.assertEqual(result.returncode, USAGE, result.stderr)
+        self.assertIn("same file", result.stderr)
+        self.assertEqual((self.place / "f0.png").read_bytes(), SCENE.read_bytes())
+
     def test_mistakes(self):
         for options, word in (
             (["--size", "0x5"], "'0' is not"), (["--size", "5x0"], "'0' is not"), (["--size", "9"], "9"),

@@ -221,6 +221,10 @@ void add_trace(Options& options, TraceOptions& o) {
                      for (const auto& preset : presets) named(kdtree::presets(), preset);
                      o.beside = presets;
                  });
+    add_frames(options, o.frames,
+               "Also rebuild the trees of an animation, each by a builder that keeps its memory, "
+               "trace primary rays through each frame, and report frames a second: N frames of the "
+               "scene, which waves, or those of files, frame_%03d.obj, numbered from 0 or 1");
     add_building(options, o);
     options.list(
         "--devices", "N", "",

@@ -73,6 +73,8 @@ struct BuildOptions : SceneParameters {
     std::uint32_t parts = 0;
     /// GPUs of these processes, or of this one, by CUDA's numbers; none: the one that CUDA chooses.
     std::vector<std::uint32_t> devices;
+    /// Whether the build is one in parts.
+    bool in_parts() const { return memory || parts > 0 || !devices.empty(); }
     /// Seconds that such a process has at least for an answer.
     double time_limit = 60;
     /// The options given that a build in parts has no use for, as messages name them.
@@ -84,6 +86,7 @@ struct TraceOptions : SceneParameters {
     TraceOptions() { measure.run.statistics = false; }
 
     std::vector<std::string> beside;  ///< presets whose trees are traced, too
+    std::string frames;               ///< as FrameChoice::parse reads them; empty: none
     RayOptions rays;
 };
 

@@ -38,19 +38,6 @@ void add_rays(std::vector<TracedRays>& all, const std::vector<TracedRays>& more)
     }
 }
 
-/// The one that builds all trees. @throws UsageError.
-const Backend& backend_of(const RenderOptions& options,
-                          const std::vector<const Backend*>& available, bool gpu) {
-    if (names_tree(options.scene)) {
-        throw UsageError(
-            options.scene +
-            " is a tree file, and --frames builds a tree for each frame: name a scene");
-    }
-    const auto chosen = choose_backends(available, options, gpu);
-    require_one(chosen, options, "render needs one tree of each frame");
-    return *chosen.front();
-}
-
 /// Frame by frame, by a builder that keeps its memory.
 class Animation {
 public:
@@ -113,8 +100,10 @@ private:
 ExitCode render_animation(const RenderOptions& options,
                           const std::vector<const Backend*>& available, Publisher& publisher) {
     Report origin = new_report(options);
-    const Backend& backend = backend_of(options, available, origin.provenance.machine.gpu);
-    const FrameChoice choice = choose_frames(options.frames, {&backend});
+    const auto chosen = choose_backends(available, options, origin.provenance.machine.gpu);
+    require_one(chosen, options, "render needs one tree of each frame");
+    const Backend& backend = *chosen.front();
+    const FrameChoice choice = frames_of(options.frames, options.scene, chosen);
     const std::vector<std::string> names = numbered_files(options.out, choice);
     std::deque<Output> files;
     for (const std::string& name : names) files.emplace_back(name);

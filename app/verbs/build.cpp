@@ -51,9 +51,7 @@ Result build_with(const Backend& backend, const BuildOptions& options, const sce
 }  // namespace
 
 ExitCode build(const BuildOptions& options, const Backends& available) {
-    if (options.memory || options.parts > 0 || !options.devices.empty()) {
-        return build_in_parts(options);
-    }
+    if (options.in_parts()) return build_in_parts(options);
     Report report = new_report(options);
     const bool gpu = report.provenance.machine.gpu;
     const auto chosen = choose_backends(available, options, gpu);

@@ -73,7 +73,9 @@ RunFiles files_of(const ReplayOptions& options) {
 }
 
 RunFiles files_of(const TraceOptions& options) {
-    return of_scene(options);
+    RunFiles files = of_scene(options);
+    add_frames(files, FrameChoice::parse(options.frames));
+    return files;
 }
 
 RunFiles files_of(const RenderOptions& options) {

@@ -1,9 +1,9 @@
 /// @file
 /// The verb `trace`.
-#include <optional>
 #include <utility>
 
 #include "app/base/console.h"
+#include "app/measure/builds/frames.h"
 #include "app/measure/builds/turn.h"
 #include "app/measure/rays/ray_run.h"
 #include "app/report/documents.h"
@@ -17,7 +17,8 @@ namespace {
 
 /// One backend's tree and the rays through it.
 TracedTree trace_with(const Backend& backend, const TraceOptions& options,
-                      const scenes::Scene& scene, const Report& settings, RayBench& bench,
+                      const scenes::Scene& scene, const std::vector<scenes::Scene>& frames,
+                      const Report& settings, RayBench& bench,
                       const std::vector<TracedTree>& before) {
     TracedTree traced{
         .name = backend.traits.name, .preset = settings.options.preset, .build = {}, .times = {}};
@@ -28,6 +29,7 @@ TracedTree trace_with(const Backend& backend, const TraceOptions& options,
     traced.build = take_turn(backend, {scene, measure, &tree});
     bench.trace_once(tree, traced, before);
     if (backend.gpu) bench.trace_in_place(backend, measure, traced, before);
+    bench.trace_frames(backend, measure, frames, traced);
     return traced;
 }
 
@@ -39,6 +41,10 @@ ExitCode trace(const TraceOptions& options, const Backends& available) {
     const bool gpu = report.origin.provenance.machine.gpu;
     const std::vector<const Backend*> chosen = choose_backends(available, options, gpu);
     Publisher publisher(options);
+    const FrameChoice choice = frames_of(options.frames, options.scene, chosen);
+    if (!options.frames.empty() && !options.rays.devices.empty()) {
+        throw UsageError("--frames is of one GPU, which builds and traces: leave out --devices");
+    }
     show_progress("loading " + options.scene);
     std::optional<ReadTree> read;
     if (names_tree(options.scene)) read = read_tree(options.scene, options.measure.verify);
@@ -46,6 +52,8 @@ ExitCode trace(const TraceOptions& options, const Backends& available) {
         read ? std::move(read->stored.scene)
              : scenes::load(options.scene, report.origin.options.run.threads);
     describe(report.origin, scene);
+    const std::vector<scenes::Scene> frames =
+        load_frames(choice, scene, report.origin.options.run.threads);
     RayBench bench(scene, options.rays, report.origin.options.run, gpu);
     report.options.rays = bench.rays();
     ExitCode code = ExitCode::done;
@@ -68,7 +76,7 @@ ExitCode trace(const TraceOptions& options, const Backends& available) {
     for (Report& built : settings) {
         for (const Backend* backend : chosen) {
             report.trees.push_back(
-                trace_with(*backend, options, scene, built, bench, report.trees));
+                trace_with(*backend, options, scene, frames, built, bench, report.trees));
             built.results.push_back(report.trees.back().build);
         }
         if (code == ExitCode::done) code = verdict(built);

@@ -87,6 +87,15 @@ bool names_tree(const std::string& scene) {
     return path.extension() == ".kdt" && !std::filesystem::is_regular_file(path, ignored);
 }
 
+FrameChoice frames_of(const std::string& text, const std::string& scene,
+                      const std::vector<const Backend*>& chosen) {
+    if (!text.empty() && names_tree(scene)) {
+        throw UsageError(
+            scene + " is a tree file, and --frames builds a tree for each frame: name a scene");
+    }
+    return choose_frames(text, chosen);
+}
+
 TreeSource tree_source(const TreeParameters& parameters,
                        const std::vector<const Backend*>& available) {
     show_progress("loading " + parameters.scene);

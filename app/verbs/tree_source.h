@@ -6,6 +6,7 @@
 
 #include "app/backends/backend.h"
 #include "app/cli/cli.h"
+#include "app/measure/builds/frames.h"
 #include "app/measure/builds/report.h"
 #include "kdtree/tree/tree_file.h"
 #include "scenes/scene.h"
@@ -31,6 +32,11 @@ ReadTree read_tree(const std::string& path, bool verify);
 
 /// Whether what is called a scene is a tree file, which its first bytes say.
 bool names_tree(const std::string& scene);
+
+/// The frames of an animation of a scene (choose_frames()); none for an empty text.
+/// @throws UsageError also for a tree file, for the trees of frames are built.
+FrameChoice frames_of(const std::string& text, const std::string& scene,
+                      const std::vector<const Backend*>& chosen);
 
 /// Reads the tree file that the parameters name, or loads their scene and builds its tree, once.
 /// @throws UsageError, NoDevice, scenes::SceneError, kdtree::TreeFileError, std::bad_alloc.

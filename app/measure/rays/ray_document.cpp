@@ -123,6 +123,31 @@ Shape<InPlaceOf> in_place_shape() {
     return shape;
 }
 
+Shape<AnimatedRays> animated_shape() {
+    using Of = AnimatedRays;
+    Shape<Of> shape;
+    shape
+        .field(
+            "frames", [](const Of& a) { return a.frames; }, "", at_least(1))
+        .field(
+            "rays", [](const Of& a) { return a.rays; }, "of each frame, those of the kind primary",
+            at_least(1))
+        .field(
+            "hits", [](const Of& a) { return a.hits; }, "rays of all frames that meet anything")
+        .field(
+            "digest", [](const Of& a) { return Digest{a.digest}; },
+            "of all first hits, frame after frame")
+        .object(
+            "rebuild_ms", samples_shape(),
+            [](const Of& a) { return samples_or_none(a.rebuild_ms); },
+            "of a frame, from its triangles in the machine's memory until the build is done")
+        .object(
+            "frame_ms", samples_shape(), [](const Of& a) { return samples_or_none(a.frame_ms); },
+            "from there until the first hits of its rays are there")
+        .field("frames_per_second", [](const Of& a) { return a.frames_per_second(); });
+    return shape;
+}
+
 /// All but the rays.
 const Shape<TreeOf>& tree_shape() {
     static const Shape<TreeOf> shape = [] {
@@ -185,6 +210,9 @@ const Shape<RayReport>& ray_shape() {
             "in_place", in_place, [](const TreeOf& t) { return t.in_place(); },
             "the same tree laid out where it was built, of triangles that lie there: nothing of "
             "them passes the host; null: not measured");
+        tree.object(
+            "animated", animated_shape(), [](const TreeOf& t) { return t.tree.animated; },
+            "the frames of --frames, by one builder; null: not measured");
         const auto origin = [](const Of& r) -> const Report& { return r.origin; };
         Shape<Of> all;
         all.constant("schema", kSchema)

@@ -35,6 +35,10 @@ double ms_per_ray(const std::vector<RayTimes>& times) {
     return ms / kinds;
 }
 
+double AnimatedRays::frames_per_second() const {
+    return 1000 / spread(frame_ms).median;
+}
+
 TimeToRays InPlaceTree::time() const {
     return {spread(build_ms).median + spread(layout_ms).median, ms_per_ray(times)};
 }

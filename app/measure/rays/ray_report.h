@@ -77,6 +77,18 @@ struct InPlaceTree {
     TimeToRays time() const;
 };
 
+/// Primary rays through the frames of an animation, by one builder, where its trees are built.
+struct AnimatedRays {
+    std::uint64_t frames = 0;
+    std::uint64_t rays = 0;               ///< of each frame, the same
+    std::uint64_t hits = 0;               ///< of all frames together
+    std::uint64_t digest = 0;             ///< of all answers, frame after frame
+    std::vector<double> rebuild_ms = {};  ///< of each frame, until the build is done, samples
+    std::vector<double> frame_ms = {};    ///< until the frame's first hits are there
+
+    double frames_per_second() const;
+};
+
 /// A tree, what it took to make it, and the rays through it.
 struct TracedTree {
     std::string name;    ///< of the allocator or method that built it, or "embree"
@@ -86,6 +98,7 @@ struct TracedTree {
     std::uint64_t bytes = 0;      ///< of that; 0: unknown
     std::vector<RayTimes> times;  ///< none if there is no tree
     std::optional<InPlaceTree> in_place = {};  ///< the same tree, if it was measured there, too
+    std::optional<AnimatedRays> animated = {};
 
     /// Of building, by the median, layout, and rays.
     TimeToRays time() const;

@@ -12,6 +12,7 @@
 #include "app/measure/builds/turn.h"
 #include "app/measure/rays/embree.h"
 #include "app/measure/rays/ray_batch_run.h"
+#include "kdtree/built_tree.h"
 #include "kdtree/rays/ray_batch.h"
 #include "scenes/digest.h"
 
@@ -211,6 +212,56 @@ void RayBench::trace_in_place(const Backend& backend, const MeasureOptions& meas
     } catch (const std::exception& error) {
         log::warning(to.name + " was not measured in place: " + error.what());
     }
+}
+
+AnimatedRays RayBench::time_frames(LiveTree& tree, const std::vector<scenes::Scene>& frames) const {
+    const Place place = gpu_ ? Place::device : Place::host;
+    std::vector<PlacedFrame> placed;
+    for (const scenes::Scene& frame : frames) placed.emplace_back(frame, place);
+    tree.rebuild(placed.front().frame(), nullptr);
+    kdtree::wait(tree.rays());
+    const RaySet& primary = sets_[1];
+    const RayBatchRun batch(tree.rays(), primary.rays, Asked::closest, options_of(primary));
+    AnimatedRays to{.frames = frames.size(), .rays = primary.rays.size()};
+    scenes::Fnv hash;
+    for (unsigned round = 0; round < run_.warm_up + run_.repeat; ++round) {
+        for (const PlacedFrame& frame : placed) {
+            const auto start = Clock::now();
+            tree.rebuild(frame.frame(), nullptr);
+            const double built = ms_since(start);
+            batch.trace();
+            kdtree::wait(tree.rays());
+            const double traced = ms_since(start);
+            if (round >= run_.warm_up) {
+                to.rebuild_ms.push_back(built);
+                to.frame_ms.push_back(traced);
+            }
+            if (round > 0) continue;
+            const RayBatchRun::Found found = batch.found();
+            to.hits += found.hits;
+            for (const std::uint32_t word : found.words) hash.add(word);
+        }
+    }
+    to.digest = hash.value();
+    return to;
+}
+
+void RayBench::trace_frames(const Backend& backend, const MeasureOptions& measure,
+                            const std::vector<scenes::Scene>& frames, TracedTree& to) {
+    if (frames.empty() || backend.make_live_tree == nullptr || to.times.empty()) return;
+    show_progress("tracing rays through frames of " + to.name);
+    std::size_t most = 0;
+    for (const scenes::Scene& frame : frames) most = std::max(most, frame.triangles.size());
+    guarded(to.build, [&] {
+        const auto tree = backend.make_live_tree(most, measure.config, measure.run);
+        try {
+            to.animated = time_frames(*tree, frames);
+        } catch (const kdtree::BuildError& error) {
+            throw Failure{outcome_of(tree->result().status),
+                          std::string("a frame: ") + error.what()};
+        }
+    });
+    if (to.build.outcome != Outcome::done) log::error(to.name + ": " + to.build.message);
 }
 
 void RayBench::trace_once(const kdtree::Tree& tree, TracedTree& to,

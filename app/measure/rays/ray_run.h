@@ -42,7 +42,13 @@ public:
     void trace_in_place(const Backend& backend, const MeasureOptions& measure, TracedTree& to,
                         const std::vector<TracedTree>& before);
 
-    /// The same with Embree's own tree, after a first trace(); nothing if it is not
+    /// Rebuilds the trees of frames by the same backend, one after another, and traces the primary
+    /// rays of trace_once() through each. Does nothing for a tree that was not traced, or where the
+    /// backend has no such trees. What goes wrong is in the result.
+    void trace_frames(const Backend& backend, const MeasureOptions& measure,
+                      const std::vector<scenes::Scene>& frames, TracedTree& to);
+
+    /// As trace() with Embree's own tree, after a first trace(); nothing if it is not
     /// installed, or on a GPU.
     std::optional<TracedTree> trace_with_embree() const;
 
@@ -62,6 +68,7 @@ private:
     RayTimes time_shared(const kdtree::RayReplicas& replicas, const RaySet& set, Asked asked) const;
     RayTimes time(const kdtree::RayTree& tree, const RaySet& set, Asked asked) const;
     InPlaceTree time_in_place(LiveTree& tree, const InPlaceTree* same) const;
+    AnimatedRays time_frames(LiveTree& tree, const std::vector<scenes::Scene>& frames) const;
 
     const scenes::Scene& scene_;
     RayOptions options_;

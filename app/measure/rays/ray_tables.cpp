@@ -1,5 +1,7 @@
 #include "app/measure/rays/ray_tables.h"
 
+#include <utility>
+
 #include "app/base/text.h"
 #include "app/report/figures/tables.h"
 
@@ -110,6 +112,28 @@ Table times_to(const RayReport& report) {
     return table;
 }
 
+/// Of an animation; without rows there is none.
+Table animated(const RayReport& report) {
+    Table table{.title = "Frames, each built and traced",
+                .columns = {{"tree"},
+                            {"frames", true},
+                            {"rays each", true},
+                            {"rebuild ms", true},
+                            {"frame ms", true},
+                            {"frames a second", true}}};
+    for (const TracedTree& tree : report.trees) {
+        if (!tree.animated) continue;
+        const AnimatedRays& a = *tree.animated;
+        table.rows.push_back({title(tree),
+                              shown(a.frames, Unit::count),
+                              shown(a.rays, Unit::count),
+                              shown(spread(a.rebuild_ms).median, Unit::ms),
+                              shown(spread(a.frame_ms).median, Unit::ms),
+                              {fixed(a.frames_per_second(), 1), a.frames_per_second()}});
+    }
+    return table;
+}
+
 }  // namespace
 
 std::string title(const TracedTree& tree) {
@@ -133,6 +157,7 @@ std::vector<Table> ray_tables(const RayReport& report) {
     if (!report.options.devices.empty()) {
         tables.insert(tables.begin() + 2, rates_of_devices(report));
     }
+    if (Table frames = animated(report); !frames.rows.empty()) tables.push_back(std::move(frames));
     return tables;
 }
 

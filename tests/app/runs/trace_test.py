@@ -161,6 +161,45 @@ class Trace(unittest.TestCase):
         self.assertEqual([a == b for a, b in zip(first, second)],
                          [kind in ("primary", "shadow") for kind in KINDS])
 
+    def test_frames_are_traced_by_one_builder(self):
+        with folder() as place:
+            scene = place / "f1.obj"
+            scene.write_bytes((MODELS / "gem.obj").read_bytes())
+            [alone] = ours(traced(scene, "--frames", place / "f%d.obj"))
+            primary = alone["rays"][1]
+            animated = alone["animated"]
+            # One frame is the scene itself.
+            self.assertEqual([animated[name] for name in ("frames", "rays", "hits", "digest")],
+                             [1, primary["rays"], primary["hits"], primary["digest"]])
+            for number in (2, 3):
+                (place / f"f{number}.obj").write_bytes(scene.read_bytes())
+            [same] = ours(traced(scene, "--frames", place / "f%d.obj"))
+            self.assertEqual(same["animated"]["hits"], 3 * primary["hits"])
+        found = ours(traced(SCENE, "--frames", 5, "-a", "atomicmalloc,hybrid"))
+        frames = [tree["animated"] for tree in found]
+        self.assertEqual(frames[0]["digest"], frames[1]["digest"])
+        self.assertEqual(frames[0]["frames"], 5)
+        self.assertEqual(len(frames[0]["frame_ms"]["samples"]), 10)
+        for built, traced_ms in zip(frames[0]["rebuild_ms"]["samples"],
+                                    frames[0]["frame_ms"]["samples"]):
+            self.assertLessEqual(built, traced_ms)
+        self.assertIn("frames a second", trace(SCENE, "--frames", 2).stdout)
+        self.assertIsNone(ours(traced(SCENE))[0]["animated"])
+
+    def test_mistakes_with_frames(self):
+        with folder() as place:
+            tree = place / "a.kdt"
+            self.assertEqual(run("build", "--device", "cpu", SCENE, "--out", tree).returncode, DONE)
+            for arguments, code, words in (
+                    ((SCENE, "--frames", 0), USAGE, "number of frames"),
+                    ((SCENE, "--frames", place / "f%d.obj"), BAD_INPUT, "f0.obj"),
+                    ((SCENE, "--frames", 2, "--method", "levels"), USAGE, "levels"),
+                    ((tree, "--frames", 2), USAGE, "tree file"),
+                    ((SCENE, "--frames", 2, "--pool", "1KiB"), OUT_OF_MEMORY, "pool")):
+                result = trace(*arguments)
+                self.assertEqual(result.returncode, code, (arguments, result.stderr))
+                self.assertIn(words, result.stderr)
+
     def test_gpus_that_are_not_there(self):
         for arguments, code, words in (
                 (("--devices", "0", "--device", "cpu"), USAGE, "--device is cpu"),

@@ -48,7 +48,7 @@ inline void sort_long_leaves(const Node* nodes, std::uint64_t count, std::uint32
 
 /// A tree that is being ordered. A machine has
 ///     void for_each(std::uint32_t n, const F& f);  // f(i) for all i < n, one call after another
-/// Memory is the pool's: 22 bytes a node. Refers to machine, pool and tree.
+/// Memory is the pool's: 14 bytes a node. Refers to machine, pool and tree.
 template <class Machine>
 class CanonicalOrder {
     using Block = allocators::ArrayPool::Block;

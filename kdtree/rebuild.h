@@ -99,6 +99,7 @@ public:
     bool finish(void* stream = nullptr) {
         const allocators::StreamScope scope(stream);
         arrays_.begin_settling(result_);
+        arrays_.wait_for(*allocator_);
         const BuildState state = arrays_.memory().state();
         const bool settled = arrays_.settle(state, *allocator_, result_);
         arrays_.note_growth(*allocator_, result_);

@@ -9,6 +9,7 @@
 ///     template <class A> Launch launch(const Problem&, const typename A::Ref&) const;
 ///         // launch.ms() waits until the build has ended, and has its milliseconds
 ///     template <class A> void enqueue(const Problem&, const typename A::Ref&) const;  // untimed
+///     void wait() const;  // until builds have ended
 ///     void gather(const Frame&, float scale, Triangle* to, BuildState&) const;
 ///     void widen(const Frame&, WideningBox&) const;
 ///     template <class A> void describe(BuildResult&) const;  // registers and the like
@@ -159,6 +160,12 @@ public:
                 .step = kRootArraysAStep * pool_.largest_request, .most = grow_to_});
         }
     }
+    /// Waits until a build whose pool may grow has ended. A copy from the device that waited for it
+    /// would keep the copies from the device's memory's growth.
+    template <allocators::Allocator A>
+    void wait_for(const A&) const {
+        if constexpr (allocators::GrowsAutomatically<A>) machine_.wait();
+    }
     /// How far the pool has grown by now.
     template <allocators::Allocator A>
     void note_growth(const A& allocator, BuildResult& result) const {
@@ -183,6 +190,7 @@ public:
         for (;;) {
             prepare(allocator);
             const auto launch = machine_.template launch<A>(memory_->problem(), allocator.ref());
+            wait_for(allocator);
             const BuildState state = memory_->state();  // waits
             result.build_ms = launch.ms();
             if (settle(state, allocator, result)) return result.status == Status::done;

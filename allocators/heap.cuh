@@ -11,8 +11,9 @@
 ///     }
 ///
 /// A heap adds to its allocator what a program expects of malloc: no size at free(), no Context,
-/// realloc(), any alignment. It costs 16 bytes a block. Heaps are independent of one another; a
-/// warp may use several at once.
+/// realloc(), any alignment. It costs 16 bytes a block, and nothing where
+/// the allocator knows a block by its address (heap/known_blocks.cuh). Heaps are independent of one
+/// another; a warp may use several at once.
 #pragma once
 
 #include <cstdint>

@@ -35,7 +35,10 @@ HEAPWOOD_INLINE constexpr bool ends_build(Status status) {
 
 /// How a build runs, beside what is built.
 struct RunConfig {
-    std::uint64_t pool_bytes = 0;      ///< of the allocator's pool; 0: pool_bytes_for()
+    std::uint64_t pool_bytes = 0;  ///< of the allocator's pool; 0: pool_bytes_for()
+    /// Bytes that the pool may have in the end: it grows while a build runs, rather than end the
+    /// build. 0, and an allocator other than Growing (allocators/heap/growing.cuh): it does not.
+    std::uint64_t grow_to = 0;
     unsigned threads = 0;              ///< CPU only: threads, each a warp; 0: one a core
     allocators::Choices choices = {};  ///< of the values of the allocator's options
     /// Where arrays outside the allocator's pool come from, to be used again by the next build;
@@ -64,6 +67,12 @@ struct MemoryUse {
     }
 };
 
+/// How far a pool has grown while builds ran.
+struct PoolGrowth {
+    std::uint32_t times = 0;  ///< how many parts came
+    std::uint64_t bytes = 0;  ///< of all these parts
+};
+
 /// What a build made, and what it took. If status is not done, `message` says what ran out and what
 /// would have been enough, and the tree is empty.
 struct BuildResult {
@@ -79,13 +88,15 @@ struct BuildResult {
     /// The build: CUDA events around the kernel, or the threads' time. Of builds that were begun
     /// anew (arrays enlarged, a smaller depth) the last one.
     double build_ms = 0;
-    double upload_ms = 0;  ///< making the build's arrays, and the scene into them
-    double pool_ms = 0;    ///< making the pool
-    std::uint64_t pool_bytes = 0;
+    double upload_ms = 0;              ///< making the build's arrays, and the scene into them
+    double pool_ms = 0;                ///< making the pool
+    std::uint64_t pool_bytes = 0;      ///< with all that it has grown by
     std::uint64_t overhead_bytes = 0;  ///< the allocator's side tables
+    std::optional<PoolGrowth> growth;  ///< nothing: a pool that cannot grow
     std::uint64_t root_bytes = 0;      ///< the root node's primitive array
-    /// The build replaced arrays, mostly because they were too small, or the next build like this
-    /// one will have larger arrays and take less time. The caller captures its graphs again.
+    /// The build replaced arrays, mostly because they were too small, its pool has grown, or the
+    /// next build like this one will have larger arrays and take less time. The caller captures its
+    /// graphs again.
     bool enlarged = false;
     MemoryUse memory;
     std::optional<BuildProfile> profile;

@@ -64,7 +64,7 @@ public:
     bool rebuild(const scenes::Scene& scene, void* stream = nullptr) {
         const allocators::StreamScope scope(stream);
         load(scene);
-        return arrays_.build(*allocator_, result_);
+        return build();
     }
 
     /// Builds the tree of a frame that is where the machine's memory is, from which it reads on the
@@ -73,7 +73,7 @@ public:
     bool rebuild(const Frame& frame, void* stream = nullptr) {
         const allocators::StreamScope scope(stream);
         load(with_bounds(frame));
-        return arrays_.build(*allocator_, result_);
+        return build();
     }
 
     /// Begins a build of a frame in place, and does not wait. In a graph it is what each launch
@@ -99,8 +99,11 @@ public:
     bool finish(void* stream = nullptr) {
         const allocators::StreamScope scope(stream);
         arrays_.begin_settling(result_);
+        arrays_.wait_for(*allocator_);
         const BuildState state = arrays_.memory().state();
-        if (!arrays_.settle(state, *allocator_, result_)) {
+        const bool settled = arrays_.settle(state, *allocator_, result_);
+        arrays_.note_growth(*allocator_, result_);
+        if (!settled) {
             result_.message =
                 result_.status == Status::over_budget
                     ? "the tree may have too many references: rebuild() finds the depth at "
@@ -143,6 +146,11 @@ private:
         const bool empty = box.lo.x > box.hi.x && box.lo.y > box.hi.y && box.lo.z > box.hi.z;
         if (empty) frame.bounds = arrays_.bounds(frame);
         return frame;
+    }
+    bool build() {
+        const bool done = arrays_.build(*allocator_, result_);
+        arrays_.note_growth(*allocator_, result_);
+        return done;
     }
     template <class Source>
     void load(const Source& source) {

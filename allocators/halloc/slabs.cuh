@@ -78,6 +78,19 @@ public:
         return capacity_[k.number()] * thousandths / 1000;
     }
 
+    /// The bytes of the piece that begins at p, in a block that is in use; 0: none does.
+    HEAPWOOD_INLINE std::uint64_t known_bytes(const void* p) const {
+        const auto offset = static_cast<std::uint64_t>(static_cast<const char*>(p) - memory_);
+        // A large block may also lie where there is no room for a slab.
+        const std::uint64_t slab = offset >> slab_shift_;
+        if (slab >= cell_count_) return 0;
+        // Relaxed: what is a slab, and of which class, stays so while the block is in use.
+        const std::uint32_t seen = state(static_cast<std::uint32_t>(slab)).load_relaxed();
+        if ((seen & kSlab) == 0) return 0;
+        const SizeClass k((seen & ~(kOpen | kSlab)) >> kClassShift);
+        const auto in_slab = static_cast<std::uint32_t>(offset - (slab << slab_shift_));
+        return in_slab % k.bytes() == 0 ? k.bytes() : 0;
+    }
     /// Sets the bit of a piece that its owner frees. @return its slab
     HEAPWOOD_INLINE std::uint32_t mark_free(void* p, SizeClass k) const {
         const auto offset = static_cast<std::uint64_t>(static_cast<char*>(p) - memory_);

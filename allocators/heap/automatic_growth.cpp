@@ -1,6 +1,7 @@
 #include "allocators/heap/automatic_growth.h"
 
 #include <algorithm>
+#include <chrono>
 #include <exception>
 #include <new>
 #include <optional>
@@ -71,7 +72,10 @@ void AutomaticGrowth::run() {
         return;
     }
     std::unique_lock lock(mutex_);
-    while (!ends_.wait_for(lock, kBetweenLooks, [this] { return has_ended_; })) {
+    for (;;) {
+        const bool pauses = std::chrono::steady_clock::now() >= without_pauses_until_.load();
+        const auto pause = pauses ? kBetweenLooks : std::chrono::microseconds(0);
+        if (ends_.wait_for(lock, pause, [this] { return has_ended_; })) return;
         lock.unlock();
         serve_();
         lock.lock();

@@ -2,6 +2,7 @@
 /// What a pool needs to grow while a kernel runs, beside its parts.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -10,22 +11,12 @@
 #include <mutex>
 #include <thread>
 
+#include "allocators/heap/growth_limits.h"
 #include "allocators/heap/growth_words.cuh"
 #include "allocators/memory/beside_kernels.h"
 #include "allocators/memory/buffer.h"
 
 namespace heapwood::allocators {
-
-/// How far a pool grows by itself, and how long a call waits for that.
-struct GrowthLimits {
-    /// Bytes of a new part. It has more if the request needs more, or if the pool could not reach
-    /// `most` by its last part otherwise; and less if memory is short.
-    std::uint64_t step = std::uint64_t{64} << 20;
-    /// Bytes of the whole pool, which it does not exceed.
-    std::uint64_t most = 0;
-    /// A call that waits longer for a part is refused, and calls wait no more until a part comes.
-    std::chrono::nanoseconds patience = std::chrono::seconds(1);
-};
 
 namespace heap {
 
@@ -57,6 +48,11 @@ public:
     AutomaticGrowth(const AutomaticGrowth&) = delete;
     AutomaticGrowth& operator=(const AutomaticGrowth&) = delete;
 
+    /// A kernel that may ask is about to begin: on a GPU, whose kernels may take less time than a
+    /// pause of the thread, the thread looks without pauses for some milliseconds.
+    void expect_requests() {
+        if (device_) without_pauses_until_ = std::chrono::steady_clock::now() + kWithoutPauses;
+    }
     /// Ends the thread, and waits for the device. Memory of parts is given back after that, and
     /// before this object ends.
     void stop();
@@ -64,12 +60,18 @@ public:
     Mailbox* mailbox() const { return mailbox_; }
 
 private:
+    using Time = std::chrono::steady_clock::time_point;
+
+    /// As long as a kernel takes to which some microseconds matter.
+    static constexpr std::chrono::milliseconds kWithoutPauses{5};
+
     void run();
 
     std::function<void()> serve_;
     std::unique_ptr<BesideKernels> device_;  ///< nullptr on a CPU
     Buffer host_mailbox_;
     Mailbox* mailbox_;
+    std::atomic<Time> without_pauses_until_ = Time::min();
     std::mutex mutex_;
     std::condition_variable ends_;
     bool has_ended_ = false;

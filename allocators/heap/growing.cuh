@@ -70,6 +70,7 @@ public:
     void grow(std::uint64_t bytes) {
         const std::lock_guard lock(core_->mutex);
         core_->add(bytes);
+        core_->refusal.clear();
         core_->tell_between_kernels();
     }
 
@@ -94,7 +95,7 @@ public:
         core.tell_between_kernels();
     }
     /// Why the host last refused a part to a kernel, as a sentence; empty if it has not since the
-    /// limits were set or the pool has grown.
+    /// limits were set or grow() was called.
     std::string growth_refusal() const {
         const std::lock_guard lock(core_->mutex);
         return core_->refusal;
@@ -214,7 +215,6 @@ private:
             table.write(parts.size() * sizeof(Part), &entry, sizeof entry);
             parts.push_back(std::move(part));
             refused = PartsAndBytes::kNoBytes;
-            refusal.clear();
         }
 
         /// While no kernel runs.
@@ -226,6 +226,7 @@ private:
             const heap::GrowthHost host{growth->mailbox()};
             host.forget_request();
             host.answer(answer());
+            growth->expect_requests();
         }
 
         /// Makes a part if a kernel has asked for one, and answers. For the thread of the host.

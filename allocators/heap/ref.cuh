@@ -12,6 +12,7 @@
 #include "allocators/allocator.cuh"
 #include "allocators/heap/block_header.cuh"
 #include "allocators/heap/caller.cuh"
+#include "allocators/heap/known_blocks.cuh"
 #include "allocators/platform/macros.cuh"
 
 namespace heapwood::allocators {
@@ -32,9 +33,10 @@ concept ThreadGroup = requires(const Group g, std::uint64_t v) {
 /// a thread wrote to a block before it freed the block happens before anything that the next owner
 /// does with that memory.
 ///
-/// Blocks begin at multiples of 16 bytes, have 16 bytes of the heap before them, and are made of
-/// whole 16 bytes. A request that the heap cannot fill returns nullptr, in bounded time, and the
-/// heap works afterwards. A block that overflows, or is freed twice, breaks the heap: Guarded
+/// Blocks begin at multiples of 16 bytes and are made of whole 16 bytes. They have 16 bytes of the
+/// heap before them, but for small ones of an allocator that knows these by their addresses
+/// (known_blocks.cuh). A request that the heap cannot fill returns nullptr, in bounded time, and
+/// the heap works afterwards. A block that overflows, or is freed twice, breaks the heap: Guarded
 /// (guarded.cuh) finds who does that.
 template <class A>
 class HeapRef {
@@ -83,6 +85,9 @@ public:
     /// Gives a block back. nullptr is ignored.
     HEAPWOOD_FN void free(void* block) const {
         if (block == nullptr) return;
+        if (const std::uint64_t bytes = known_bytes(block); bytes != 0) {
+            return ref_.deallocate(caller(), block, bytes);
+        }
         const heap::BlockHeader& header = *heap::BlockHeader::of(block);
         ref_.deallocate(caller(), static_cast<char*>(block) - header.offset(), header.request());
     }
@@ -91,6 +96,7 @@ public:
     /// allocator rounded up. 0 for nullptr.
     HEAPWOOD_FN std::size_t usable_size(const void* block) const {
         if (block == nullptr) return 0;
+        if (const std::uint64_t bytes = known_bytes(block); bytes != 0) return bytes;
         const heap::BlockHeader& header = *heap::BlockHeader::of(block);
         const auto* const start = static_cast<const char*>(block) - header.offset();
         const std::uint64_t granted = ref_.granted_bytes(start, header.request());
@@ -138,7 +144,17 @@ private:
 
     HEAPWOOD_INLINE Context caller() const { return heap::calling_thread(multiprocessors_); }
 
+    /// The bytes of a block that has no header before it; else 0.
+    HEAPWOOD_INLINE std::uint64_t known_bytes(const void* block) const {
+        if constexpr (heap::KnowsBlocks<typename A::Ref>) return ref_.known_bytes(block);
+        return 0;
+    }
     HEAPWOOD_FN void* take(std::size_t alignment, std::size_t bytes) const {
+        if constexpr (heap::KnowsBlocks<typename A::Ref>) {
+            if (alignment == kAlignment && bytes <= ref_.largest_known()) {
+                return ref_.allocate(caller(), bytes == 0 ? 1 : bytes);
+            }
+        }
         const std::uint64_t request = heap::BlockHeader::request(alignment, bytes);
         void* const start = ref_.allocate(caller(), request);
         return start == nullptr ? nullptr : heap::BlockHeader::write(start, alignment, request);

@@ -63,6 +63,9 @@ public:
         if (bytes > small_) return slabs_.list().granted_bytes(p);
         return SizeClass::of(static_cast<std::uint32_t>(bytes)).bytes();
     }
+    /// For heaps: heap/known_blocks.cuh.
+    HEAPWOOD_FN std::uint64_t known_bytes(const void* p) const { return slabs_.known_bytes(p); }
+    HEAPWOOD_FN std::size_t largest_known() const { return small_; }
 
 private:
     friend class BasicLlvmLibc<Policy>;

@@ -143,6 +143,21 @@ public:
         const std::uint32_t old = bits(slab, number / 32).or_acquire(1U << number % 32);
         return (old >> number % 32 & 1U) == 0 ? piece(slab, number, k) : nullptr;
     }
+    /// The bytes of the piece that begins at p, in a block that is in use; 0: none does.
+    HEAPWOOD_INLINE std::uint64_t known_bytes(const void* p) const {
+        const std::uint64_t offset = list_.offset(p);
+        // A large block may also lie where there is no room for a slab.
+        const std::uint64_t slab = offset >> list_.slab_shift();
+        if (slab >= cell_count_) return 0;
+        // Relaxed: what is a slab, and of which class, stays so while the block is in use.
+        const std::uint32_t number =
+            class_in(guard(static_cast<std::uint32_t>(slab)).load_relaxed());
+        if (number == 0) return 0;
+        const SizeClass k(number);
+        const std::uint32_t in_slab =
+            static_cast<std::uint32_t>(offset) & ((1U << list_.slab_shift()) - 1);
+        return in_slab % k.bytes() == 0 ? k.bytes() : 0;
+    }
     /// Clears the bit of a piece that its owner frees, and has to leave. @return its slab
     HEAPWOOD_INLINE std::uint32_t clear(void* p, SizeClass k) const {
         const std::uint64_t offset = list_.offset(p);

@@ -39,6 +39,20 @@ public:
     // clang-format off
     std::string failure_note() const requires RefusesToOverwrite<A> { return inner_.failure_note(); }
     // clang-format on
+    /// As A's, where its pool can grow while a kernel uses it (heap/growth_limits.h).
+    // clang-format off
+    template <class Limits>
+    void grow_automatically(const Limits& limits)
+        requires requires(A& a) { a.grow_automatically(limits); } {
+        inner_.grow_automatically(limits);
+    }
+    std::string growth_refusal() const requires requires(const A& a) { a.growth_refusal(); } {
+        return inner_.growth_refusal();
+    }
+    std::uint32_t part_count() const requires requires(const A& a) { a.part_count(); } {
+        return inner_.part_count();
+    }
+    // clang-format on
     A& inner() { return inner_; }
 
 protected:

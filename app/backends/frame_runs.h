@@ -68,8 +68,10 @@ MeasuredFrames run_frames(const Machine& machine, const std::vector<scenes::Scen
     std::optional<kdtree::Builder<A, Machine>> builder;
     bool done = true;
     result.first_ms = platform::run_timed([&] {
-        builder.emplace(machine, most, config,
-                        kdtree::RunConfig{.pool_bytes = run.pool_bytes, .choices = run.choices});
+        builder.emplace(
+            machine, most, config,
+            kdtree::RunConfig{
+                .pool_bytes = run.pool_bytes, .grow_to = run.grow_to, .choices = run.choices});
         done = builder->rebuild(frames[0].frame());
     });
     for (unsigned round = 0; done && round < run.warm_up + run.repeat; ++round) {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -30,6 +31,15 @@ struct PoolSize {
     /// As `parse` reads it.
     std::string text() const;
 };
+
+/// Whether a pool grows while a build runs, and how far.
+struct GrowthChoice {
+    bool grows = false;
+    std::optional<PoolSize> most = std::nullopt;  ///< of the whole pool; nothing: PoolSize()
+};
+
+/// What a pool begins with that grows, where no size is chosen.
+inline constexpr PoolSize kFirstOfGrowing{.multiple = 20};
 
 /// The pool of a build that nobody has chosen one for: PoolSize(), but at most a third of the
 /// machine's `memory` bytes, for allocators have tables of up to three quarters of their pool and

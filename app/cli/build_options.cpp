@@ -125,6 +125,24 @@ void add_scene(Options& options, SceneParameters& o) {
         "at least what the allocator needs and at most a third of the machine's memory");
 }
 
+/// --grow and --grow-to.
+void add_growth(Options& options, GrowthChoice& growth) {
+    options
+        .flag("--grow", growth.grows,
+              "The pool grows while a build runs, rather than end it. Each build begins with "
+              "--pool, by default 20x. Not all allocators are compiled for that")
+        .only_for(Builds::with_allocator);
+    options
+        .value("--grow-to", "SIZE", PoolSize().text(),
+               "The largest size that such a pool grows to; the default is at most a third of the "
+               "machine's memory. Means --grow, too",
+               [&growth](const std::string& text) {
+                   growth.most = PoolSize::parse(text);
+                   growth.grows = true;
+               })
+        .only_for(Builds::with_allocator);
+}
+
 /// To be called when --device is known, which becomes gpu.
 std::vector<std::uint32_t> devices_of(const std::vector<std::string>& numbers, RunParameters& o) {
     std::vector<std::uint32_t> devices;
@@ -149,6 +167,7 @@ Options& add_frames(Options& options, std::string& frames, const char* what) {
 
 void add_build(Options& options, BuildOptions& o) {
     add_scene(options, o);
+    add_growth(options, o.growth);
     add_building(options, o);
     add_repetitions(options, o);
     add_more_runs(options, o);

@@ -64,6 +64,7 @@ struct SceneParameters : BuildParameters {
 
 /// `heapwood build`.
 struct BuildOptions : SceneParameters {
+    GrowthChoice growth;
     std::string trace;   ///< file for the requests and frees of a build; empty: none
     std::string out;     ///< file for the tree; empty: none
     std::string frames;  ///< as FrameChoice::parse reads them; empty: none

@@ -51,16 +51,16 @@ app::Report report_at(Place place, const std::string& preset, const nb::dict& fi
 struct Order {
     /// Of a scene of `triangles` triangles.
     Order(const std::string& device, const std::string& method, const std::string& allocator,
-          const std::optional<std::string>& pool, unsigned threads, const nb::dict& options,
+          const AskedPool& pool, unsigned threads, const nb::dict& options,
           const std::string& preset, const nb::dict& fields, std::uint64_t triangles)
         : place(place_named(device)),
           report(report_at(place, preset, fields)),
-          backend(backend_named(method, allocator, gpu())) {
+          backend(backend_named(method, allocator, gpu(), pool.growth.grows)),
+          chosen(pool.size) {
         report.root_bytes = kdtree::root_array_bytes(triangles);
-        if (pool) chosen = PoolSize::parse(*pool);
         app::RunOptions& run = report.options.run;
         run.statistics = false;
-        run.pool_bytes = app::pool_bytes(chosen, report, backend);
+        app::choose_pool(pool.size, pool.growth, report, backend, run);
         run.repeat = 1;
         run.warm_up = 0;
         run.threads = threads;
@@ -89,9 +89,9 @@ struct Order {
 
 TreeObject* build(const SceneObject& scene, const std::string& device, const std::string& method,
                   const std::string& allocator, const std::optional<std::string>& pool,
-                  unsigned threads, const nb::dict& options, bool statistics, bool verify,
-                  const std::string& preset, const nb::dict& fields) {
-    Order order(device, method, allocator, pool, threads, options, preset, fields,
+                  const std::optional<std::string>& grow, unsigned threads, const nb::dict& options,
+                  bool statistics, bool verify, const std::string& preset, const nb::dict& fields) {
+    Order order(device, method, allocator, AskedPool(pool, grow), threads, options, preset, fields,
                 scene.scene->triangles.size());
     app::MeasureOptions& how = order.report.options;
     how.run.statistics = statistics;
@@ -196,11 +196,12 @@ bool lies_at(const Array& array, Place place) {
 /// which the scene has a sentence.
 TreeObject* build_in_place(const Positions& positions, const Corners& corners,
                            const std::string& device, const std::string& allocator,
-                           const std::optional<std::string>& pool, unsigned threads,
+                           const std::optional<std::string>& pool,
+                           const std::optional<std::string>& grow, unsigned threads,
                            const nb::dict& options, const std::string& preset,
                            const nb::dict& fields, std::uintptr_t stream) {
-    Order order(device, "single", allocator, pool, threads, options, preset, fields,
-                corners.shape(0));
+    Order order(device, "single", allocator, AskedPool(pool, grow), threads, options, preset,
+                fields, corners.shape(0));
     const std::optional<app::Whole> kind = kind_of(corners);
     if (!kind || !lies_at(positions, order.place) || !lies_at(corners, order.place) ||
         corners.shape(0) == 0 || corners.shape(0) > scenes::kMaxTriangles ||
@@ -276,12 +277,13 @@ std::vector<std::string> allocator_names(const std::string& device) {
 
 void add_build(nb::module_& m) {
     m.def("build", &build, nb::arg("scene"), nb::arg("device"), nb::arg("method"),
-          nb::arg("allocator"), nb::arg("pool").none(), nb::arg("threads"), nb::arg("options"),
-          nb::arg("statistics"), nb::arg("verify"), nb::arg("preset"), nb::arg("fields"));
+          nb::arg("allocator"), nb::arg("pool").none(), nb::arg("grow").none(), nb::arg("threads"),
+          nb::arg("options"), nb::arg("statistics"), nb::arg("verify"), nb::arg("preset"),
+          nb::arg("fields"));
     m.def("build_in_place", &build_in_place, nb::arg("vertices").noconvert(),
           nb::arg("triangles").noconvert(), nb::arg("device"), nb::arg("allocator"),
-          nb::arg("pool").none(), nb::arg("threads"), nb::arg("options"), nb::arg("preset"),
-          nb::arg("fields"), nb::arg("stream"), nb::rv_policy::take_ownership);
+          nb::arg("pool").none(), nb::arg("grow").none(), nb::arg("threads"), nb::arg("options"),
+          nb::arg("preset"), nb::arg("fields"), nb::arg("stream"), nb::rv_policy::take_ownership);
     m.def("allocator_names", &allocator_names, nb::arg("device"));
     m.def("cuda_absence", &platform::device_absence);
 }

@@ -22,7 +22,8 @@ using app::Backend;
 using app::Outcome;
 using app::PoolSize;
 
-const Backend& backend_named(const std::string& method, const std::string& allocator, bool gpu) {
+const Backend& backend_named(const std::string& method, const std::string& allocator, bool gpu,
+                             bool grows) {
     app::BuildParameters parameters;
     parameters.allocators = {allocator};
     if (method == "levels") return app::level_backend(gpu);
@@ -30,7 +31,15 @@ const Backend& backend_named(const std::string& method, const std::string& alloc
         throw std::invalid_argument("method '" + method + "' is neither single nor levels");
     }
     if (allocator == "all") throw std::invalid_argument("one tree needs one allocator, not all");
-    return *app::choose_backends(app::backends(), parameters, gpu).front();
+    const auto chosen = app::choose_backends(app::backends(), parameters, gpu);
+    return *(grows ? app::growing(chosen) : chosen).front();
+}
+
+AskedPool::AskedPool(const std::optional<std::string>& text,
+                     const std::optional<std::string>& grow) {
+    if (text) size = PoolSize::parse(*text);
+    growth.grows = grow.has_value();
+    if (grow && !grow->empty()) growth.most = PoolSize::parse(*grow);
 }
 
 Choices read_options(const nb::dict& options, const Backend& backend) {

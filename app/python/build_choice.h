@@ -15,9 +15,20 @@
 namespace heapwood::python {
 
 /// The builder of a method ("single" or "levels") and an allocator.
+/// @param grows whether its pool is to grow while a build runs
 /// @throws std::invalid_argument, and app::UsageError for an allocator that is not there.
-const app::Backend& backend_named(const std::string& method, const std::string& allocator,
-                                  bool gpu);
+const app::Backend& backend_named(const std::string& method, const std::string& allocator, bool gpu,
+                                  bool grows);
+
+/// A pool as Python asks for it: a size, or nothing for the default, and how far the pool may grow:
+/// "" for the default, or nothing if it does not.
+struct AskedPool {
+    /// @throws app::UsageError for a text that is no size.
+    AskedPool(const std::optional<std::string>& size, const std::optional<std::string>& grow);
+
+    std::optional<app::PoolSize> size;
+    app::GrowthChoice growth;
+};
 
 /// A dictionary of texts. @throws std::invalid_argument for an option or a value that the
 /// backend's allocator does not have.

@@ -99,7 +99,12 @@ public:
         const auto lock = hold();
         return built().result().build_ms;
     }
-    std::uint64_t pool_bytes() const { return run_.pool_bytes; }
+    std::uint64_t pool_bytes() const {
+        const nb::gil_scoped_release release;
+        const auto lock = hold();
+        const bool has_grown = live_ != nullptr && live_->result().growth;
+        return has_grown ? live_->result().pool_bytes : run_.pool_bytes;
+    }
 
 private:
     const app::LiveTree& built() const {
@@ -160,8 +165,9 @@ private:
 };
 
 BuilderObject* make_builder(std::uint64_t triangles, const std::string& device,
-                            const std::string& allocator, const std::optional<std::string>& pool,
-                            unsigned threads, const nb::dict& options, const std::string& preset,
+                            const std::string& allocator, const std::optional<std::string>& size,
+                            const std::optional<std::string>& grow, unsigned threads,
+                            const nb::dict& options, const std::string& preset,
                             const nb::dict& fields) {
     if (triangles == 0 || triangles > scenes::kMaxTriangles) {
         throw std::invalid_argument("a scene must have between 1 and 2^30 - 1 triangles, not " +
@@ -173,18 +179,17 @@ BuilderObject* make_builder(std::uint64_t triangles, const std::string& device,
     report.provenance.machine =
         app::choose_machine(gpu ? app::DeviceChoice::gpu : app::DeviceChoice::cpu);
     report.root_bytes = kdtree::root_array_bytes(triangles);
-    const app::Backend& backend = backend_named("single", allocator, gpu);
-    std::optional<PoolSize> chosen;
-    if (pool) chosen = PoolSize::parse(*pool);
-    kdtree::RunConfig run{.pool_bytes = app::pool_bytes(chosen, report, backend),
-                          .threads = threads,
-                          .choices = read_options(options, backend)};
+    const AskedPool pool(size, grow);
+    const app::Backend& backend = backend_named("single", allocator, gpu, pool.growth.grows);
+    kdtree::RunConfig run{.threads = threads, .choices = read_options(options, backend)};
+    app::choose_pool(pool.size, pool.growth, report, backend, run);
     if (const std::string why = app::below_smallest_pool(run.pool_bytes, backend.traits);
         !why.empty()) {
-        require_done({app::Outcome::pool_exhausted, why}, backend.traits, run.pool_bytes, chosen);
+        require_done({app::Outcome::pool_exhausted, why}, backend.traits, run.pool_bytes,
+                     pool.size);
     }
     return new BuilderObject(backend, place, triangles, read_parameters(preset, fields),
-                             std::move(run), chosen);
+                             std::move(run), pool.size);
 }
 
 }  // namespace
@@ -192,8 +197,8 @@ BuilderObject* make_builder(std::uint64_t triangles, const std::string& device,
 void add_builder(nb::module_& m) {
     nb::class_<BuilderObject, RaySource>(m, "Builder")
         .def_static("make", &make_builder, nb::arg("triangles"), nb::arg("device"),
-                    nb::arg("allocator"), nb::arg("pool").none(), nb::arg("threads"),
-                    nb::arg("options"), nb::arg("preset"), nb::arg("fields"))
+                    nb::arg("allocator"), nb::arg("pool").none(), nb::arg("grow").none(),
+                    nb::arg("threads"), nb::arg("options"), nb::arg("preset"), nb::arg("fields"))
         .def("rebuild", &BuilderObject::rebuild, nb::arg("scene"), nb::arg("stream"),
              nb::arg("waits"))
         .def("rebuild_in_place", &BuilderObject::rebuild_in_place, nb::arg("vertices").noconvert(),

@@ -29,15 +29,20 @@ Result build_with(const Backend& backend, const BuildOptions& options, const sce
     const bool single = backend.method == Method::single;
     const Machine& machine = report.provenance.machine;
     MeasureOptions measure = report.options;
-    measure.run.pool_bytes = pool_bytes(options.pool, report, backend);
+    choose_pool(options.pool, options.growth, report, backend, measure.run);
+    const bool grows = measure.run.grow_to > 0;
     const Turn turn{scene, measure, keep};
     Result result = take_turn(backend, turn);
     if (!frames.empty()) take_frames(backend, frames, turn, result);
-    if (backend.gpu && single) {
+    if (backend.gpu && single && !grows) {
         result.kernels = find_registers(kernel_table(), name, machine.architecture);
     }
     guarded(result, [&] {
-        if (result.outcome == Outcome::pool_exhausted || result.outcome == Outcome::overwritten) {
+        const bool exhausted =
+            result.outcome == Outcome::pool_exhausted || result.outcome == Outcome::overwritten;
+        if (exhausted && grows) {
+            result.message += ": choose a larger --grow-to, or another allocator";
+        } else if (exhausted) {
             const PoolSize pool = options.pool.value_or(PoolSize());
             result.message += "; " + pool_trial(backend, turn, pool, machine.memory);
         } else if (result.outcome == Outcome::done && measure.minimal_pool && single) {
@@ -54,7 +59,8 @@ ExitCode build(const BuildOptions& options, const Backends& available) {
     if (options.in_parts()) return build_in_parts(options);
     Report report = new_report(options);
     const bool gpu = report.provenance.machine.gpu;
-    const auto chosen = choose_backends(available, options, gpu);
+    auto chosen = choose_backends(available, options, gpu);
+    if (options.growth.grows) chosen = growing(chosen);
     Publisher publisher(options);
     if (!options.trace.empty()) check_trace(chosen, options);
     const FrameChoice choice = choose_frames(options.frames, chosen);

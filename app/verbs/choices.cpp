@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 #include <stdexcept>
+#include <string_view>
 
 #include "allocators/platform/device.h"
 #include "app/backends/allocator_options.h"
@@ -131,6 +132,55 @@ std::uint64_t pool_bytes(const std::optional<PoolSize>& chosen, const Report& re
     return chosen ? chosen->bytes_for(report.root_bytes)
                   : default_pool_bytes(report.root_bytes, report.provenance.machine.memory,
                                        backend.traits.smallest_pool);
+}
+
+std::vector<const Backend*> growing(const std::vector<const Backend*>& chosen) {
+    std::vector<const Backend*> result;
+    for (const Backend* backend : chosen) {
+        const auto& all = growing_backends();
+        const auto found = std::ranges::find_if(all, [&](const Backend* one) {
+            return one->gpu == backend->gpu &&
+                   std::string_view(one->traits.name) == backend->traits.name;
+        });
+        if (backend->method != Method::single) {
+            result.push_back(backend);
+        } else if (found != all.end()) {
+            result.push_back(*found);
+        } else {
+            std::vector<const Backend*> there;
+            std::ranges::copy_if(all, std::back_inserter(there),
+                                 [&](const Backend* one) { return one->gpu == backend->gpu; });
+            const std::vector<std::string> known = names_of(there);
+            throw UsageError(
+                "no pool of " + std::string(backend->traits.name) + " grows while a build runs; " +
+                (known.empty() ? "none does in this program" : "choose of " + joined(known, ", ")) +
+                ", or configure with -DHEAPWOOD_GROWING=\"" + joined(known, ";") +
+                (known.empty() ? "" : ";") + backend->traits.name + "\"");
+        }
+    }
+    return result;
+}
+
+void choose_pool(const std::optional<PoolSize>& pool, const GrowthChoice& growth,
+                 const Report& report, const Backend& backend, kdtree::RunConfig& run) {
+    run.pool_bytes = pool_bytes(pool, report, backend);
+    run.grow_to = 0;
+    if (!growth.grows || backend.method != Method::single) return;
+    if (report.options.minimal_pool) {
+        throw UsageError("--minimal-pool looks for a pool that need not grow: leave out --grow");
+    }
+    const std::uint64_t standard = pool_bytes({}, report, backend);
+    if (!pool) {
+        run.pool_bytes = std::clamp(kFirstOfGrowing.bytes_for(report.root_bytes),
+                                    backend.traits.smallest_pool, standard);
+    }
+    run.grow_to = std::max(growth.most ? growth.most->bytes_for(report.root_bytes) : standard,
+                           run.pool_bytes);
+    if (growth.most && run.grow_to == run.pool_bytes) {
+        throw UsageError("a pool of " + bytes_text(run.pool_bytes) + " cannot grow to " +
+                         growth.most->text() + ": choose a smaller pool, or a larger end, as " +
+                         PoolSize{.bytes = run.pool_bytes}.doubled().text());
+    }
 }
 
 std::vector<const Backend*> choose_backends(const std::vector<const Backend*>& available,

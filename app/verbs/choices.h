@@ -32,6 +32,17 @@ Report new_report(const BuildParameters& parameters, const Machine& machine);
 std::uint64_t pool_bytes(const std::optional<PoolSize>& chosen, const Report& report,
                          const Backend& backend);
 
+/// In the place of each of these backends the one whose pool grows while a build runs; the level
+/// method has no pool. @throws UsageError, which names those that there are, if one is lacking.
+std::vector<const Backend*> growing(const std::vector<const Backend*>& chosen);
+
+/// Says how large a scene's pool is and, of one of growing_backends(), becomes.
+/// @param pool the size chosen; nothing: the default
+/// @throws UsageError if no machine has one as large, if the chosen end is not above the pool, or
+/// if a pool that grows is to be the smallest one, too.
+void choose_pool(const std::optional<PoolSize>& pool, const GrowthChoice& growth,
+                 const Report& report, const Backend& backend, kdtree::RunConfig& run);
+
 /// The tests that were asked for, each once, in the order of test_names(). @throws UsageError for
 /// an unknown name.
 std::vector<std::string> choose_tests(const std::vector<std::string>& asked);

@@ -57,6 +57,8 @@ public:
         launch<A>(problem, allocator);
     }
 
+    /// A build has ended when launch() returns.
+    void wait() const {}
     /// Reads a frame's triangles.
     void gather(const Frame& frame, float scale, Triangle* to, BuildState& state) const {
         platform::run_threads(threads_, [&](std::uint32_t thread, std::uint32_t threads) {

@@ -128,6 +128,10 @@ public:
                                   multiprocessors_);
     }
 
+    /// Waits for all that is on the stream.
+    void wait() const {
+        platform::check_cuda(cudaStreamSynchronize(stream()), "running the build kernel");
+    }
     /// Reads a frame's triangles.
     void gather(const Frame& frame, float scale, Triangle* to, BuildState& state) const {
         gather_on_gpu(frame, scale, to, state, stream());

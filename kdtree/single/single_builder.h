@@ -9,6 +9,7 @@
 ///     template <class A> Launch launch(const Problem&, const typename A::Ref&) const;
 ///         // launch.ms() waits until the build has ended, and has its milliseconds
 ///     template <class A> void enqueue(const Problem&, const typename A::Ref&) const;  // untimed
+///     void wait() const;  // until builds have ended
 ///     void gather(const Frame&, float scale, Triangle* to, BuildState&) const;
 ///     void widen(const Frame&, WideningBox&) const;
 ///     template <class A> void describe(BuildResult&) const;  // registers and the like
@@ -25,6 +26,7 @@
 #include <utility>
 
 #include "allocators/allocator.cuh"
+#include "allocators/heap/growth_limits.h"
 #include "allocators/measure/adaptor.h"
 #include "allocators/measure/fragmentation.h"
 #include "allocators/memory/array_pool.h"
@@ -62,6 +64,7 @@ public:
         : machine_(machine),
           config_(config),
           default_pool_(run.pool_bytes == 0),
+          grow_to_(run.grow_to),
           own_pool_(machine.place()),
           array_pool_(run.array_pool != nullptr ? *run.array_pool : own_pool_) {
         validate(config);
@@ -137,12 +140,44 @@ public:
             allocators::PoolConfig pool = pool_;
             pool.largest_request = largest_request;
             allocator.emplace(kdtree::make_allocator<A>(pool));
+            let_grow(*allocator);
         });
         pool_.largest_request = largest_request;
         result.pool_bytes = allocator->pool_bytes();
         result.overhead_bytes = allocator->overhead_bytes();
+        if constexpr (allocators::GrowsAutomatically<A>) result.growth.emplace();
         machine_.template describe<A>(result);
         return std::move(*allocator);
+    }
+
+    /// Lets the pool of an allocator that can grow do so while a build runs.
+    /// @throws std::runtime_error with a sentence where a GPU cannot do that.
+    template <allocators::Allocator A>
+    void let_grow(A& allocator) const {
+        if constexpr (allocators::GrowsAutomatically<A>) {
+            if (grow_to_ == 0) return;
+            allocator.grow_automatically(allocators::GrowthLimits{
+                .step = kRootArraysAStep * pool_.largest_request, .most = grow_to_});
+        }
+    }
+    /// Waits until a build whose pool may grow has ended. A copy from the device that waited for it
+    /// would keep the copies from the device's memory's growth.
+    template <allocators::Allocator A>
+    void wait_for(const A&) const {
+        if constexpr (allocators::GrowsAutomatically<A>) machine_.wait();
+    }
+    /// How far the pool has grown by now.
+    template <allocators::Allocator A>
+    void note_growth(const A& allocator, BuildResult& result) const {
+        if constexpr (allocators::GrowsAutomatically<A>) {
+            PoolGrowth& growth = result.growth.value();
+            const std::uint32_t times = allocator.part_count() - 1;
+            if (times > growth.times) result.enlarged = true;
+            const std::uint64_t first = result.pool_bytes - growth.bytes;
+            result.pool_bytes = allocator.pool_bytes();
+            result.overhead_bytes = allocator.overhead_bytes();
+            growth = {times, result.pool_bytes - first};
+        }
     }
 
     /// One build. Arrays that were only estimated are enlarged and the build is begun anew, so that
@@ -155,6 +190,7 @@ public:
         for (;;) {
             prepare(allocator);
             const auto launch = machine_.template launch<A>(memory_->problem(), allocator.ref());
+            wait_for(allocator);
             const BuildState state = memory_->state();  // waits
             result.build_ms = launch.ms();
             if (settle(state, allocator, result)) return result.status == Status::done;
@@ -207,7 +243,8 @@ public:
             if (memory_->enlarge_large_arrays(state)) result.enlarged = true;
             return true;
         }
-        result.message = explain(result.status, memory_->problem(), state, pool_.bytes);
+        result.message = explain(result.status, memory_->problem(), state, bytes_of(allocator)) +
+                         why_not_larger(allocator, result.status);
         if constexpr (allocators::RefusesToOverwrite<A>) {
             const std::string note = allocator.failure_note();
             result.overwritten = !note.empty();
@@ -243,6 +280,7 @@ public:
     /// The same, the last build's tree, and what is left in the pool.
     template <allocators::Allocator A>
     void finish(const A& allocator, BuildResult& result) const {
+        note_growth(allocator, result);
         note_memory(result);
         const allocators::PoolUse use = allocators::measure_pool(allocator);
         result.leaked_bytes = use.allocated_bytes;
@@ -299,6 +337,23 @@ private:
         array_pool_.reset_peak();
     }
 
+    /// Of the pool: what was asked for, and what it has grown by.
+    template <allocators::Allocator A>
+    std::uint64_t bytes_of(const A& allocator) const {
+        if constexpr (allocators::GrowsAutomatically<A>) return allocator.pool_bytes();
+        return pool_.bytes;
+    }
+    /// What kept a pool that can grow from serving a request; empty for others.
+    template <allocators::Allocator A>
+    std::string why_not_larger(const A& allocator, Status status) const {
+        if constexpr (allocators::GrowsAutomatically<A>) {
+            if (status != Status::pool_exhausted || grow_to_ == 0) return {};
+            const std::string refusal = allocator.growth_refusal();
+            return "; " + (refusal.empty() ? "more memory for it came too late" : refusal);
+        }
+        return {};
+    }
+
     /// Counters, triangles and pool as at the start of a build.
     template <allocators::Allocator A>
     void prepare(A& allocator) {
@@ -318,7 +373,11 @@ private:
 
     const Machine machine_;
     const BuildConfig config_;
+    /// Bytes of a pool's next part, in arrays of the root node: builds need 2 to 6 of these in all.
+    static constexpr std::uint64_t kRootArraysAStep = 8;
+
     const bool default_pool_;
+    const std::uint64_t grow_to_;
     TreeInPlace made_;
     bool grown_ = false;  ///< arrays, since the last scene began
     allocators::ArrayPool own_pool_;

@@ -16,9 +16,11 @@
 #include "allocators/cambium.cuh"
 #include "allocators/cudamalloc.cuh"
 #include "allocators/flatterscatter.cuh"
+#include "allocators/halloc.cuh"
 #include "allocators/heap.cuh"
 #include "allocators/heap/growing.cuh"
 #include "allocators/heapwood_heap.h"
+#include "allocators/llvm_libc.cuh"
 #include "allocators/platform/cuda_runtime.h"
 
 namespace heapwood::allocators::benchmarks {
@@ -146,6 +148,8 @@ int run(unsigned threads) {
     for (std::size_t bytes = 16; bytes <= 4096; bytes *= 4) {
         run_all<Cambium>(measurement, "cambium", bytes);
         run_all<FlatterScatter>(measurement, "flatterscatter", bytes);
+        run_all<Halloc>(measurement, "halloc", bytes);
+        run_all<LlvmLibc>(measurement, "llvm-libc", bytes);
         measurement.run("linked", Linked{linked}, bytes);
         measurement.run("CUDA's malloc", Cuda{}, bytes);
     }

@@ -143,6 +143,30 @@ def test_wrong_arguments(sphere, arguments, error, sentence):
         heapwood.build(sphere, **arguments)
 
 
+def test_a_pool_that_grows(sphere, tree):
+    for allocator in ("cambium", "atomicmalloc"):
+        grown = heapwood.build(sphere, allocator=allocator, pool="2x", grow=True, statistics=True)
+        assert grown.digest == tree.digest
+        built = grown.report["build"]
+        assert built["pool_growths"] >= 1 and built["pool_bytes"] > 2 * 32 * 3000
+        assert grown.statistics["requests"] > 100
+    assert tree.report["build"]["pool_growths"] is None
+    builder = heapwood.Builder(sphere.triangles, pool="2x", grow="100x", threads=2)
+    small = builder.pool_bytes
+    for _ in range(2):
+        builder.rebuild(sphere.vertices)
+        assert builder.tree().digest == tree.digest
+    assert small <= 2 * 32 * 3000 < builder.pool_bytes <= 100 * 32 * 3000
+    with pytest.raises(heapwood.OutOfPool, match="the pool may have 163200 bytes"):
+        heapwood.build(sphere, pool="1.2x", grow="1.7x")
+    for wrong, error, sentence in (("", ValueError, "empty string"), (3, TypeError, "grow must be True, False"),
+                                   ("1x", ValueError, "cannot grow to 1x"), ("3", ValueError, "no pool size")):
+        with pytest.raises(error, match=sentence):
+            heapwood.build(sphere, pool="2x", grow=wrong)
+    with pytest.raises(ValueError, match="no pool of halloc grows"):
+        heapwood.build(sphere, allocator="halloc", grow=True)
+
+
 def test_a_pool_that_runs_out(sphere):
     with pytest.raises(heapwood.OutOfPool, match='has no room for a request .*as pool="4x"') as caught:
         heapwood.build(sphere, allocator="atomicmalloc", pool="2x")

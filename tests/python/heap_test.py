@@ -51,6 +51,18 @@ def test_mistakes_are_told():
             heapwood.Heap(1 << 20)
 
 
+def test_limits_of_growth_are_checked():
+    heap = heapwood.Heap(1 << 20, device="cpu")
+    heap.grow_automatically(1 << 24)
+    handle = heap.handle
+    heap.grow_automatically(1 << 25, step=1 << 21, patience=0)
+    assert heap.handle == handle and heap.use()["pool_bytes"] == 1 << 20
+    for wrong in (dict(most=0), dict(most=1 << 56), dict(most=1 << 24, step=0), dict(most=1 << 24, patience=-1),
+                  dict(most=1 << 24, patience=float("nan"))):
+        with pytest.raises(ValueError, match="it has to be"):
+            heap.grow_automatically(**wrong)
+
+
 def test_the_device_functions_are_there():
     if not _core.cuda:
         with pytest.raises(heapwood.NoDevice, match="without CUDA"):

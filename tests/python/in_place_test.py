@@ -15,10 +15,10 @@ from heapwood import _build, _precision
 from heapwood._tree import Tree
 
 
-def build_in_place(vertices, triangles, allocator="cambium", pool=None, threads=0, options=None, preset="default",
+def build_in_place(vertices, triangles, allocator="cambium", pool=None, grow=False, threads=0, options=None, preset="default",
                    **parameters):
     """What ``heapwood.build`` does with arrays on a GPU, on the CPU with arrays there. None: they go by a scene."""
-    made = _build._in_place(vertices, triangles, "cpu", _build.builder_arguments(allocator, pool, threads, options),
+    made = _build._in_place(vertices, triangles, "cpu", _build.builder_arguments(allocator, pool, grow, threads, options),
                             _build.tree_arguments(preset, parameters))
     return None if made is None else Tree._of(made)
 

@@ -119,10 +119,18 @@ void add_minimal_pools(const Report& report, const Results& results, Table& tabl
     }
 }
 
+/// Appends the figures of pools that have grown, if one could.
+void add_growth(const Results& results, std::vector<std::string>& keys) {
+    const auto could = [](const Result* r) { return r->built.growth.has_value(); };
+    if (std::ranges::any_of(results, could))
+        keys.insert(keys.end(), {"pool_growths", "pool_grown_bytes"});
+}
+
 /// @param results all; `some` of them have an allocator
 Table brief_table(const Report& report, const Results& results, const Results& some) {
     std::vector<std::string> keys{"ms_median", "slowdown", "memory_total_bytes"};
     if (!some.empty()) keys.insert(keys.end(), {"pool_multiple", "requests", "peak_live_bytes"});
+    add_growth(some, keys);
     if (!trees_agree(report)) keys.emplace_back("digest");
     keys.emplace_back("outcome");
     Table table = result_table(report, results, "Build", keys, Depth::brief);
@@ -171,9 +179,11 @@ void add_details(const Report& report, const Results& results, const Results& so
                       "memory_large_nodes_bytes", "memory_stacks_bytes", "memory_queue_bytes",
                       "memory_levels_bytes", "memory_spare_bytes"}));
     if (some.empty()) return;
-    all.push_back(result_table(report, some, "Allocations",
-                               {"pool_bytes", "pool_multiple", "overhead_bytes", "requests",
-                                "mean_bytes", "deviation_bytes", "peak_live_bytes"}));
+    std::vector<std::string> allocations{"pool_bytes",     "pool_multiple", "overhead_bytes",
+                                         "requests",       "mean_bytes",    "deviation_bytes",
+                                         "peak_live_bytes"};
+    add_growth(some, allocations);
+    all.push_back(result_table(report, some, "Allocations", allocations));
     add_minimal_pools(report, some, all.back());
     all.push_back(fragmentation_table(report, some));
     if (!report.provenance.machine.gpu) return;

@@ -30,6 +30,15 @@ BuildGroup what_group() {
         if (b.result.method != Method::single) return {};
         return b.report.options.config.small_arrays ? "every" : "large";
     };
+    const auto growth = [](const char* name, const char* title, Unit unit, auto member) {
+        using T = std::decay_t<decltype(kdtree::PoolGrowth().*member)>;
+        return derived(name, name, title, unit,
+                       [=](const BuildOf& b) {
+                           const auto& found = b.result.built.growth;
+                           return found ? std::optional<T>((*found).*member) : std::nullopt;
+                       })
+            .newer();
+    };
     return {
         "/build",
         {},
@@ -50,6 +59,10 @@ BuildGroup what_group() {
          derived("pool_multiple", "pool_multiple", "multiple", Unit::multiple,
                  [](const BuildOf& b) { return pool_multiple(b.report, b.result); })
              .about("of the root node's primitive array"),
+         growth("pool_growths", "growths", Unit::count, &kdtree::PoolGrowth::times)
+             .about("how often the pool grew while a build ran; null: it could not"),
+         growth("pool_grown_bytes", "grown by", Unit::bytes, &kdtree::PoolGrowth::bytes)
+             .about("of pool_bytes, what came by that"),
          stored(kResult, &Result::minimal_pool_bytes, "minimal_pool_bytes", "minimal_pool_bytes",
                 "minimal pool", Unit::bytes)
              .never_zero()

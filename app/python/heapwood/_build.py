@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 def build(scene: Any, triangles: Optional[AnyArray] = None, *,
           device: Optional[str] = None, allocator: str = "cambium", pool: Optional[str] = None,
-          method: str = "single", threads: int = 0, options: Optional[dict] = None,
+          grow: Union[bool, str] = False, method: str = "single", threads: int = 0, options: Optional[dict] = None,
           statistics: bool = False, verify: bool = False, preset: str = "default", center: bool = False,
           transforms: Optional[AnyArray] = None, **parameters: "Unpack[TreeParameters]") -> Tree:
     """Builds the kd-tree of a scene. Python's lock is released meanwhile.
@@ -37,6 +37,8 @@ def build(scene: Any, triangles: Optional[AnyArray] = None, *,
         allocator: of the nodes' arrays; ``heapwood.allocators()`` has the names. The tree is the same.
         pool: its memory, ``"200x"`` (times the root node's array) or ``"512MiB"``. The default is 200x,
             but at most a third of the machine's memory and at least what the allocator needs.
+        grow: whether the pool, by default of 20x, grows while the build runs, rather than end it; or the size that
+            it grows to at most, which is 200x by default. Not all allocators can.
         method: ``"single"``, one kernel that allocates, or ``"levels"``, level by level without one.
         threads: of a build on the CPU; 0: one a core.
         options: the allocator's own, as ``{"page_bytes": 8192}``; ``heapwood list`` has them.
@@ -66,13 +68,20 @@ def build(scene: Any, triangles: Optional[AnyArray] = None, *,
         >>> hits = both.hits([[1, 2, 5], [0.1, 0.2, 5]], [0, 0, -1])
         >>> hits.geometry.tolist(), hits.face.tolist(), hits.primitive.tolist()
         ([0, 1], [0, 3], [0, 4])
+
+        A pool that is too small grows:
+
+        >>> sphere = heapwood.load("gen:sphere:5000")
+        >>> grown = heapwood.build(sphere, pool="2x", grow=True)
+        >>> grown.digest == heapwood.build(sphere).digest, grown.report["build"]["pool_growths"] > 0
+        (True, True)
     """
     if device is None:
         device = "cpu" if _arrays.on_host(getattr(scene, "vertices", scene)) else "cuda"
     device = _arrays.device(device)
     if (triangles is not None and device == "cuda" and method == "single" and transforms is None
             and not (center or statistics or verify or isinstance(scene, Scene))):
-        there = _in_place(scene, triangles, device, builder_arguments(allocator, pool, threads, options),
+        there = _in_place(scene, triangles, device, builder_arguments(allocator, pool, grow, threads, options),
                           tree_arguments(preset, parameters))
         if there is not None:
             return Tree._of(there)
@@ -90,7 +99,7 @@ def build(scene: Any, triangles: Optional[AnyArray] = None, *,
         scene = Scene(scene, triangles, center=center)
     return Tree._of(_core.build(
         scene._scene, device, _arrays.text(method, "method", "levels"),
-        *builder_arguments(allocator, pool, threads, options), bool(statistics), bool(verify),
+        *builder_arguments(allocator, pool, grow, threads, options), bool(statistics), bool(verify),
         *tree_arguments(preset, parameters)), scene._origin, scene._starts)
 
 
@@ -125,11 +134,20 @@ def _in_place(vertices, triangles, device, builder, tree):
     return made
 
 
-def builder_arguments(allocator: str, pool: Optional[str], threads: int,
-                      options: Optional[dict]) -> tuple[str, Optional[str], int, dict[str, str]]:
+def builder_arguments(allocator: str, pool: Optional[str], grow: Union[bool, str], threads: int,
+                      options: Optional[dict]) -> tuple[str, Optional[str], Optional[str], int,
+                                                                dict[str, str]]:
     """The allocator and how it builds, as the compiled module takes them."""
     text = _arrays.text
-    return (text(allocator, "allocator", "cambium"), None if pool is None else text(pool, "pool", "200x"),
+    if isinstance(grow, str):
+        most: Optional[str] = grow
+    elif isinstance(grow, (bool, np.bool_)):
+        most = "" if grow else None
+    else:
+        raise TypeError(f"grow must be True, False or a size, as '200x', not {grow!r}")
+    if grow == "":
+        raise ValueError("grow is an empty string: give True, False or a size, as '200x'")
+    return (text(allocator, "allocator", "cambium"), None if pool is None else text(pool, "pool", "200x"), most,
             _arrays.thread_count(threads), {str(key): str(value) for key, value in dict(options or {}).items()})
 
 

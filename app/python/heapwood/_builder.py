@@ -1,6 +1,6 @@
 """Trees that are rebuilt, frame after frame, and traced where they lie."""
 
-from typing import TYPE_CHECKING, Any, Optional
+from typing import TYPE_CHECKING, Any, Optional, Union
 
 import numpy as np
 
@@ -27,7 +27,8 @@ class Builder(RayCalls, PointCalls):
     Args:
         triangles: (T, 3) whole numbers: the vertices of each triangle, counted from 0. They are copied.
         device: ``"cpu"`` or ``"cuda"`` (``"gpu"``); the default is where the triangles lie.
-        allocator, pool, threads, options, preset, **parameters: as of ``heapwood.build``.
+        allocator, pool, grow, threads, options, preset, **parameters: as of ``heapwood.build``. A pool keeps what it
+            has grown by.
 
     ``closest_hit``, ``hits``, ``any_hit``, ``count`` and ``all_hits`` are those of ``heapwood.Tree``, through the last
     tree, and so are ``closest_point``, ``distance``, ``within`` and ``overlaps``. Threads may share a builder: a rebuild waits for the calls of others, and they for it. Kernels
@@ -53,8 +54,8 @@ class Builder(RayCalls, PointCalls):
     _shift = None
 
     def __init__(self, triangles: AnyArray, *, device: Optional[str] = None, allocator: str = "cambium",
-                 pool: Optional[str] = None, threads: int = 0, options: Optional[dict] = None,
-                 preset: str = "default", **parameters: "Unpack[TreeParameters]"):
+                 pool: Optional[str] = None, grow: Union[bool, str] = False, threads: int = 0,
+                 options: Optional[dict] = None, preset: str = "default", **parameters: "Unpack[TreeParameters]"):
         if device is None:
             device = "cpu" if _arrays.on_host(triangles) else "cuda"
         self._device = _arrays.device(device)
@@ -67,7 +68,7 @@ class Builder(RayCalls, PointCalls):
         self._vertices: Any = None  # of the last tree, where no scene of the host has them
         self._scene: Optional[Scene] = None
         self._tree = _core.Builder.make(len(self._triangles), self._device,
-                                        *builder_arguments(allocator, pool, threads, options),
+                                        *builder_arguments(allocator, pool, grow, threads, options),
                                         *tree_arguments(preset, parameters))
 
     def rebuild(self, vertices: AnyArray, *, stream: Any = None) -> None:
@@ -143,7 +144,7 @@ class Builder(RayCalls, PointCalls):
 
     @property
     def pool_bytes(self) -> int:
-        """The allocator's pool."""
+        """The allocator's pool, with what it has grown by."""
         return self._tree.pool_bytes
 
     def __repr__(self):

@@ -62,6 +62,35 @@ class Heap:
         """
         self._heap.grow(bytes)
 
+    def grow_automatically(self, most, *, step=64 << 20, patience=1.0):
+        """From now on the pool also grows while kernels use it. A second call changes the limits.
+
+        A call that the pool cannot serve waits while a thread of the host adds a part, and is refused where that
+        takes too long, or the limits or the memory do not allow it. New parts are the system's memory, also of a
+        heap that lies in memory that was given.
+
+        Args:
+            most (int): bytes of the whole pool, which it does not exceed.
+            step (int): bytes of a new part; it has more if a request needs more, or if 32 parts of it were too few
+                for ``most``.
+            patience (float): seconds that a call waits at most, up to 3,600.
+
+        >>> heap = heapwood.Heap(1 << 20, device="cpu")
+        >>> heap.grow_automatically(1 << 24, step=1 << 20)
+        >>> heap.use()["pool_bytes"] >> 20
+        1
+
+        Raises:
+            ValueError: a limit is out of range.
+            RuntimeError: the GPU has no virtual memory management: the pool grows by :meth:`grow` only.
+        """
+        for name, value in (("most", most), ("step", step)):
+            if not 0 < value < 1 << 56:
+                raise ValueError(f"{name} is {value!r}; it has to be a number of bytes, above 0 and below 2^56")
+        if not 0 <= patience <= 3600:
+            raise ValueError(f"patience is {patience!r}; it has to be a number of seconds, from 0 to 3600")
+        self._heap.grow_automatically(int(most), int(step), float(patience))
+
     def reset(self):
         """Frees all blocks."""
         self._heap.reset()

@@ -11,9 +11,7 @@ class CpuPart : public CpuLevels {
 public:
     using CpuLevels::CpuLevels;
 
-    struct Scope {
-        ~Scope() {}  // used, though it does nothing
-    };
+    struct Scope {};
     Scope enter() const { return {}; }
 
     template <class Use>

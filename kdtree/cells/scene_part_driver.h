@@ -46,7 +46,7 @@ public:
     }
 
     std::vector<Bins> start(const TopStart& start) override {
-        const auto scope = machine_.enter();
+        [[maybe_unused]] const auto scope = machine_.enter();
         order_.reset();
         driver_.reset();
         open_.clear();
@@ -69,7 +69,7 @@ public:
                                         std::to_string(decisions.size()) + " nodes, and " +
                                         std::to_string(open_.size()) + " are open");
         }
-        const auto scope = machine_.enter();
+        [[maybe_unused]] const auto scope = machine_.enter();
         std::vector<Held> former = std::exchange(open_, {});
         std::vector<TopNode> nodes;
         std::uint64_t references = 0;
@@ -88,7 +88,7 @@ public:
     }
 
     CellResult build(const CellOrder& cell, const TreeRules& rules) override {
-        const auto scope = machine_.enter();
+        [[maybe_unused]] const auto scope = machine_.enter();
         order_.reset();
         Held node = std::exchange(cells_.at(cell.number), {});
         if (node.count != cell.node.count) {
@@ -119,7 +119,7 @@ public:
     }
 
     void put(const CellPlace& place) override {
-        const auto scope = machine_.enter();
+        [[maybe_unused]] const auto scope = machine_.enter();
         nodes_ = order_->nodes();
         references_ = order_->references();
         make_room(put_nodes_, nodes_ * sizeof(Node));
@@ -132,7 +132,7 @@ public:
     }
 
     void hand_over(const CellPlace& place, TreeSink& sink) override {
-        const auto scope = machine_.enter();
+        [[maybe_unused]] const auto scope = machine_.enter();
         if (unsorted_) return hand_over_sorted(place, sink);
         fetch<Node>(put_nodes_, nodes_, [&](std::uint64_t first, std::span<const Node> nodes) {
             put_nodes(place, sink, first, nodes);

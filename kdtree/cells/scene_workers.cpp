@@ -45,7 +45,8 @@ void SceneWorkers::order(const TreeRules& rules, std::vector<CellOrder> cells) {
 void SceneWorkers::begin(std::size_t cell) {
     if (cell >= cells_.size()) return;
     const std::size_t i = cell % parts_.size();
-    building_[i] = std::async([this, cell, i] { return parts_[i]->build(cells_[cell], rules_); });
+    building_[i] = std::async(std::launch::async,
+                              [this, cell, i] { return parts_[i]->build(cells_[cell], rules_); });
 }
 
 CellResult SceneWorkers::next(const CellPlace& place, TreeSink& sink) {

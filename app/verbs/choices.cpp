@@ -151,11 +151,12 @@ std::vector<const Backend*> growing(const std::vector<const Backend*>& chosen) {
             std::ranges::copy_if(all, std::back_inserter(there),
                                  [&](const Backend* one) { return one->gpu == backend->gpu; });
             const std::vector<std::string> known = names_of(there);
-            throw UsageError(
-                "no pool of " + std::string(backend->traits.name) + " grows while a build runs; " +
-                (known.empty() ? "none does in this program" : "choose of " + joined(known, ", ")) +
-                ", or configure with -DHEAPWOOD_GROWING=\"" + joined(known, ";") +
-                (known.empty() ? "" : ";") + backend->traits.name + "\"");
+            throw UsageError("no pool of " + std::string(backend->traits.name) +
+                             " grows while a build runs; " +
+                             (known.empty() ? "none does in this program"
+                                            : "choose one of " + joined(known, ", ")) +
+                             ", or configure with -DHEAPWOOD_GROWING=\"" + joined(known, ";") +
+                             (known.empty() ? "" : ";") + backend->traits.name + "\"");
         }
     }
     return result;

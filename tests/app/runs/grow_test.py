@@ -52,7 +52,7 @@ class Growth(unittest.TestCase):
         self.assertEqual(result.stdout, "")
 
     def test_what_cannot_be_is_refused(self):
-        self.refused("--grow", "-a", "halloc", words=["no pool of halloc grows", "choose of", "hybrid",
+        self.refused("--grow", "-a", "halloc", words=["no pool of halloc grows", "choose one of", "hybrid",
                                                       "HEAPWOOD_GROWING"])
         self.refused("--grow-to", "2x", "--pool", "2x", words=["cannot grow to 2x"])
         self.refused("--grow-to", "2y", words=["--grow-to", "is no pool size"])

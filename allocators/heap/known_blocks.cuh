@@ -12,11 +12,11 @@ namespace heapwood::allocators::heap {
 // The versions of clang-format lay out concepts differently.
 // clang-format off
 
-/// - `known_bytes(p)`: p is an address in a live block, at a multiple of 16. If the block is one of
-///   a class of sizes and begins at p, the bytes of its class, which deallocate() and
-///   granted_bytes() take for those that were asked for. Else 0.
-/// - `largest_known()`: requests of at most so many bytes, and not 0, get blocks of classes alone,
-///   larger ones never do.
+/// - `known_bytes(p)`: p is an address in a live block, at a multiple of 16. If the block belongs to
+///   a size class and begins at p, returns the bytes of that class. deallocate() and
+///   granted_bytes() accept these in place of the requested bytes. Otherwise returns 0.
+/// - `largest_known()`: the largest request, in bytes, that gets a block of a size class. Every
+///   request of 1 byte to this size gets one. No larger request does.
 template <class Ref>
 concept KnowsBlocks = requires(const Ref ref, const void* p) {
     { ref.known_bytes(p) } -> std::same_as<std::uint64_t>;

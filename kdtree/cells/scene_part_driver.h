@@ -173,7 +173,7 @@ private:
         return block;
     }
 
-    /// Places for so many references.
+    /// Room for `count` references.
     Held held(std::uint32_t count) {
         return {pool_.request(count * std::uint64_t{sizeof(Reference)}, "references of the top"),
                 count};

@@ -16,12 +16,13 @@ struct CellPlace {
     std::uint64_t references;  ///< the first
 };
 
-/// @throws std::invalid_argument if a tree with a cell of so many nodes and references there would
-/// have more of them than can be numbered.
+/// Checks that a cell with these numbers of nodes and references fits at its place.
+/// @throws std::invalid_argument if the whole tree would have more than 2^30 nodes or 2^32 - 1
+/// references.
 void require_numbers(const CellPlace& place, std::uint64_t nodes, std::uint64_t references);
 
 /// Puts a cell that was built by itself into its place at the end of the sink's tree, where its
-/// root is. @return what is to be told of it. @throws as require_numbers.
+/// root is. @return its status and its numbers. @throws as require_numbers.
 CellResult put_cell(const CellTree& cell, const CellPlace& place, TreeSink& sink);
 
 }  // namespace heapwood::kdtree

@@ -21,8 +21,8 @@ public:
     bool done() const { return pending_.empty(); }
     /// Where the cell that comes next belongs: behind all that the sink has.
     CellPlace place() const { return {pending_.back().to, nodes_, references_}; }
-    /// That cell's tree has been put into its place, and has so many nodes, its root included, and
-    /// references.
+    /// The caller has put that cell's tree into its place. @param nodes of the cell, with its root.
+    /// @param references of the cell
     void added(std::uint64_t nodes, std::uint64_t references);
 
     std::uint64_t nodes() const { return nodes_; }

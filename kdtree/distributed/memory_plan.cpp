@@ -20,8 +20,9 @@ constexpr std::uint64_t kCellBytes = 1024;
 constexpr std::uint64_t kSmallestCell = std::uint64_t{1} << 16;
 /// Cells above it save no time.
 constexpr std::uint64_t kLargestCell = std::uint64_t{1} << 22;
-/// Cells of a GPU that has the scene: so many for each, to copy one while the next is built, unless
-/// they would be smaller than keeps a GPU busy.
+/// A GPU that has the whole scene builds this many cells, so that the host copies one cell while
+/// the GPU builds the next. It builds fewer where cells would be smaller than kSmallestOfGpu,
+/// which do not keep a GPU busy.
 constexpr std::uint64_t kCellsEach = 8;
 constexpr std::uint64_t kSmallestOfGpu = std::uint64_t{1} << 20;
 /// The share of a GPU's memory that a build may take where it is not told.

@@ -19,11 +19,11 @@ public:
     virtual void set_node(std::uint32_t place, const Node& node) = 0;
     /// Adds references at the end.
     virtual void add_references(std::span<const std::uint32_t> references) = 0;
-    /// Makes room at the end for so many nodes and references, which put_nodes() and
-    /// put_references() bring.
+    /// Adds room at the end for `nodes` nodes and `references` references. The caller then writes
+    /// them by put_nodes() and put_references().
     virtual void extend(std::uint64_t nodes, std::uint64_t references) = 0;
-    /// Brings nodes, or references, to a place for which there is room. Threads may bring them to
-    /// different places at the same time, while no other function runs.
+    /// Writes nodes, or references, from `place` on, where extend() has made room. Several threads
+    /// may call this at the same time for different places, while no other function runs.
     virtual void put_nodes(std::uint64_t place, std::span<const Node> nodes) = 0;
     virtual void put_references(std::uint64_t place, std::span<const std::uint32_t> references) = 0;
     /// Begins anew.

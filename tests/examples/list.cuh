@@ -16,8 +16,8 @@ struct List {
     std::uint32_t count;
     std::uint32_t capacity;
 
-    /// Has room for so many numbers from now on: for twice as many as before, or more. @return
-    /// whether the heap had room; if not, the list is as it was
+    /// Makes room for `numbers` numbers. If the list has to grow, its capacity at least doubles.
+    /// @return whether the heap had the memory. If not, the list is unchanged
     template <class Heap>
     HEAPWOOD_FN bool make_room(const Heap& heap, std::uint32_t numbers) {
         if (numbers <= capacity) return true;

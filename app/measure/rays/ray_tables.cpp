@@ -112,7 +112,7 @@ Table times_to(const RayReport& report) {
     return table;
 }
 
-/// Of an animation; without rows there is none.
+/// The table of --frames: one row for each tree whose frames were traced.
 Table animated(const RayReport& report) {
     Table table{.title = "Frames, each built and traced",
                 .columns = {{"tree"},

@@ -140,14 +140,14 @@ def builder_arguments(allocator: str, pool: Optional[str], grow: Union[bool, str
     """The allocator and how it builds, as the compiled module takes them."""
     text = _arrays.text
     if isinstance(grow, str):
-        most: Optional[str] = grow
+        grow_to: Optional[str] = grow
     elif isinstance(grow, (bool, np.bool_)):
-        most = "" if grow else None
+        grow_to = "" if grow else None
     else:
         raise TypeError(f"grow must be True, False or a size, as '200x', not {grow!r}")
     if grow == "":
         raise ValueError("grow is an empty string: give True, False or a size, as '200x'")
-    return (text(allocator, "allocator", "cambium"), None if pool is None else text(pool, "pool", "200x"), most,
+    return (text(allocator, "allocator", "cambium"), None if pool is None else text(pool, "pool", "200x"), grow_to,
             _arrays.thread_count(threads), {str(key): str(value) for key, value in dict(options or {}).items()})
 
 

@@ -177,8 +177,7 @@ const Shape<RenderReport>& render_shape() {
             .field(
                 "layout_ms", [](const Of& r) { return r.layout_ms; },
                 "milliseconds from the tree in the host's memory to one that rays can read; 0 of "
-                "an "
-                "animation, whose trees stay where they are built")
+                "an animation, whose trees stay where they are built")
             .array(
                 "frames", frame_shape(), [](const Of& r) -> const auto& { return r.frames; },
                 "of an animation, whose digest is the first frame's, and whose scale and effort "

@@ -94,7 +94,7 @@ TYPED_TEST_P(ScenePartTest, TheBudgetOfReferencesIsThatOfTheWholeTree) {
     }
 }
 
-/// Leaves of so many references that the host sorts them: triangles that lie in one place.
+/// Triangles that lie in one place make leaves above the limit up to which kernels sort references.
 TYPED_TEST_P(ScenePartTest, LongLeaves) {
     scenes::Scene scene = scenes::generate({"sphere", 600, 1});
     const auto n = static_cast<std::uint32_t>(scene.positions.size());

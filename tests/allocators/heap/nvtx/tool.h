@@ -12,7 +12,7 @@ namespace heapwood::tests {
 
 struct ToldByNvtx {
     std::string name;
-    std::uint64_t begin = 0;  ///< of the heap; 0: there is none
+    std::uint64_t begin = 0;  ///< of the heap; 0: no heap is registered
     std::uint64_t end = 0;
     std::map<std::uint64_t, std::size_t> blocks;  ///< bytes by addresses
     unsigned calls = 0;

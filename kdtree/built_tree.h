@@ -102,13 +102,24 @@ public:
                       const BatchOptions& options = {}) const {
         kdtree::closest_hits(rays_, rays, count, hits, options);
     }
+    void closest_hits(const RayArrays& rays, const HitArrays& hits,
+                      const BatchOptions& options = {}) const {
+        kdtree::closest_hits(rays_, rays, hits, options);
+    }
     void any_hits(const Ray* rays, std::uint64_t count, std::uint32_t* found,
                   const BatchOptions& options = {}) const {
         kdtree::any_hits(rays_, rays, count, found, options);
     }
+    void any_hits(const RayArrays& rays, bool* found, const BatchOptions& options = {}) const {
+        kdtree::any_hits(rays_, rays, found, options);
+    }
     void count_hits(const Ray* rays, std::uint64_t count, std::uint32_t* counts,
                     const BatchOptions& options = {}) const {
         kdtree::count_hits(rays_, rays, count, counts, options);
+    }
+    void count_hits(const RayArrays& rays, std::uint32_t* counts,
+                    const BatchOptions& options = {}) const {
+        kdtree::count_hits(rays_, rays, counts, options);
     }
     HitLists all_hits(const Ray* rays, std::uint64_t count,
                       const BatchOptions& options = {}) const {

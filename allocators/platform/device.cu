@@ -33,8 +33,17 @@ int device_count() {
     return cuda_failure(cudaGetDeviceCount(&devices)).empty() ? devices : 0;
 }
 
-DeviceScope::DeviceScope(std::uint32_t number) {
-    check_cuda(cudaGetDevice(&before_), "asking for the current device");
+int current_device() {
+    int device = 0;
+    check_cuda(cudaGetDevice(&device), "asking for the current device");
+    return device;
+}
+
+void wait_for_device() {
+    check_cuda(cudaDeviceSynchronize(), "waiting for the GPU");
+}
+
+DeviceScope::DeviceScope(std::uint32_t number) : before_(current_device()) {
     if (before_ == static_cast<int>(number)) {
         before_ = kUnchanged;
     } else {

@@ -26,6 +26,14 @@ std::string device_absence();
 /// How many there are, counted from 0; 0 if none can be used.
 int device_count();
 
+/// The number of the calling thread's current one; 0 in a program without CUDA.
+/// @throws std::runtime_error with CUDA's answer.
+int current_device();
+
+/// Waits until the current one has done all that it was given.
+/// @throws std::runtime_error with CUDA's answer, or in a program without CUDA.
+void wait_for_device();
+
 /// Makes a device the current one of the calling thread, as long as this object lives; then the one
 /// before is again.
 class DeviceScope {

@@ -18,6 +18,14 @@ int device_count() {
     return 0;
 }
 
+int current_device() {
+    return 0;
+}
+
+void wait_for_device() {
+    throw std::runtime_error(device_absence());
+}
+
 DeviceScope::DeviceScope(std::uint32_t) {
     throw std::runtime_error(device_absence());
 }

@@ -17,6 +17,7 @@
 #include "allocators/memory/buffer.h"
 #include "allocators/memory/large_pages.h"
 #include "allocators/platform/bits.cuh"
+#include "allocators/platform/device.h"
 #include "app/python/interruptible.h"
 #include "app/python/objects.h"
 #include "app/python/ray_calls.h"
@@ -102,9 +103,9 @@ inline const kdtree::RayTree& laid_out(const Call& call, const VectorArray& orig
         throw std::invalid_argument("the arrays lie on GPU " + std::to_string(origins.device_id()) +
                                     ", but the tree on GPU " + std::to_string(device));
     }
-    if (current_device() != device) {
+    if (platform::current_device() != device) {
         throw std::invalid_argument("the tree lies on GPU " + std::to_string(device) +
-                                    ", but GPU " + std::to_string(current_device()) +
+                                    ", but GPU " + std::to_string(platform::current_device()) +
                                     " is the current one: choose the tree's");
     }
     return tree;
@@ -132,7 +133,7 @@ public:
     allocators::Buffer take(allocators::Place place, std::uint64_t bytes, bool may_wait) {
         const bool on_host = place == allocators::Place::host;
         if (allocators::Buffer kept; (on_host || may_wait) && take_kept(place, bytes, kept)) {
-            if (!on_host) wait_for_device();
+            if (!on_host) platform::wait_for_device();
             return kept;
         }
         allocators::Buffer fresh(place, bytes);
@@ -163,7 +164,8 @@ private:
         const std::lock_guard lock(mutex_);
         Kept& last = of(place);
         if (last.block.size() < bytes || last.block.size() / 2 >= bytes) return false;
-        if (place == allocators::Place::device && last.device != current_device()) return false;
+        if (place == allocators::Place::device && last.device != platform::current_device())
+            return false;
         to = std::move(last.block);
         return true;
     }
@@ -186,7 +188,7 @@ public:
     /// @param may_wait as of LastResults::take
     Results(allocators::Place place, std::uint64_t bytes, bool may_wait)
         : block_{last_results().take(place, bytes + kSlack, may_wait),
-                 place == allocators::Place::device ? current_device() : 0} {}
+                 place == allocators::Place::device ? platform::current_device() : 0} {}
 
     /// Room for `count` of T, aligned as DLPack asks for.
     template <class T>

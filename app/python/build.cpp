@@ -23,7 +23,6 @@
 #include "app/python/interruptible.h"
 #include "app/python/objects.h"
 #include "app/python/parameters.h"
-#include "app/python/ray_calls.h"
 #include "app/verbs/choices.h"
 #include "kdtree/built_tree.h"
 #include "scenes/limits.h"
@@ -186,7 +185,8 @@ std::optional<app::Whole> kind_of(const Corners& corners) {
 template <class Array>
 bool lies_at(const Array& array, Place place) {
     if (place == Place::host) return array.device_type() == nb::device::cpu::value;
-    return array.device_type() == nb::device::cuda::value && array.device_id() == current_device();
+    return array.device_type() == nb::device::cuda::value &&
+           array.device_id() == platform::current_device();
 }
 
 /// Builds of arrays that lie where it builds, with one copy of them there. Nothing of them, nor of
@@ -259,7 +259,7 @@ TreeObject* build_in_place(const Positions& positions, const Corners& corners,
     result.built.milliseconds = {result.built.build_ms};
     return new TreeObject(std::make_shared<const TreeThere>(
         std::move(order.report), std::move(result), std::move(*triangles), std::move(*tree),
-        order.gpu() ? current_device() : 0));
+        order.gpu() ? platform::current_device() : 0));
 }
 
 /// The names of the sound allocators that a machine has.

@@ -10,12 +10,12 @@
 #include <stop_token>
 #include <utility>
 
+#include "allocators/platform/device.h"
 #include "app/measure/builds/turn.h"
 #include "app/python/build_choice.h"
 #include "app/python/interruptible.h"
 #include "app/python/objects.h"
 #include "app/python/parameters.h"
-#include "app/python/ray_calls.h"
 #include "app/verbs/choices.h"
 #include "kdtree/built_tree.h"
 #include "scenes/limits.h"
@@ -38,7 +38,7 @@ public:
                   kdtree::BuildConfig config, kdtree::RunConfig run, std::optional<PoolSize> pool)
         : backend_(backend),
           place_(place),
-          device_(place == Place::device ? current_device() : 0),
+          device_(place == Place::device ? platform::current_device() : 0),
           triangles_(triangles),
           config_(std::move(config)),
           run_(std::move(run)),
@@ -119,9 +119,9 @@ private:
                                     ", but the builder on GPU " + std::to_string(device_));
     }
     void require_device() const {
-        if (place_ == Place::host || current_device() == device_) return;
+        if (place_ == Place::host || platform::current_device() == device_) return;
         throw std::invalid_argument("the builder lies on GPU " + std::to_string(device_) +
-                                    ", but GPU " + std::to_string(current_device()) +
+                                    ", but GPU " + std::to_string(platform::current_device()) +
                                     " is the current one: choose the builder's");
     }
 

@@ -1,5 +1,5 @@
 /// @file
-/// Calls for many rays, whose parts lie in arrays of their own (ray_arrays.cuh).
+/// Calls for many rays that lie on the host or on a device, through trees on either.
 ///
 /// Results go to where the rays lie, and are those of kdtree/rays/ray_batch.h. Rays on the host and
 /// a tree on a device: rays and results are copied. Rays on a device need a tree on it; kernels
@@ -7,38 +7,36 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 
 #include "allocators/memory/buffer.h"
-#include "app/python/ray_arrays.cuh"
 #include "kdtree/rays/ray_batch.h"
 
 namespace heapwood::python {
 
+/// Rays, and where their arrays lie.
+struct PlacedRays : kdtree::RayArrays {
+    allocators::Place place;
+};
+
 /// The first hit of each ray.
-void closest_hits(const kdtree::RayTree& tree, const RayArrays& rays, const HitArrays& hits,
-                  const kdtree::BatchOptions& options);
+void closest_hits(const kdtree::RayTree& tree, const PlacedRays& rays,
+                  const kdtree::HitArrays& hits, const kdtree::BatchOptions& options);
 
 /// Whether each ray meets anything.
-void any_hits(const kdtree::RayTree& tree, const RayArrays& rays, bool* found,
+void any_hits(const kdtree::RayTree& tree, const PlacedRays& rays, bool* found,
               const kdtree::BatchOptions& options);
 
 /// How many triangles each ray meets.
-void count_hits(const kdtree::RayTree& tree, const RayArrays& rays, std::int32_t* counts,
+void count_hits(const kdtree::RayTree& tree, const PlacedRays& rays, std::uint32_t* counts,
                 const kdtree::BatchOptions& options);
 
-/// All hits of all rays, where the rays lie. Returns when they are there.
-kdtree::HitLists all_hits(const kdtree::RayTree& tree, const RayArrays& rays,
-                          const kdtree::BatchOptions& options);
-
-/// Writes `count` hits, which lie where `place` says, to arrays there.
-void split(allocators::Place place, const kdtree::Hit* hits, std::uint64_t count,
-           const HitArrays& to, const kdtree::BatchOptions& options);
-
-/// The current GPU's number; 0 in a program without CUDA.
-int current_device();
-
-/// Waits until the current GPU has done all that it was given.
-/// @throws std::runtime_error with CUDA's answer, or in a program without CUDA.
-void wait_for_device();
+/// All hits of all rays, front to back. Returns when they are there.
+/// @param room called once with the number of hits: arrays for them where the rays lie
+/// @return a std::uint64_t for each ray, where its hits begin, and one more: the total; or none if
+/// the options' stop was requested. It lies where the rays lie.
+allocators::Buffer all_hits(const kdtree::RayTree& tree, const PlacedRays& rays,
+                            const std::function<kdtree::HitArrays(std::uint64_t)>& room,
+                            const kdtree::BatchOptions& options);
 
 }  // namespace heapwood::python

@@ -21,15 +21,16 @@ using kdtree::BatchOptions;
 /// Where t, primitive and barycentrics go.
 using OutHits = std::tuple<Out<float>, Out<std::int32_t>, Out<float>>;
 
-Vectors vectors(const VectorArray& array, std::uint64_t count) {
+kdtree::VectorArray vectors(const VectorArray& array, std::uint64_t count) {
     return {.data = array.data(),
             .stride = array.shape(0) == 1 && count != 1 ? 0 : array.stride(0),
             .component_stride = array.stride(1)};
 }
 
-Ends ends(const End& end, const VectorArray& first, std::uint64_t count, const char* what) {
+kdtree::NumberArray ends(const End& end, const VectorArray& first, std::uint64_t count,
+                         const char* what) {
     if (const double* value = std::get_if<double>(&end)) {
-        return {.data = nullptr, .stride = 0, .value = static_cast<float>(*value)};
+        return {.value = static_cast<float>(*value)};
     }
     const auto& array = std::get<NumberArray>(end);
     require_place(array, first, what);
@@ -37,23 +38,23 @@ Ends ends(const End& end, const VectorArray& first, std::uint64_t count, const c
         throw std::invalid_argument(std::string(what) + " has " + std::to_string(array.shape(0)) +
                                     " numbers for " + std::to_string(count) + " rays");
     }
-    return {.data = array.data(), .stride = array.stride(0), .value = 0};
+    return {.data = array.data(), .stride = array.stride(0)};
 }
 
-RayArrays ray_arrays(const VectorArray& origins, const VectorArray& directions, const End& t_min,
-                     const End& t_max) {
+PlacedRays rays_of(const VectorArray& origins, const VectorArray& directions, const End& t_min,
+                   const End& t_max) {
     require_place(directions, origins, "directions");
     const std::size_t count = origins.shape(0) == 1 ? directions.shape(0) : origins.shape(0);
     if (directions.shape(0) != 1 && directions.shape(0) != count) {
         throw std::invalid_argument(std::to_string(origins.shape(0)) + " origins, but " +
                                     std::to_string(directions.shape(0)) + " directions");
     }
-    return {.origins = vectors(origins, count),
-            .directions = vectors(directions, count),
-            .t_min = ends(t_min, origins, count, "t_min"),
-            .t_max = ends(t_max, origins, count, "t_max"),
-            .count = count,
-            .place = place_of(origins)};
+    return {{.origins = vectors(origins, count),
+             .directions = vectors(directions, count),
+             .count = count,
+             .t_min = ends(t_min, origins, count, "t_min"),
+             .t_max = ends(t_max, origins, count, "t_max")},
+            place_of(origins)};
 }
 
 /// Hits and the arrays that they become.
@@ -63,28 +64,31 @@ struct HitResults {
         : memory(place, hits * 4 * sizeof(float), may_wait),
           count(hits),
           arrays{.t = memory.array<float>(hits),
-                 .triangles = memory.array<std::int32_t>(hits),
+                 .triangles = memory.array<std::uint32_t>(hits),
                  .barycentrics = memory.array<float>(2 * hits)} {}
 
     nb::tuple to_python(int device) && {
         const Place place = memory.place();
         const nb::capsule owner = std::move(memory).owner();
         return nb::make_tuple(array_of(arrays.t, {count}, owner, place, device),
-                              array_of(arrays.triangles, {count}, owner, place, device),
+                              array_of(reinterpret_cast<std::int32_t*>(arrays.triangles), {count},
+                                       owner, place, device),
                               array_of(arrays.barycentrics, {count, 2}, owner, place, device));
     }
 
     Results memory;
     std::size_t count;
-    HitArrays arrays;
+    kdtree::HitArrays arrays;
 };
 
-HitArrays arrays_of(const OutHits& out, const VectorArray& origins, std::uint64_t count) {
+kdtree::HitArrays arrays_of(const OutHits& out, const VectorArray& origins, std::uint64_t count) {
     const auto& [t, triangles, barycentrics] = out;
     require_room(t, origins, count);
     require_room(triangles, origins, count);
     require_room(barycentrics, origins, 2 * count);
-    return {.t = t.data(), .triangles = triangles.data(), .barycentrics = barycentrics.data()};
+    return {.t = t.data(),
+            .triangles = reinterpret_cast<std::uint32_t*>(triangles.data()),
+            .barycentrics = barycentrics.data()};
 }
 
 /// The hits as new arrays; None if they go to `out`.
@@ -92,11 +96,11 @@ nb::object closest_hit(const RaySource& self, const VectorArray& origins,
                        const VectorArray& directions, const End& t_min, const End& t_max,
                        bool coherent, bool fast, unsigned threads,
                        std::optional<std::uintptr_t> stream, const std::optional<OutHits>& out) {
-    const RayArrays rays = ray_arrays(origins, directions, t_min, t_max);
+    const PlacedRays rays = rays_of(origins, directions, t_min, t_max);
     const Call call =
         call_of(self, rays.place, {.fast = fast, .coherent = coherent, .threads = threads}, stream);
     std::optional<HitResults> hits;
-    std::optional<HitArrays> to;
+    std::optional<kdtree::HitArrays> to;
     if (out) to = arrays_of(*out, origins, rays.count);
     {
         const nb::gil_scoped_release release;
@@ -109,13 +113,19 @@ nb::object closest_hit(const RaySource& self, const VectorArray& origins,
     return std::move(*hits).to_python(origins.device_id());
 }
 
-/// A result of one number a ray, by any_hits or count_hits: a new array, or None if it goes to
+/// count_hits, with the signed numbers that every library of Python's has.
+void count_signed(const kdtree::RayTree& tree, const PlacedRays& rays, std::int32_t* counts,
+                  const BatchOptions& options) {
+    count_hits(tree, rays, reinterpret_cast<std::uint32_t*>(counts), options);
+}
+
+/// A result of one number a ray, by any_hits or count_signed: a new array, or None if it goes to
 /// `out`.
 template <class T, auto kTrace>
 nb::object number(const RaySource& self, const VectorArray& origins, const VectorArray& directions,
                   const End& t_min, const End& t_max, bool coherent, bool fast, unsigned threads,
                   std::optional<std::uintptr_t> stream, const std::optional<Out<T>>& out) {
-    const RayArrays rays = ray_arrays(origins, directions, t_min, t_max);
+    const PlacedRays rays = rays_of(origins, directions, t_min, t_max);
     const Call call =
         call_of(self, rays.place, {.fast = fast, .coherent = coherent, .threads = threads}, stream);
     std::optional<Results> results;
@@ -140,22 +150,22 @@ nb::tuple all_hits_of(const RaySource& self, const VectorArray& origins,
                       const VectorArray& directions, const End& t_min, const End& t_max,
                       bool coherent, bool fast, unsigned threads,
                       std::optional<std::uintptr_t> stream) {
-    const RayArrays rays = ray_arrays(origins, directions, t_min, t_max);
+    const PlacedRays rays = rays_of(origins, directions, t_min, t_max);
     const Call call =
         call_of(self, rays.place, {.fast = fast, .coherent = coherent, .threads = threads}, stream);
     std::optional<HitResults> hits;
-    kdtree::HitLists lists;
+    Buffer begins;
     {
         const nb::gil_scoped_release release;
         run(call, origins, rays.count, [&](const kdtree::RayTree& tree, const BatchOptions& how) {
-            lists = all_hits(tree, rays, how);
-            hits.emplace(rays.place, lists.total, call.waits);
-            split(rays.place, lists.hits.as<kdtree::Hit>(), lists.total, hits->arrays, how);
-            kdtree::wait(tree, how);
+            const auto room = [&](std::uint64_t total) {
+                return hits.emplace(rays.place, total, call.waits).arrays;
+            };
+            begins = all_hits(tree, rays, room, how);
         });
     }
-    auto* offsets = lists.offsets.as<std::int64_t>();
-    const nb::capsule owner(new Buffer(std::move(lists.offsets)),
+    auto* offsets = begins.as<std::int64_t>();
+    const nb::capsule owner(new Buffer(std::move(begins)),
                             [](void* buffer) noexcept { delete static_cast<Buffer*>(buffer); });
     const int device = origins.device_id();
     const nb::tuple columns = std::move(*hits).to_python(device);
@@ -175,7 +185,7 @@ void add_rays(nb::module_& m) {
     const auto out = nb::arg("out").noconvert().none();
     add("closest_hit", &closest_hit, out);
     add("any_hit", &number<bool, &any_hits>, out);
-    add("count", &number<std::int32_t, &count_hits>, out);
+    add("count", &number<std::int32_t, &count_signed>, out);
     add("all_hits", &all_hits_of);
 }
 

@@ -10,9 +10,9 @@
 #include <tuple>
 #include <utility>
 
+#include "allocators/platform/device.h"
 #include "app/base/text.h"
 #include "app/python/objects.h"
-#include "app/python/ray_calls.h"
 #include "kdtree/tree/quality.h"
 #include "kdtree/tree/tree_file.h"
 #include "kdtree/tree/verify.h"
@@ -32,7 +32,8 @@ TreeObject::TreeObject(std::shared_ptr<const TreeData> data)
 
 TreeObject* TreeObject::to(Place place) const {
     // On another GPU than the current one it would be of no use.
-    if (in_place_ && place == place_ && (place == Place::host || current_device() == device_)) {
+    if (in_place_ && place == place_ &&
+        (place == Place::host || platform::current_device() == device_)) {
         return new TreeObject(data_);
     }
     return new TreeObject(data_, place);
@@ -43,7 +44,7 @@ const kdtree::RayTree& TreeObject::rays() const {
     const std::lock_guard lock(mutex_);
     if (!rays_) {
         rays_.emplace(data_->tree(), *data_->scene().scene, place_);
-        device_ = place_ == Place::device ? current_device() : 0;
+        device_ = place_ == Place::device ? platform::current_device() : 0;
     }
     return *rays_;
 }

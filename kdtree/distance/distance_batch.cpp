@@ -113,7 +113,7 @@ TriangleLists all_in(const RayTree& tree, const Regions& regions, std::uint64_t 
     TriangleLists lists;
     lists.offsets = Buffer(tree.place(), (count + 1) * sizeof(std::uint64_t));
     auto* offsets = lists.offsets.as<std::uint64_t>();
-    lists.total = detail::offsets_of(tree, counts.as<std::uint32_t>(), count, offsets, options);
+    lists.total = offsets_of(tree, counts.as<std::uint32_t>(), count, offsets, options);
     lists.triangles = Buffer(tree.place(), lists.total * sizeof(std::uint32_t));
     list_in(tree, regions, count, offsets, lists.triangles.as<std::uint32_t>(), options);
     wait(tree, options);

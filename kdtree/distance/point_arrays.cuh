@@ -4,34 +4,13 @@
 
 #include <cstdint>
 
+#include "allocators/platform/bits.cuh"
 #include "allocators/platform/macros.cuh"
 #include "kdtree/distance/nearest.cuh"
 #include "kdtree/distance/regions.cuh"
+#include "kdtree/model/arrays.cuh"
 
 namespace heapwood::kdtree {
-
-/// Vectors anywhere in memory, by default one after another. Strides are in floats.
-struct VectorArray {
-    const float* data;
-    std::int64_t stride = 3;
-    std::int64_t component_stride = 1;
-
-    HEAPWOOD_INLINE glm::vec3 at(std::uint64_t i) const {
-        const float* v = data + static_cast<std::int64_t>(i) * stride;
-        return {v[0], v[component_stride], v[2 * component_stride]};
-    }
-};
-
-/// Numbers, or one for all where there is no data.
-struct NumberArray {
-    const float* data = nullptr;
-    std::int64_t stride = 1;
-    float value = 0;
-
-    HEAPWOOD_INLINE float at(std::uint64_t i) const {
-        return data == nullptr ? value : data[static_cast<std::int64_t>(i) * stride];
-    }
-};
 
 /// Balls, and boxes by their lowest and highest corners.
 struct BallArray {

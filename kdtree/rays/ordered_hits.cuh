@@ -27,6 +27,8 @@ public:
 
     HEAPWOOD_FN OrderedHits(const RayTreeView& tree, const Ray& ray)
         : tree_(tree), ray_(ray), next_t_(ray.t_min), exhausted_(!ray.is_valid()) {}
+    /// A ray without a name ends before the object.
+    OrderedHits(const RayTreeView& tree, Ray&& ray) = delete;
 
     /// The next hit, with t, u and v; false if there is none.
     HEAPWOOD_FN bool next(Hit& hit) {

@@ -46,29 +46,29 @@ unsigned blocks_for(std::uint32_t rays, unsigned threads) {
     return rays / threads + (rays % threads != 0);
 }
 
-template <class Query, class Shape>
-void trace_as(const RayTreeView& tree, const Ray* rays, std::uint64_t count,
-              typename Query::Result* results, cudaStream_t stream) {
-    const auto kernel = trace_batch<Query, Shape>;
+template <class Query, class Shape, class Out>
+void trace_as(const RayTreeView& tree, const RaysIn& rays, const Out& results,
+              cudaStream_t stream) {
+    const auto kernel = trace_batch<Query, Shape, Out>;
     const unsigned resident = platform::resident_blocks(kernel, Shape::kThreads);
     const StreamArray<std::uint32_t> taken(1, stream);
-    in_parts(count, [&](std::uint64_t first, std::uint32_t n) {
+    in_parts(rays.count(), [&](std::uint64_t first, std::uint32_t n) {
         check_cuda(cudaMemsetAsync(taken.data(), 0, sizeof(std::uint32_t), stream),
                    "setting a counter");
         kernel<<<std::min(resident, blocks_for(n, Shape::kThreads)), Shape::kThreads, 0, stream>>>(
-            tree, rays + first, n, results + first, taken.data());
+            tree, rays, first, n, results, taken.data());
     });
 }
 
-template <class Query>
-void trace(const RayTree& tree, const Ray* rays, std::uint64_t count,
-           typename Query::Result* results, const BatchOptions& options) {
-    const auto run =
-        tree.has_large_leaves()
-            ? (options.coherent ? &trace_as<Query, CoherentTogether>
-                                : &trace_as<Query, IncoherentTogether>)
-            : (options.coherent ? &trace_as<Query, Coherent> : &trace_as<Query, Incoherent>);
-    run(tree.view(), rays, count, results, stream_of(options));
+template <class Query, class Out>
+void trace(const RayTree& tree, const RaysIn& rays, const Out& results,
+           const BatchOptions& options) {
+    const auto run = tree.has_large_leaves()
+                         ? (options.coherent ? &trace_as<Query, CoherentTogether, Out>
+                                             : &trace_as<Query, IncoherentTogether, Out>)
+                         : (options.coherent ? &trace_as<Query, Coherent, Out>
+                                             : &trace_as<Query, Incoherent, Out>);
+    run(tree.view(), rays, results, stream_of(options));
 }
 
 struct Sum {
@@ -89,34 +89,32 @@ void with_test(const BatchOptions& options, const Run& run) {
 
 }  // namespace
 
-void device_closest_hits(const RayTree& tree, const Ray* rays, std::uint64_t count, Hit* hits,
+void device_closest_hits(const RayTree& tree, const RaysIn& rays, const HitsOut& hits,
                          const BatchOptions& options) {
-    with_test(options,
-              [&]<class Test>() { trace<ClosestQuery<Test>>(tree, rays, count, hits, options); });
+    with_test(options, [&]<class Test>() { trace<ClosestQuery<Test>>(tree, rays, hits, options); });
 }
 
-void device_any_hits(const RayTree& tree, const Ray* rays, std::uint64_t count,
-                     std::uint32_t* found, const BatchOptions& options) {
-    with_test(options,
-              [&]<class Test>() { trace<AnyQuery<Test>>(tree, rays, count, found, options); });
+void device_any_hits(const RayTree& tree, const RaysIn& rays, const FoundOut& found,
+                     const BatchOptions& options) {
+    with_test(options, [&]<class Test>() { trace<AnyQuery<Test>>(tree, rays, found, options); });
 }
 
-void device_count_hits(const RayTreeView& tree, const Ray* rays, std::uint64_t count,
-                       std::uint32_t* counts, const BatchOptions& options) {
+void device_count_hits(const RayTreeView& tree, const RaysIn& rays, std::uint32_t* counts,
+                       const BatchOptions& options) {
     with_test(options, [&]<class Test>() {
-        in_parts(count, [&](std::uint64_t first, std::uint32_t n) {
+        in_parts(rays.count(), [&](std::uint64_t first, std::uint32_t n) {
             trace_counts<Test><<<blocks_for(n, kThreads), kThreads, 0, stream_of(options)>>>(
-                tree, rays + first, n, counts + first);
+                tree, rays, first, n, counts);
         });
     });
 }
 
-void device_list_hits(const RayTreeView& tree, const Ray* rays, std::uint64_t count,
-                      const std::uint64_t* offsets, Hit* hits, const BatchOptions& options) {
+void device_list_hits(const RayTreeView& tree, const RaysIn& rays, const std::uint64_t* offsets,
+                      const HitsOut& hits, const BatchOptions& options) {
     with_test(options, [&]<class Test>() {
-        in_parts(count, [&](std::uint64_t first, std::uint32_t n) {
+        in_parts(rays.count(), [&](std::uint64_t first, std::uint32_t n) {
             trace_lists<Test><<<blocks_for(n, kThreads), kThreads, 0, stream_of(options)>>>(
-                tree, rays + first, n, offsets + first, hits);
+                tree, rays, first, n, offsets, hits);
         });
     });
 }

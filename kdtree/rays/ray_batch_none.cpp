@@ -16,18 +16,16 @@ namespace {
 
 }  // namespace
 
-void device_closest_hits(const RayTree&, const Ray*, std::uint64_t, Hit*, const BatchOptions&) {
+void device_closest_hits(const RayTree&, const RaysIn&, const HitsOut&, const BatchOptions&) {
     refuse();
 }
-void device_any_hits(const RayTree&, const Ray*, std::uint64_t, std::uint32_t*,
-                     const BatchOptions&) {
+void device_any_hits(const RayTree&, const RaysIn&, const FoundOut&, const BatchOptions&) {
     refuse();
 }
-void device_count_hits(const RayTreeView&, const Ray*, std::uint64_t, std::uint32_t*,
-                       const BatchOptions&) {
+void device_count_hits(const RayTreeView&, const RaysIn&, std::uint32_t*, const BatchOptions&) {
     refuse();
 }
-void device_list_hits(const RayTreeView&, const Ray*, std::uint64_t, const std::uint64_t*, Hit*,
+void device_list_hits(const RayTreeView&, const RaysIn&, const std::uint64_t*, const HitsOut&,
                       const BatchOptions&) {
     refuse();
 }

@@ -6,10 +6,11 @@
 
 #include "allocators/platform/atomic.cuh"
 #include "kdtree/rays/ordered_hits.cuh"
+#include "kdtree/rays/ray_batch_device.h"
 #include "kdtree/rays/ray_query.cuh"
 #include "kdtree/rays/ray_together.cuh"
 
-namespace heapwood::kdtree {
+namespace heapwood::kdtree::detail {
 
 /// How a kernel uses a multiprocessor.
 template <unsigned kThreadsOfABlock, unsigned kBlocks, unsigned kSharedEntries, unsigned kIdleLanes,
@@ -30,29 +31,15 @@ struct KernelShape {
     using Memory = BlockMemory<kThreads, kShared>;
 };
 
-/// A ray by two 16-byte loads.
-__device__ __forceinline__ Ray load_ray(const Ray* ray) {
-    const float4 a = __ldg(reinterpret_cast<const float4*>(ray));
-    const float4 b = __ldg(reinterpret_cast<const float4*>(ray) + 1);
-    return {{a.x, a.y, a.z}, {a.w, b.x, b.y}, b.z, b.w};
-}
-
-/// A result by one store.
-__device__ __forceinline__ void store_result(Hit* to, const Hit& hit) {
-    *reinterpret_cast<float4*>(to) =
-        make_float4(hit.t, __uint_as_float(hit.triangle), hit.u, hit.v);
-}
-__device__ __forceinline__ void store_result(std::uint32_t* to, std::uint32_t value) {
-    *to = value;
-}
-
 /// Warps that stay: lanes whose rays are done take new ones from the counter, which counts the rays
 /// that are taken. A warp takes rays for all its idle lanes at once, in their order, so that
 /// neighbours stay neighbours.
-template <class Query, class Shape>
+/// @param first_ray of the launch, which has `count`
+template <class Query, class Shape, class Out>
 __global__ void __launch_bounds__(Shape::kThreads, Shape::kResident)
-    trace_batch(const __grid_constant__ RayTreeView tree, const Ray* rays, std::uint32_t count,
-                typename Query::Result* results, std::uint32_t* taken) {
+    trace_batch(const __grid_constant__ RayTreeView tree, const __grid_constant__ RaysIn rays,
+                std::uint64_t first_ray, std::uint32_t count, const __grid_constant__ Out results,
+                std::uint32_t* taken) {
     using Memory = typename Shape::Memory;
     constexpr std::uint32_t kNoRay = 0xFFFFFFFFU;
     constexpr unsigned kAll = 0xFFFFFFFFU;
@@ -68,7 +55,7 @@ __global__ void __launch_bounds__(Shape::kThreads, Shape::kResident)
         const unsigned wanted = platform::popcount(idle);
         if (wanted >= Shape::kIdle || !more) {
             if (walk.has_ended() && mine != kNoRay) {
-                store_result(results + mine, query.result(tree));
+                results.set(first_ray + mine, query.result(tree));
                 mine = kNoRay;
             }
             if (more) {
@@ -80,7 +67,7 @@ __global__ void __launch_bounds__(Shape::kThreads, Shape::kResident)
                 const std::uint32_t place = platform::popcount(idle & ((1U << lane) - 1));
                 if (walk.has_ended() && first < count && count - first > place) {
                     mine = first + place;
-                    const Ray ray = load_ray(rays + mine);
+                    const Ray ray = rays.at(first_ray + mine);
                     query = Query(ray);
                     if (ray.is_valid()) walk.restart(tree, ray);
                 }
@@ -102,24 +89,27 @@ __global__ void __launch_bounds__(Shape::kThreads, Shape::kResident)
 
 /// How many triangles each ray meets.
 template <class Test>
-__global__ void trace_counts(const __grid_constant__ RayTreeView tree, const Ray* rays,
+__global__ void trace_counts(const __grid_constant__ RayTreeView tree,
+                             const __grid_constant__ RaysIn rays, std::uint64_t first_ray,
                              std::uint32_t count, std::uint32_t* counts) {
     const std::uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= count) return;
-    const Ray ray = load_ray(rays + i);
-    counts[i] = OrderedHits<Test>(tree, ray).count();
+    const Ray ray = rays.at(first_ray + i);
+    counts[first_ray + i] = OrderedHits<Test>(tree, ray).count();
 }
 
-/// All hits of each ray, from its offset on.
+/// All hits of each ray.
 template <class Test>
-__global__ void trace_lists(const __grid_constant__ RayTreeView tree, const Ray* rays,
-                            std::uint32_t count, const std::uint64_t* offsets, Hit* hits) {
+__global__ void trace_lists(const __grid_constant__ RayTreeView tree,
+                            const __grid_constant__ RaysIn rays, std::uint64_t first_ray,
+                            std::uint32_t count, const std::uint64_t* offsets,
+                            const __grid_constant__ HitsOut hits) {
     const std::uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= count) return;
-    const Ray ray = load_ray(rays + i);
+    const Ray ray = rays.at(first_ray + i);
     OrderedHits<Test> along(tree, ray);
-    Hit* to = hits + offsets[i];
-    for (Hit hit; along.next(hit); ++to) store_result(to, hit);
+    std::uint64_t to = offsets[first_ray + i];
+    for (Hit hit; along.next(hit); ++to) hits.set(to, hit);
 }
 
-}  // namespace heapwood::kdtree
+}  // namespace heapwood::kdtree::detail

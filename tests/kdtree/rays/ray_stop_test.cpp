@@ -21,7 +21,7 @@ namespace heapwood::kdtree::tests {
 namespace {
 
 /// Rays that a thread takes at a time (ray_batch.cpp).
-constexpr std::uint64_t kBlock = 1024;
+constexpr std::uint64_t kBlock = 256;
 
 /// Rays in memory that tells, by faults, which of its pages are read, and requests a stop as the
 /// first ray of one is. One object at a time.

@@ -3,13 +3,18 @@
 #include <gtest/gtest.h>
 
 #include <stdexcept>
+#include <type_traits>
 
 #include "tests/kdtree/rays/traversal_tests.h"
 
 namespace heapwood::kdtree::tests {
 
-using Machines = ::testing::Types<HostThread, HostBatch, HostCoherentBatch>;
+using Machines = ::testing::Types<HostThread, HostBatch, HostArrays, HostCoherentBatch>;
 INSTANTIATE_TYPED_TEST_SUITE_P(Cpu, TraversalTest, Machines);
+
+static_assert(std::is_constructible_v<OrderedHits<>, const RayTreeView&, const Ray&> &&
+                  !std::is_constructible_v<OrderedHits<>, const RayTreeView&, Ray>,
+              "a ray without a name would end before its hits are asked for");
 
 TEST(Traversal, FastTestIsAlmostAlwaysRight) {
     Dice dice;

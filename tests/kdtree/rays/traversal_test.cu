@@ -63,21 +63,23 @@ struct DeviceThread {
     }
 };
 
-/// Batches on a stream of their own.
-template <bool kCoherent>
+/// Batches on a stream of their own: of rays in a row, or of arrays.
+template <bool kCoherent,
+          Answers (*kAsk)(const RayTree&, const std::vector<Ray>&, const BatchOptions&) = ask_batch>
 struct DeviceBatch {
     static bool available() { return has_gpu(); }
     static Place place() { return Place::device; }
     static Answers ask(const RayTree& tree, const std::vector<Ray>& rays) {
         cudaStream_t stream = nullptr;
         require(cudaStreamCreate(&stream));
-        const Answers answers = ask_batch(tree, rays, {.coherent = kCoherent, .stream = stream});
+        const Answers answers = kAsk(tree, rays, {.coherent = kCoherent, .stream = stream});
         require(cudaStreamDestroy(stream));
         return answers;
     }
 };
 
-using Machines = ::testing::Types<DeviceThread, DeviceBatch<true>, DeviceBatch<false>>;
+using Machines = ::testing::Types<DeviceThread, DeviceBatch<true>, DeviceBatch<false>,
+                                  DeviceBatch<true, ask_arrays>, DeviceBatch<false, ask_arrays>>;
 INSTANTIATE_TYPED_TEST_SUITE_P(Gpu, TraversalTest, Machines);
 
 TEST(RayReplicas, OnGpusHaveTheHitsOfOne) {

@@ -111,7 +111,7 @@ TreeObject* load(const std::string& path, const std::string& device,
 /// The bytes of its file.
 nb::bytes file_bytes(const TreeObject& self) {
     const TreeData& data = *self.data();
-    std::string bytes;
+    allocators::Buffer bytes;
     {
         const nb::gil_scoped_release release;
         bytes = kdtree::tree_file(data.tree(), *data.scene().scene, data.config());

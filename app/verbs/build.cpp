@@ -89,8 +89,10 @@ ExitCode build(const BuildOptions& options, const Backends& available) {
     }
     const bool agree = trees_agree(report);
     if (!agree) log::error("THE TREES DIFFER: they must be equal bit for bit for every allocator");
-    if (agree && !tree.nodes.empty())
-        publisher.save(out, tree_file(tree, scene, report.options.config));
+    if (agree && !tree.nodes.empty()) {
+        const allocators::Buffer file = tree_file(tree, scene, report.options.config);
+        publisher.save(out, {file.as<char>(), file.size()});
+    }
     return publisher.publish(document_of(report)) ? verdict(report) : ExitCode::internal;
 }
 

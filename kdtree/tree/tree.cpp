@@ -7,15 +7,13 @@
 namespace heapwood::kdtree {
 
 std::uint64_t digest(const Tree& tree) {
-    scenes::Fnv hash;
     // The number of nodes keeps a node from passing for two references.
-    hash.add(static_cast<std::uint32_t>(tree.nodes.size()));
-    for (const Node& node : tree.nodes) {
-        hash.add(node.payload);
-        hash.add(node.tagged);
-    }
-    for (const std::uint32_t reference : tree.references) hash.add(reference);
-    return hash.value();
+    const auto count = static_cast<std::uint32_t>(tree.nodes.size());
+    static_assert(sizeof(Node) == 8, "a node is two words, payload and tagged");
+    return scenes::digest_words(
+        std::array<scenes::WordArray, 3>{{{&count, 1},
+                                          {tree.nodes.data(), 2 * tree.nodes.size()},
+                                          {tree.references.data(), tree.references.size()}}});
 }
 
 }  // namespace heapwood::kdtree

@@ -54,7 +54,8 @@ struct Tree {
 Tree canonical(const std::vector<Node>& nodes, const std::vector<std::uint32_t>& references,
                const Box& bounds);
 
-/// 64-bit FNV-1a of a canonical tree's nodes and references, the same on every machine.
+/// The digest (scenes/digest.h) of a canonical tree: of the number of its nodes, the nodes and the
+/// references. The same on every machine.
 std::uint64_t digest(const Tree& tree);
 
 }  // namespace heapwood::kdtree

@@ -21,7 +21,9 @@
 #include <utility>
 #include <vector>
 
+#include "allocators/memory/large_pages.h"
 #include "allocators/platform/file_bytes.h"
+#include "allocators/platform/for_chunks.h"
 #include "kdtree/tree/tree_format.h"
 #include "kdtree/tree/tree_writer.h"
 #include "kdtree/tree/verify.h"
@@ -159,15 +161,14 @@ void check_zeroes(const File& file, const Header& header) {
 }
 
 void check_checksum(const File& file, const Header& header) {
-    std::array<char, 1 << 16> piece;
-    Checksum checksum;
-    for (std::uint64_t at = 0; at != file.size();) {
-        const std::uint64_t bytes = std::min<std::uint64_t>(piece.size(), file.size() - at);
-        file.read(at, piece.data(), bytes);
-        checksum.add(piece.data(), bytes);
-        at += bytes;
-    }
-    if (checksum.value() != header.checksum) {
+    const auto add = [&file](scenes::Fnv& fnv, std::uint64_t offset, std::uint64_t words) {
+        for_pieces(offset, words * sizeof(std::uint32_t),
+                   [&](std::uint64_t at, std::span<char> piece) {
+                       file.read(at, piece.data(), piece.size());
+                       fnv.add(piece.data(), piece.size() / sizeof(std::uint32_t));
+                   });
+    };
+    if (checksum_of(file.size(), add) != header.checksum) {
         file.fail(offsetof(Header, checksum),
                   "the checksum is not that of the contents: the file was changed");
     }
@@ -248,7 +249,8 @@ bool is_tree_file(const std::string& path) {
     return begin == scenes::kTreeFileBegin;
 }
 
-std::string tree_file(const Tree& tree, const scenes::Scene& scene, const BuildConfig& config) {
+allocators::Buffer tree_file(const Tree& tree, const scenes::Scene& scene,
+                             const BuildConfig& config) {
     Header header{.tree_digest = digest(tree),
                   .scene_digest = scenes::digest(scene),
                   .nodes = tree.nodes.size(),
@@ -259,22 +261,28 @@ std::string tree_file(const Tree& tree, const scenes::Scene& scene, const BuildC
                   .config = packed(config)};
     const Layout at(header);
     header.bytes = at.end;
-    std::string bytes(at.end, '\0');
-    const auto put = [&bytes](std::uint64_t offset, const auto& items) {
-        if (!items.empty()) {
-            std::memcpy(bytes.data() + offset, items.data(), items.size() * sizeof(items[0]));
-        }
+    allocators::Buffer file(allocators::Place::host, at.end);
+    allocators::prefer_large_pages(file);
+    auto* const bytes = file.as<char>();
+    const auto put = [bytes](std::uint64_t offset, std::uint64_t end, const auto& items) {
+        const auto* const from = reinterpret_cast<const char*>(items.data());
+        const std::uint64_t size = items.size() * sizeof(items[0]);
+        platform::for_chunks(size, kPiece, 0, [&](std::uint64_t begin, std::uint64_t stop) {
+            std::memcpy(bytes + offset + begin, from + begin, stop - begin);
+        });
+        std::memset(bytes + offset + size, 0, end - offset - size);
     };
-    put(at.nodes, tree.nodes);
-    put(at.references, tree.references);
-    put(at.triangles, scene.triangles);
-    put(at.positions, scene.positions);
-    std::memcpy(bytes.data(), &header, sizeof(header));
-    Checksum checksum;
-    checksum.add(bytes.data(), bytes.size());
-    header.checksum = checksum.value();
-    std::memcpy(bytes.data(), &header, sizeof(header));
-    return bytes;
+    put(at.nodes, at.references, tree.nodes);
+    put(at.references, at.triangles, tree.references);
+    put(at.triangles, at.positions, scene.triangles);
+    put(at.positions, at.end, scene.positions);
+    std::memcpy(bytes, &header, sizeof(header));
+    header.checksum =
+        checksum_of(at.end, [bytes](scenes::Fnv& fnv, std::uint64_t offset, std::uint64_t words) {
+            fnv.add(bytes + offset, words);
+        });
+    std::memcpy(bytes, &header, sizeof(header));
+    return file;
 }
 
 void save_tree(const std::string& path, const Tree& tree, const scenes::Scene& scene,

@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "allocators/memory/buffer.h"
 #include "kdtree/config.h"
 #include "kdtree/tree/tree.h"
 #include "scenes/scene.h"
@@ -35,10 +36,11 @@ struct StoredTree {
 /// Whether it is a regular file that begins as a tree file does, whatever its name.
 bool is_tree_file(const std::string& path);
 
-/// The bytes of a tree file. They depend on nothing but the arguments: equal trees of one scene
-/// give equal files, whatever built them.
+/// The bytes of a tree file, on the host. They depend on nothing but the arguments: equal trees of
+/// one scene give equal files, whatever built them.
 /// @param tree canonical, and a tree of this scene.
-std::string tree_file(const Tree& tree, const scenes::Scene& scene, const BuildConfig& config);
+allocators::Buffer tree_file(const Tree& tree, const scenes::Scene& scene,
+                             const BuildConfig& config);
 
 /// Writes tree_file() to `path` by TreeWriter, so that there is a whole file or the former one at
 /// any time. @throws TreeWriteError.

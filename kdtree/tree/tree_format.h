@@ -2,12 +2,14 @@
 /// The bytes of tree files, for those who write and read them. kdtree/README.md has a table.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
+#include <span>
 #include <type_traits>
+#include <vector>
 
 #include "kdtree/config_fields.h"
 #include "kdtree/model/box.cuh"
@@ -41,9 +43,10 @@ inline constexpr std::size_t kConfigWords = [] {
     each_field(config, [&](const auto&) { ++count; });
     return count;
 }();
-/// Version 2 had 18 fields. With a further one there is a further version, whose header has a zero
-/// less; where a field is left out or changes its meaning, the first number has to be raised.
-inline constexpr std::uint32_t kVersion = 2 + (kConfigWords - 18);
+/// Version 3 had 18 fields, and version 2 chains of FNV-1a over all words as digests and checksum.
+/// With a further field there is a further version, whose header has a zero less; where a field is
+/// left out or changes its meaning, the first number has to be raised.
+inline constexpr std::uint32_t kVersion = 3 + (kConfigWords - 18);
 
 /// The first bytes of a file.
 struct Header {
@@ -51,7 +54,7 @@ struct Header {
     std::uint32_t version = kVersion;
     std::uint32_t byte_order = kByteOrder;
     std::uint64_t bytes = 0;     ///< of the file
-    std::uint64_t checksum = 0;  ///< FNV-1a over all words of the file but this field's
+    std::uint64_t checksum = 0;  ///< the digest of all words of the file but this field's
     std::uint64_t tree_digest = 0;
     std::uint64_t scene_digest = 0;
     std::uint64_t nodes = 0;
@@ -100,22 +103,36 @@ inline std::array<std::uint32_t, kConfigWords> packed(const BuildConfig& config)
     return words;
 }
 
-/// Hashes the words of a file, which come in pieces, but for those of the checksum.
-class Checksum {
-public:
-    void add(const char* bytes, std::size_t size) {
-        std::uint32_t word;
-        for (std::size_t i = 0; i < size; i += sizeof(word), at_ += sizeof(word)) {
-            if (at_ / 8 == offsetof(Header, checksum) / 8) continue;
-            std::memcpy(&word, bytes + i, sizeof(word));
-            hash_.add(word);
-        }
-    }
-    std::uint64_t value() const { return hash_.value(); }
+/// Bytes of a file that a thread has in memory at a time.
+inline constexpr std::uint64_t kPiece = std::uint64_t{1} << 20;
 
-private:
-    scenes::Fnv hash_;
-    std::uint64_t at_ = 0;
-};
+/// Calls use(offset, memory) for pieces of a stretch of a file, in their order; `memory` has as
+/// many bytes as the piece.
+template <class Use>
+void for_pieces(std::uint64_t offset, std::uint64_t bytes, const Use& use) {
+    std::vector<char> memory(std::min(bytes, kPiece));
+    for (const std::uint64_t end = offset + bytes; offset != end;) {
+        const std::span<char> piece(memory.data(), std::min(kPiece, end - offset));
+        use(offset, piece);
+        offset += piece.size();
+    }
+}
+
+/// The checksum of a file: the digest of its words, of which the checksum's own are left out but
+/// counted.
+/// @param add add(fnv, offset, words) adds words of the file from a byte's offset on; several
+/// threads call it
+template <class Add>
+std::uint64_t checksum_of(std::uint64_t bytes, const Add& add) {
+    constexpr std::uint64_t kWord = sizeof(std::uint32_t);
+    constexpr std::uint64_t kBefore = offsetof(Header, checksum) / kWord;
+    constexpr std::uint64_t kOwn = sizeof(Header::checksum) / kWord;
+    constexpr std::array<std::uint64_t, 3> kOffsets{0, kBefore * kWord, (kBefore + kOwn) * kWord};
+    const std::array<std::uint64_t, 3> sizes{kBefore, kOwn, bytes / kWord - kBefore - kOwn};
+    return scenes::digest_words(
+        sizes, [&](scenes::Fnv& fnv, std::size_t i, std::uint64_t first, std::uint64_t words) {
+            if (i != 1) add(fnv, kOffsets[i] + first * kWord, words);
+        });
+}
 
 }  // namespace heapwood::kdtree::tree_format

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "allocators/platform/file_bytes.h"
-#include "allocators/platform/threads.h"
+#include "allocators/platform/for_chunks.h"
 #include "kdtree/tree/tree_file.h"
 #include "kdtree/tree/tree_format.h"
 
@@ -19,7 +19,7 @@ namespace {
 
 using namespace tree_format;
 
-constexpr std::uint64_t kPiece = std::uint64_t{1} << 20;  ///< bytes that are read at a time
+constexpr std::uint64_t kWord = sizeof(std::uint32_t);
 
 }  // namespace
 
@@ -52,19 +52,6 @@ void TreeWriter::write(int file, std::uint64_t offset, const void* from,
 void TreeWriter::read(int file, std::uint64_t offset, void* to, std::uint64_t bytes) const {
     if (platform::read_at(file, offset, to, bytes) == bytes) return;
     fail(errno != 0 ? std::strerror(errno) : "another process changes it");
-}
-
-/// Calls use(bytes, size, offset) for pieces of a file, one after another.
-template <class Use>
-void TreeWriter::read_words(int file, std::uint64_t offset, std::uint64_t bytes,
-                            const Use& use) const {
-    std::vector<char> piece(std::min(bytes, kPiece));
-    for (std::uint64_t done = 0; done < bytes;) {
-        const std::uint64_t n = std::min(kPiece, bytes - done);
-        read(file, offset + done, piece.data(), n);
-        use(piece.data(), n, done);
-        done += n;
-    }
 }
 
 void TreeWriter::add_nodes(std::span<const Node> nodes) {
@@ -122,29 +109,44 @@ void TreeWriter::write_triangles(int file, std::uint64_t offset, const scenes::S
 }
 
 /// Adds the words of a stretch of a file to a digest.
-void TreeWriter::add_words(scenes::Fnv& hash, int file, std::uint64_t offset,
-                           std::uint64_t bytes) const {
-    read_words(file, offset, bytes, [&](const char* some, std::uint64_t size, std::uint64_t) {
-        std::uint32_t word;
-        for (std::uint64_t i = 0; i < size; i += sizeof(word)) {
-            std::memcpy(&word, some + i, sizeof(word));
-            hash.add(word);
-        }
+void TreeWriter::add_words(scenes::Fnv& fnv, int file, std::uint64_t offset,
+                           std::uint64_t words) const {
+    for_pieces(offset, words * kWord, [&](std::uint64_t at, std::span<char> piece) {
+        read(file, at, piece.data(), piece.size());
+        fnv.add(piece.data(), piece.size() / kWord);
     });
 }
 
 std::uint64_t TreeWriter::digest_tree() const {
-    scenes::Fnv tree;
-    tree.add(static_cast<std::uint32_t>(nodes_));
-    add_words(tree, file_.descriptor(), sizeof(Header), nodes_ * sizeof(Node));
-    add_words(tree, references_file_.descriptor(), 0, references_ * sizeof(std::uint32_t));
-    return tree.value();
+    const auto count = static_cast<std::uint32_t>(nodes_);
+    return scenes::digest_words(
+        std::array<std::uint64_t, 3>{1, nodes_ * sizeof(Node) / kWord, references_},
+        [&](scenes::Fnv& fnv, std::size_t i, std::uint64_t first, std::uint64_t words) {
+            if (i == 0) return fnv.add(&count, 1);
+            if (i == 1)
+                return add_words(fnv, file_.descriptor(), sizeof(Header) + first * kWord, words);
+            add_words(fnv, references_file_.descriptor(), first * kWord, words);
+        });
+}
+
+std::uint64_t TreeWriter::digest_scene(std::uint64_t triangles) const {
+    constexpr std::uint64_t kWords = 3;  // of a position, and of a triangle
+    return scenes::digest_words(
+        std::array<std::uint64_t, 2>{kWords * positions_, kWords * triangles},
+        [&](scenes::Fnv& fnv, std::size_t i, std::uint64_t first, std::uint64_t words) {
+            const std::uint64_t begin = i == 0 ? scene_.positions : scene_.triangles;
+            add_words(fnv, scene_.file, begin + first * kWord, words);
+        });
 }
 
 /// Copies a stretch of another file to a place in the tree's.
 void TreeWriter::copy(int from, std::uint64_t begin, std::uint64_t bytes, std::uint64_t to) const {
-    read_words(from, begin, bytes, [&](const char* some, std::uint64_t size, std::uint64_t done) {
-        write(file_.descriptor(), to + done, some, size);
+    constexpr std::uint64_t kChunk = 16 * kPiece;
+    platform::for_chunks(bytes, kChunk, 0, [&](std::uint64_t first, std::uint64_t last) {
+        for_pieces(first, last - first, [&](std::uint64_t at, std::span<char> piece) {
+            read(from, begin + at, piece.data(), piece.size());
+            write(file_.descriptor(), to + at, piece.data(), piece.size());
+        });
     });
 }
 
@@ -173,13 +175,10 @@ void TreeWriter::write_scene(const ReadPieces& read, const scenes::SceneFacts& f
                             ": cannot be completed: the scene has changed since it was first "
                             "read; run the build again");
     }
-    scenes::Fnv hash;
-    add_words(hash, place.file, place.positions, positions * sizeof(glm::vec3));
-    add_words(hash, place.file, place.triangles, facts.triangles * sizeof(glm::uvec3));
     facts_ = facts;
     scene_ = place;
     positions_ = positions;
-    scene_digest_ = hash.value();
+    scene_digest_ = digest_scene(facts.triangles);
 }
 
 std::uint64_t TreeWriter::finish(const scenes::Scene& scene, const BuildConfig& config) {
@@ -204,20 +203,17 @@ TreeWriter::Finished TreeWriter::finish(const BuildConfig& config) {
     const Layout at(header);
     header.bytes = at.end;
     if (ftruncate(file_.descriptor(), static_cast<off_t>(at.end)) != 0) fail(std::strerror(errno));
-    platform::run_threads(2, [&](std::uint32_t thread, std::uint32_t threads) {
-        if (thread == 0) header.tree_digest = digest_tree();
-        if (thread + 1 != threads) return;
-        copy(references_file_.descriptor(), 0, references_ * sizeof(std::uint32_t), at.references);
-        if (scene_.file == file_.descriptor()) return;
+    header.tree_digest = digest_tree();
+    copy(references_file_.descriptor(), 0, references_ * sizeof(std::uint32_t), at.references);
+    if (scene_.file != file_.descriptor()) {
         copy(scene_.file, scene_.triangles, header.triangles * sizeof(glm::uvec3), at.triangles);
         copy(scene_.file, scene_.positions, positions_ * sizeof(glm::vec3), at.positions);
-    });
+    }
     write(file_.descriptor(), 0, &header, sizeof(header));
-    Checksum checksum;
-    read_words(
-        file_.descriptor(), 0, header.bytes,
-        [&](const char* bytes, std::uint64_t size, std::uint64_t) { checksum.add(bytes, size); });
-    header.checksum = checksum.value();
+    header.checksum =
+        checksum_of(header.bytes, [&](scenes::Fnv& fnv, std::uint64_t offset, std::uint64_t words) {
+            add_words(fnv, file_.descriptor(), offset, words);
+        });
     write(file_.descriptor(), 0, &header, sizeof(header));
     if (!file_.replace()) fail(std::strerror(errno));
     return {.tree_digest = header.tree_digest,

@@ -73,9 +73,8 @@ private:
                      const ScenePlace& place);
     void copy(int from, std::uint64_t begin, std::uint64_t bytes, std::uint64_t to) const;
     std::uint64_t digest_tree() const;
-    void add_words(scenes::Fnv& hash, int file, std::uint64_t offset, std::uint64_t bytes) const;
-    template <class Use>
-    void read_words(int file, std::uint64_t offset, std::uint64_t bytes, const Use& use) const;
+    std::uint64_t digest_scene(std::uint64_t triangles) const;
+    void add_words(scenes::Fnv& fnv, int file, std::uint64_t offset, std::uint64_t words) const;
 
     std::string path_;  ///< as it was given
     platform::NewFile file_;

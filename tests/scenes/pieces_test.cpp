@@ -8,6 +8,7 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <random>
 #include <string>
 #include <vector>
@@ -100,6 +101,38 @@ TEST(Pieces, ALargeSceneIsNeverWhole) {
     EXPECT_EQ(triangles, 3'000'000U);
     EXPECT_EQ(positions, whole.positions.size());
     EXPECT_EQ(facts, facts_of(whole));
+}
+
+/// Of more positions than a thread takes at a time: against the definition, for finite floats of
+/// all sizes.
+TEST(Facts, MagnitudesAreThoseOfEachCoordinate) {
+    std::mt19937_64 random(heapwood::tests::test_seed());
+    std::vector<glm::vec3> positions(200'001);
+    const auto bits = [&] { return std::bit_cast<float>(static_cast<std::uint32_t>(random())); };
+    // Few lowest bits, so that not every list has the least that there is.
+    const int least = static_cast<int>(random() % 270) - 149;
+    float grain = std::numeric_limits<float>::infinity();
+    float largest = 0;
+    for (glm::vec3& p : positions) {
+        for (int axis = 0; axis < 3; ++axis) {
+            float x = bits();
+            if (!std::isfinite(x)) x = 0;
+            const float step = std::ldexp(1.0F, least);
+            if (std::abs(x) > step * 0x1p23F) continue;
+            p[axis] = std::trunc(x / step) * step;
+            int exponent = 0;
+            auto mantissa =
+                static_cast<std::int64_t>(std::ldexp(std::frexp(p[axis], &exponent), 24));
+            if (mantissa == 0) continue;
+            exponent -= 24;
+            for (; mantissa % 2 == 0; mantissa /= 2) ++exponent;
+            grain = std::min(grain, std::ldexp(1.0F, exponent));
+            largest = std::max(largest, std::abs(p[axis]));
+        }
+    }
+    const Magnitudes found = magnitudes(positions);
+    EXPECT_EQ(found.grain, grain);
+    EXPECT_EQ(found.largest, largest);
 }
 
 /// All shares together have the scene's triangles in order.

@@ -20,13 +20,13 @@
 
 #include "kdtree/cells/scene_workers.h"
 #include "kdtree/distributed/forest.h"
-#include "kdtree/tree/tree_file.h"
 #include "kdtree/tree/tree_sink.h"
 #include "kdtree/tree/tree_writer.h"
 #include "scenes/generators.h"
 #include "tests/kdtree/plain_tree.h"
 #include "tests/kdtree/random_rules.h"
 #include "tests/kdtree/small_scenes.h"
+#include "tests/kdtree/tree/tree_file_bytes.h"
 
 namespace heapwood::kdtree::tests {
 
@@ -160,7 +160,7 @@ TYPED_TEST_P(ScenePartTest, AFileIsThatOfTheWholeTree) {
     }
     std::ifstream file(path, std::ios::binary);
     const std::string bytes{std::istreambuf_iterator<char>(file), {}};
-    EXPECT_TRUE(bytes == tree_file(plain_tree(scene, config), scene, config));
+    EXPECT_TRUE(bytes == tree_bytes(plain_tree(scene, config), scene, config));
     std::filesystem::remove_all(name);
 }
 

@@ -14,7 +14,6 @@
 #include "kdtree/distributed/cell_place.h"
 #include "kdtree/distributed/local_workers.h"
 #include "kdtree/distributed/memory_plan.h"
-#include "kdtree/tree/tree_file.h"
 #include "kdtree/tree/tree_writer.h"
 #include "scenes/generators.h"
 #include "scenes/pieces.h"
@@ -22,6 +21,7 @@
 #include "tests/kdtree/plain_tree.h"
 #include "tests/kdtree/slow.h"
 #include "tests/kdtree/small_scenes.h"
+#include "tests/kdtree/tree/tree_file_bytes.h"
 #include "tests/seed.h"
 
 namespace heapwood::kdtree::tests {
@@ -142,7 +142,7 @@ TEST(Forest, AFileInTheMakingIsThatOfTheWholeTree) {
         EXPECT_EQ(writer.finish(scene, config), digest(tree));
     }
     const std::string bytes = bytes_of(path);
-    EXPECT_TRUE(bytes == tree_file(tree, scene, config)) << "the files differ";
+    EXPECT_TRUE(bytes == tree_bytes(tree, scene, config)) << "the files differ";
     {
         // The scene may be written before the tree, in pieces, which are those of the whole.
         TreeWriter writer(path);
@@ -156,7 +156,7 @@ TEST(Forest, AFileInTheMakingIsThatOfTheWholeTree) {
         EXPECT_EQ(finished.tree_digest, digest(tree));
         EXPECT_EQ(finished.scene_digest, scenes::digest(scene));
         EXPECT_EQ(finished.positions, scene.positions.size());
-        EXPECT_TRUE(bytes_of(path) == tree_file(tree, scene, config)) << "the files differ";
+        EXPECT_TRUE(bytes_of(path) == tree_bytes(tree, scene, config)) << "the files differ";
         for (const char* other : {"gen:sphere:2999:1", "gen:sphere:3000:2", "gen:sphere:9000:1"}) {
             TreeWriter changed(path);
             EXPECT_THROW(

@@ -78,7 +78,7 @@ protected:
         config.leaf_limit = 1;
         config.leaf_area = 0;
         const scenes::Scene scene = random_scene("soup", 5, 3);
-        return tree_file(plain_tree(scene, config), scene, config);
+        return tree_bytes(plain_tree(scene, config), scene, config);
     }
 
     std::filesystem::path folder_;
@@ -114,7 +114,7 @@ TEST_F(TreeFileTest, WhatIsWrittenComesBack) {
                                       max_depth(stored.config, stored.scene.triangles.size()));
             EXPECT_FALSE(wrong) << *wrong;
             // All fields of the configuration that are in the file, and the same file again.
-            EXPECT_EQ(tree_file(stored.tree, stored.scene, stored.config), read());
+            EXPECT_EQ(tree_bytes(stored.tree, stored.scene, stored.config), read());
             EXPECT_EQ(digest(plain_tree(stored.scene, stored.config)), digest(tree));
         }
     }
@@ -123,7 +123,7 @@ TEST_F(TreeFileTest, WhatIsWrittenComesBack) {
 TEST_F(TreeFileTest, LaysTheBytesOutAsDocumented) {
     const std::string bytes = small_file();
     EXPECT_EQ(bytes.substr(0, 8), "\x89KDT\r\n\x1a\n");
-    EXPECT_EQ(get<std::uint32_t>(bytes, kVersion), 2U);
+    EXPECT_EQ(get<std::uint32_t>(bytes, kVersion), 3U);
     EXPECT_EQ(bytes.substr(kByteOrder, 4), "\x04\x03\x02\x01");
     EXPECT_EQ(get<std::uint64_t>(bytes, kBytes), bytes.size());
     EXPECT_EQ(bytes.size() % 64, 0U);
@@ -135,6 +135,29 @@ TEST_F(TreeFileTest, LaysTheBytesOutAsDocumented) {
     EXPECT_EQ(get<float>(bytes, kConfig + 4), 1.5F);
 }
 
+/// More words than a block of a digest has, so that several threads share the work: both ways of
+/// writing give the bytes that one thread's digests seal, and a change in any block is found.
+TEST_F(TreeFileTest, HasDigestsByBlocks) {
+    scenes::Scene scene = scenes::generate({"sphere", 1000, 3});
+    const Tree tree = plain_tree(scene, {});
+    const std::size_t positions = scenes::kDigestBlock / 3 + 1000;
+    Dice dice;
+    while (scene.positions.size() < positions) scene.positions.push_back(dice.point(0, 1));
+    std::string bytes = tree_bytes(tree, scene, {});
+    ASSERT_GT(bytes.size(), 4 * scenes::kDigestBlock);
+    save_tree(path_, tree, scene, {});
+    EXPECT_TRUE(read() == bytes) << "the two ways of writing differ";
+    std::string sealed = bytes;
+    seal_all(sealed);
+    EXPECT_TRUE(sealed == bytes) << "the digests differ from those of one thread";
+    EXPECT_EQ(fault(bytes), "");
+    for (const std::size_t at : {bytes.size() / 2, bytes.size() - 64}) {
+        bytes[at] = static_cast<char>(bytes[at] ^ 1);
+        EXPECT_NE(fault(bytes).find("checksum"), std::string::npos) << at;
+        bytes[at] = static_cast<char>(bytes[at] ^ 1);
+    }
+}
+
 TEST_F(TreeFileTest, DoesNotDependOnHowTheWorkIsDivided) {
     const scenes::Scene scene = random_scene("soup", 300, 3);
     BuildConfig other;
@@ -142,8 +165,8 @@ TEST_F(TreeFileTest, DoesNotDependOnHowTheWorkIsDivided) {
     other.chunk = 32;
     other.small_arrays = false;
     other.max_nodes = 100000;
-    EXPECT_EQ(tree_file(plain_tree(scene, other), scene, other),
-              tree_file(plain_tree(scene, {}), scene, {}));
+    EXPECT_EQ(tree_bytes(plain_tree(scene, other), scene, other),
+              tree_bytes(plain_tree(scene, {}), scene, {}));
 }
 
 TEST_F(TreeFileTest, RefusesEveryTruncation) {
@@ -173,7 +196,7 @@ TEST_F(TreeFileTest, NoChangeLeadsAstray) {
     BuildConfig config;
     config.leaf_limit = 1;
     const scenes::Scene scene = random_scene("grid", 40, 3);
-    const std::string bytes = tree_file(plain_tree(scene, config), scene, config);
+    const std::string bytes = tree_bytes(plain_tree(scene, config), scene, config);
     unsigned refused = 0;
     for (int i = 0; i < 2000; ++i) {
         std::string changed = bytes;
@@ -207,7 +230,7 @@ TEST_F(TreeFileTest, NamesWhatIsWrongWithAHeader) {
     };
     expect_fault("v 0 0 0\n" + std::string(300, '\n'), 0, "this is not a tree file");
     expect_fault(changed(kVersion, 1U), kVersion,
-                 "the file has version 1, and this program reads version 2");
+                 "the file has version 1, and this program reads version 3");
     expect_fault(changed(kByteOrder, 0x04030201U), kByteOrder, "the file is big-endian");
     expect_fault(changed(kByteOrder, 7U), kByteOrder, "order of bytes");
     for (const std::size_t count : {kNodes, kReferences, kTriangles, kPositions}) {
@@ -264,11 +287,11 @@ TEST_F(TreeFileTest, NamesWhatIsWrongWithATree) {
     using Nodes = std::vector<Node>;
     const auto expect = [&](const Nodes& nodes, const std::vector<std::uint32_t>& references,
                             const std::string& words) {
-        expect_fault(tree_file({nodes, references, bounds}, scene, config), kHeader, words);
+        expect_fault(tree_bytes({nodes, references, bounds}, scene, config), kHeader, words);
     };
     const Node root = Node::inner(0, 2, 1);
     const Nodes good{root, Node::leaf(0, 1), Node::leaf(1, 1)};
-    ASSERT_EQ(fault(tree_file({good, {0, 1}, bounds}, scene, config)), "");
+    ASSERT_EQ(fault(tree_bytes({good, {0, 1}, bounds}, scene, config)), "");
     expect({root, Node::leaf(0, 1), Node::leaf(1, 2)}, {0, 1},
            "has references up to number 3 of 2");
     expect({root, Node::leaf(0, 1), Node::leaf(0, 1)}, {0, 1},
@@ -345,7 +368,7 @@ TEST_F(TreeFileTest, KeepsTheFormerFileUntilTheNewOneIsWhole) {
     std::filesystem::create_symlink(path_, folder_ / "link");
     save_tree((folder_ / "link").string(), tree, scene, {});
     EXPECT_TRUE(std::filesystem::is_symlink(folder_ / "link"));
-    EXPECT_EQ(read(), tree_file(tree, scene, {}));
+    EXPECT_EQ(read(), tree_bytes(tree, scene, {}));
     EXPECT_EQ(std::filesystem::file_size(path_ + ".new"), 17U);
     EXPECT_FALSE(std::filesystem::exists(path_ + ".2.new"));
     EXPECT_THROW(save_tree("/dev/full", tree, scene, {}), TreeFileError);

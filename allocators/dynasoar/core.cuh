@@ -62,11 +62,27 @@ public:
         return p == nullptr ? 0 : layout().granted_bytes(bytes);
     }
 
+    /// See heap/known_blocks.cuh. A segment may have blocks of slices beside blocks that are given
+    /// as a whole, which nothing tells apart; but none of the classes below the first of the
+    /// latter.
+    HEAPWOOD_FN std::uint64_t known_bytes(const void* p) const {
+        const std::uint32_t k = segments().class_at(p);
+        if (k >= first_whole() || !segments().begins_slice(p, k)) return 0;  // kNone is more
+        return std::uint64_t{1} << slice_shift(k);
+    }
+    HEAPWOOD_FN std::size_t largest_known() const {
+        return first_whole() == 0 ? 0 : std::size_t{1} << slice_shift(first_whole() - 1);
+    }
+
 private:
     friend class BasicDynaSOAr<Policy>;
 
     HEAPWOOD_INLINE const Segments<Policy>& segments() const { return blocks_.segments(); }
     HEAPWOOD_INLINE const Layout& layout() const { return blocks_.layout(); }
+    /// The class of the smallest block that is given as a whole.
+    HEAPWOOD_INLINE std::uint32_t first_whole() const {
+        return layout().block_class(slice_limit_ + 1);
+    }
     HEAPWOOD_INLINE static std::uint32_t slice_shift(std::uint32_t k) {
         return Layout::kSliceShift + k;
     }

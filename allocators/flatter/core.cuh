@@ -75,6 +75,18 @@ public:
                    : std::uint64_t{1} << chunk_for(static_cast<std::uint32_t>(bytes));
     }
 
+    /// See heap/known_blocks.cuh.
+    HEAPWOOD_FN std::uint64_t known_bytes(const void* p) const {
+        const std::uint64_t offset = pages_.offset_of(p);
+        const auto page = static_cast<std::uint32_t>(offset >> pages_.page_shift());
+        // Relaxed: the kind stays as it is while the page is in use.
+        const std::uint32_t kind = kind_in(pages_.word(page).load_relaxed());
+        if (kind >= kRunHead) return 0;
+        const std::uint64_t chunk = std::uint64_t{1} << kind;
+        return (offset & (chunk - 1)) == 0 ? chunk : 0;
+    }
+    HEAPWOOD_FN std::size_t largest_known() const { return page_bytes(); }
+
 private:
     using Hint = platform::AtomicRef<std::uint32_t>;
 

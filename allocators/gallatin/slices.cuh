@@ -77,8 +77,27 @@ public:
         return p == nullptr ? 0 : layout().granted_bytes(bytes);
     }
 
+    /// See heap/known_blocks.cuh. The largest slices are not known where a request may have
+    /// several.
+    HEAPWOOD_FN std::uint64_t known_bytes(const void* p) const {
+        const std::uint32_t k = segments_.class_at(p);
+        const std::uint64_t slice = std::uint64_t{1} << (Layout::kSliceShift + k % 32);
+        if (k == kNone || slice > largest_known() || !segments_.begins_slice(p, k)) return 0;
+        // Relaxed: the owner of a whole block has written it before others have the address.
+        return live(segments_.block_of(p, k)).load_relaxed() == kWhole ? 0 : slice;
+    }
+    HEAPWOOD_FN std::size_t largest_known() const {
+        const std::size_t largest = std::size_t{1}
+                                    << (Layout::kSliceShift + layout().blocks_shift());
+        if (slice_limit_ <= largest) return largest;
+        return layout().blocks_shift() == 0 ? 0 : largest / 2;
+    }
+
 private:
     friend class BasicGallatin<Policy>;
+
+    /// In place of the live slices of a block that one request has as a whole.
+    static constexpr std::uint32_t kWhole = ~std::uint32_t{0};
 
     using HeadRef = platform::AtomicRef<HeadWord>;
     using Live = platform::AtomicRef<std::uint32_t>;
@@ -140,9 +159,9 @@ private:
         if (bytes == 0 || bytes > segments_.bytes()) return nullptr;
         void* p = nullptr;
         if (bytes > slice_limit_) {
-            p = segments_.take_large(context, bytes, false);
+            p = take_large(context, bytes, false);
             if (p != nullptr) return p;
-            insist([&] { return p = segments_.take_large(context, bytes, true); });
+            insist([&] { return p = take_large(context, bytes, true); });
             return p;
         }
         const Slices want = layout().slices_of(static_cast<std::uint32_t>(bytes));
@@ -164,6 +183,15 @@ private:
             if (p == nullptr) p = use(open(context, want, 1, true), want);
             return p;
         });
+        return p;
+    }
+    /// As Segments::take_large(); and marks a whole block.
+    HEAPWOOD_FN void* take_large(const Context& context, std::size_t bytes, bool thorough) const {
+        void* const p = segments_.take_large(context, bytes, thorough);
+        if (p != nullptr && bytes <= layout().segment_bytes()) {
+            const std::uint32_t k = layout().block_class(static_cast<std::uint32_t>(bytes));
+            live(segments_.block_of(p, k)).store_relaxed(kWhole);
+        }
         return p;
     }
     /// What the pool still has, by take(), until it is certain that it has nothing.

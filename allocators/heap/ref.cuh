@@ -151,8 +151,9 @@ private:
     }
     HEAPWOOD_FN void* take(std::size_t alignment, std::size_t bytes) const {
         if constexpr (heap::KnowsBlocks<typename A::Ref>) {
-            if (alignment == kAlignment && bytes <= ref_.largest_known()) {
-                return ref_.allocate(caller(), bytes == 0 ? 1 : bytes);
+            const std::size_t wanted = bytes == 0 ? 1 : bytes;
+            if (alignment == kAlignment && wanted <= ref_.largest_known()) {
+                return ref_.allocate(caller(), wanted);
             }
         }
         const std::uint64_t request = heap::BlockHeader::request(alignment, bytes);

@@ -79,6 +79,12 @@ public:
         return std::uint64_t{1} << (kPageShift + class_of(static_cast<std::uint32_t>(bytes)));
     }
 
+    /// See heap/known_blocks.cuh.
+    HEAPWOOD_FN std::uint64_t known_bytes(const void* p) const {
+        return superblocks_.known_bytes(p);
+    }
+    HEAPWOOD_FN std::size_t largest_known() const { return largest_page_; }
+
 private:
     friend class BasicKma<Policy>;
 

@@ -114,6 +114,19 @@ public:
         return (state(i).load_relaxed() & kCount) == 0;
     }
 
+    /// The bytes of the page that begins at p, in a block that is in use; 0: none does.
+    HEAPWOOD_INLINE std::uint64_t known_bytes(const void* p) const {
+        const std::uint64_t offset = list_.offset(p);
+        // A large block may also lie where there is no room for a superblock.
+        if (offset >> list_.slab_shift() >= count_) return 0;
+        // Relaxed: the class stays as it is while one of the pages is in use.
+        const std::uint32_t k = class_in(state(number_at(offset)).load_relaxed());
+        if (k == 0) return 0;
+        const std::uint64_t page = std::uint64_t{1} << (kPageShift + k);
+        const std::uint64_t within = offset & (superblock_bytes() - 1);
+        return (within & (page - 1)) == 0 ? page : 0;
+    }
+
     // What is long is out of line, so that it costs callers no registers, and takes contexts by
     // value, so that theirs need not lie in memory.
 

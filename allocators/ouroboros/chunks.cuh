@@ -125,6 +125,18 @@ public:
     HEAPWOOD_INLINE platform::AtomicRef<std::uint64_t> state(std::uint32_t chunk) const {
         return platform::AtomicRef<std::uint64_t>(states_[chunk]);
     }
+    /// The bytes of the page that begins at p, in a block that is in use; 0: none does.
+    HEAPWOOD_INLINE std::uint64_t known_bytes(const void* p) const {
+        const auto offset = static_cast<std::uint64_t>(static_cast<const char*>(p) - pool_);
+        const auto chunk = static_cast<std::uint32_t>(offset >> geometry_.chunk_shift);
+        // Relaxed: the class stays as it is while one of the pages is in use. A large block has
+        // none.
+        const State now(state(chunk).load_relaxed());
+        if (!now.has_pages()) return 0;
+        const std::uint64_t page = std::uint64_t{1}
+                                   << (now.class_field() - 1 + geometry_.unit_shift);
+        return (offset & (page - 1)) == 0 ? page : 0;
+    }
     /// How many chunks have been taken and not been returned.
     HEAPWOOD_INLINE std::uint32_t taken() const {
         return platform::AtomicRef<std::uint32_t>(words_->taken).load_relaxed();

@@ -92,6 +92,10 @@ public:
                                     geometry().unit_shift);
     }
 
+    /// See heap/known_blocks.cuh.
+    HEAPWOOD_FN std::uint64_t known_bytes(const void* p) const { return chunks().known_bytes(p); }
+    HEAPWOOD_FN std::size_t largest_known() const { return geometry().largest_page(); }
+
 private:
     using Queue = typename Queues<Policy>::Queue;
 

@@ -83,6 +83,26 @@ public:
                                       : std::uint64_t{1} << size_for(bytes);
     }
 
+    /// See heap/known_blocks.cuh.
+    HEAPWOOD_FN std::uint64_t known_bytes(const void* p) const {
+        const std::uint64_t offset = fields_.offset_of(p);
+        const auto page = static_cast<std::uint32_t>(offset >> layout().page_shift);
+        // Relaxed, both: a field that has a chunk in use stays open with its size.
+        std::uint32_t size = size_of(fields_.word(page).load_relaxed());
+        if (size == 0) return 0;
+        // The chunk may be a field itself.
+        const std::uint32_t inner = size - kFieldShift;
+        if (size >= kSmallestField && !layout().is_page(inner)) {
+            const auto field = static_cast<std::uint32_t>(offset >> size);
+            if (size_of(fields_.word(layout().word(inner, field)).load_relaxed()) == inner) {
+                size = inner;
+            }
+        }
+        const std::uint64_t chunk = std::uint64_t{1} << size;
+        return (offset & (chunk - 1)) == 0 ? chunk : 0;
+    }
+    HEAPWOOD_FN std::size_t largest_known() const { return largest_chunk_; }
+
 private:
     HEAPWOOD_INLINE const Layout& layout() const { return fields_.layout(); }
 

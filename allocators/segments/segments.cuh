@@ -92,6 +92,14 @@ public:
         const SegmentState w = State(states_[block >> layout_.blocks_shift()]).load_relaxed();
         return w >= kRun ? kNone : (w >> kClassShift) - 1;
     }
+    /// The class of the segment in which p lies; kNone if it is not divided. As class_of().
+    HEAPWOOD_INLINE std::uint32_t class_at(const void* p) const {
+        return class_of(segment_of(p) << layout_.blocks_shift());
+    }
+    /// Whether a slice of class k begins at p.
+    HEAPWOOD_INLINE bool begins_slice(const void* p, std::uint32_t k) const {
+        return (offset(p) & ((std::uint64_t{1} << (Layout::kSliceShift + k)) - 1)) == 0;
+    }
     /// The block of class k in which p lies.
     HEAPWOOD_INLINE std::uint32_t block_of(const void* p, std::uint32_t k) const {
         const auto within = static_cast<std::uint32_t>(offset(p)) & (layout_.segment_bytes() - 1);

@@ -8,9 +8,15 @@
 #include <utility>
 #include <vector>
 
+#include "allocators/dynasoar.cuh"
+#include "allocators/flatterscatter.cuh"
+#include "allocators/gallatin.cuh"
 #include "allocators/halloc.cuh"
 #include "allocators/heap.cuh"
+#include "allocators/kma.cuh"
 #include "allocators/llvm_libc.cuh"
+#include "allocators/ouroboros.cuh"
+#include "allocators/scatteralloc.cuh"
 #include "tests/allocators/heap/heap_checks.h"
 #include "tests/seed.h"
 
@@ -50,7 +56,8 @@ void check_known_blocks() {
             continue;
         }
         const std::size_t alignment = dice() % 3 == 0 ? std::size_t{16} << dice() % 9 : 16;
-        const std::size_t most = dice() % 20 == 0 ? 300000 : 2000;
+        const unsigned kind = dice() % 20;
+        const std::size_t most = kind == 0 ? 300000 : kind < 6 ? 48 : 2000;
         const std::size_t bytes = dice() % (most + 1);
         auto* const at = static_cast<unsigned char*>(heap.aligned_alloc(alignment, bytes));
         if (at == nullptr) continue;
@@ -69,7 +76,7 @@ void check_known_blocks() {
         std::memset(at, block.stamp, usable);
         live.push_back(block);
     }
-    EXPECT_GT(known, 100U);
+    EXPECT_GT(known, 50U);
     EXPECT_GT(others, 100U);
     for (const Block& block : live) {
         for (std::size_t i = 0; i < block.bytes; ++i) ASSERT_EQ(block.at[i], block.stamp);
@@ -78,14 +85,45 @@ void check_known_blocks() {
     expect_all_free(owner);
 }
 
-TEST(HeapWithoutHeaders, KnowsTheBlocksOfHalloc) {
-    check_known_blocks<allocators::Halloc>();
-}
-TEST(HeapWithoutHeaders, KnowsTheBlocksOfLlvmLibc) {
-    check_known_blocks<allocators::LlvmLibc>();
+template <class A>
+class HeapWithoutHeaders : public ::testing::Test {};
+using Known =
+    ::testing::Types<allocators::DynaSOAr, allocators::FlatterScatter, allocators::Gallatin,
+                     allocators::Halloc, allocators::Kma, allocators::LlvmLibc,
+                     allocators::OuroborosCS, allocators::OuroborosPVA, allocators::ScatterAlloc>;
+TYPED_TEST_SUITE(HeapWithoutHeaders, Known);
+
+TYPED_TEST(HeapWithoutHeaders, KnowsItsBlocks) {
+    check_known_blocks<TypeParam>();
 }
 
-TEST(HeapWithoutHeaders, PowersOfTwoTakeNoMoreThanTheyHave) {
+/// The smallest pools, in which an allocator may know none.
+TYPED_TEST(HeapWithoutHeaders, TakesAnythingBackOfSmallPools) {
+    std::mt19937_64 dice(test_seed());
+    for (unsigned n = 0; n < 20; ++n) {
+        const std::uint64_t smallest = TypeParam::traits().smallest_pool;
+        const Heap<TypeParam> owner = host_heap<TypeParam>(smallest + dice() % (8 * smallest));
+        const auto heap = owner.ref();
+        std::vector<void*> blocks{heap.malloc(0)};
+        for (unsigned i = 0; i < 300; ++i) {
+            const std::size_t alignment = std::size_t{16} << dice() % 8;
+            const std::size_t bytes = dice() % (std::size_t{1} << dice() % 13);
+            blocks.push_back(dice() % 2 == 0 ? heap.malloc(bytes)
+                                             : heap.aligned_alloc(alignment, bytes));
+            if (blocks.back() != nullptr) {
+                ASSERT_GE(heap.usable_size(blocks.back()), bytes);
+            }
+            if (dice() % 2 != 0) continue;
+            std::swap(blocks[dice() % blocks.size()], blocks.back());
+            heap.free(blocks.back());
+            blocks.pop_back();
+        }
+        for (void* const block : blocks) heap.free(block);
+        expect_all_free(owner);
+    }
+}
+
+TEST(HeapWithoutHeadersOfHalloc, PowersOfTwoTakeNoMoreThanTheyHave) {
     const Heap<allocators::Halloc> owner = host_heap<allocators::Halloc>();
     const auto heap = owner.ref();
     ASSERT_GE(heap.allocator().largest_known(), 1024U);

@@ -35,6 +35,7 @@
 #include "allocators/cambium/blocks.cuh"
 #include "allocators/cambium/core.cuh"
 #include "allocators/memory/buffer.h"
+#include "allocators/memory/source.h"
 #include "allocators/parts/unit_shift.h"
 #include "allocators/platform/crowd.cuh"
 
@@ -53,6 +54,12 @@ struct CambiumPolicy {
     HEAPWOOD_INLINE static void pause() {}
 };
 
+/// The same of a pool that callers can extend.
+template <class Policy>
+struct ExtensiblePolicy : Policy {
+    static constexpr bool kExtends = true;
+};
+
 /// The host object: owns the pool, the map, the counts and the open words that callers share.
 template <class Policy>
 class BasicCambium {
@@ -61,6 +68,8 @@ class BasicCambium {
 
 public:
     using Ref = cambium::Core<Policy>;
+    /// The allocator whose callers can take more of the pool into use.
+    using Extensible = BasicCambium<ExtensiblePolicy<Policy>>;
 
     static constexpr Traits traits() {
         return {.name = "cambium",
@@ -76,54 +85,55 @@ public:
                 .shares_cache = true};
     }
 
-    explicit BasicCambium(const PoolConfig& config)
-        : ample_(is_ample(config)),
-          shift_(block_shift(config)),
-          blocks_(static_cast<std::uint32_t>(config.bytes >> shift_)),
-          pool_(config.place, pool_bytes()),
-          map_(config.place, std::uint64_t{map_words()} * sizeof(std::uint32_t)),
-          freed_(config.place, std::uint64_t{blocks_} * sizeof(std::uint32_t)),
-          untouched_(config.place, 2 * sizeof(cambium::Untouched)) {
-        // Of the pool, callers have at most a third open to themselves and a third spare; an eighth
-        // is open to all.
-        cached_callers_ =
-            std::min(config.callers, blocks_ / kBlocksPerCache * std::max(config.cache_users, 1U));
-        shared_count_ = std::bit_floor(
-            std::clamp(config.callers, 1U, std::max(blocks_ / kBlocksPerShared, 1U)));
-        shared_ = Buffer(config.place, shared_count_ * sizeof(Shared));
-        moves_ = Buffer(config.place, moves_count() * sizeof(SpreadMoves::Cell));
-        reset();
-    }
+    explicit BasicCambium(const PoolConfig& config) : BasicCambium(config, config.bytes, nullptr) {}
+    // clang-format off
+    /// A pool of which callers can take more into use (Ref::extend()).
+    /// @param config whose bytes are the most that can be in use
+    /// @param begin bytes that are at first
+    /// @param addresses gives the pool's range, which needs memory only as far as it is in use
+    BasicCambium(const PoolConfig& config, std::uint64_t begin, MemorySource& addresses)
+        requires cambium::kExtends<Policy> : BasicCambium(config, begin, &addresses) {}
+    // clang-format on
+
+    /// Lays the pool out anew, with `bytes` bytes in use, no fewer than ever before. reset() is
+    /// next; handles of before are invalid.
+    void begin_with(std::uint64_t bytes) { lay_out(bytes); }
+    /// Whether so little is in use that it is to become more before long.
+    bool expects_more() const { return expects_more_; }
+    /// What is in use are multiples of so many bytes.
+    std::uint64_t block_bytes() const { return std::uint64_t{1} << shift_; }
 
     Ref ref() const {
-        return Ref(
-            pool_.template as<char>(),
-            {map_.template as<std::uint32_t>(), freed_.template as<std::uint32_t>(),
-             untouched_.template as<cambium::Untouched>(), blocks_, shift_ - cambium::kUnitShift},
-            shared_.template as<Shared>(), shared_count_, cached_callers_,
-            SpreadMoves(moves_.template as<SpreadMoves::Cell>(), moves_count()));
+        return Ref(pool_.template as<char>(),
+                   {map_.template as<std::uint32_t>(), freed_.template as<std::uint32_t>(),
+                    untouched_.template as<cambium::Untouched>(), blocks_, at_first_,
+                    shift_ - cambium::kUnitShift},
+                   shared_.template as<Shared>(), shared_count_, cached_callers_,
+                   SpreadMoves(moves_.template as<SpreadMoves::Cell>(), moves_count()));
     }
     void reset() {
         // In a small pool single blocks are taken from the map, which has no holes then in which no
         // run fits.
-        const std::uint32_t upper = Blocks::first_of_upper(blocks_);
+        const std::uint32_t upper = Blocks::first_of_upper(at_first_);
         const std::uint32_t in_map = ample_ ? 0 : upper;
         std::vector<std::uint32_t> map(map_words());
         for (std::uint32_t b = 0; b < in_map; ++b) map[b / 32] |= 1U << b % 32;
-        map_.write(0, map.data(), map_.size());
+        map_.write(0, map.data(), map.size() * sizeof map[0]);
         freed_.zero();
-        const cambium::Untouched untouched[2] = {{ample_ ? 0 : upper | cambium::kSettled}, {upper}};
-        untouched_.write(0, untouched, sizeof untouched);
+        const cambium::Untouched untouched[3] = {
+            {ample_ ? 0 : upper | cambium::kSettled}, {upper}, {at_first_}};
+        untouched_.write(0, untouched, untouched_.size());
         moves_.zero();
         std::vector<Shared> shared(shared_count_);
         for (std::uint32_t i = 0; i < shared_count_; ++i) {
-            shared[i].hint = static_cast<std::uint32_t>(std::uint64_t{i} * map_words() /
+            shared[i].hint = static_cast<std::uint32_t>(std::uint64_t{i} * words_of(at_first_) /
                                                         (kParts * shared_count_));
             if (ample_) shared[i].hint |= cambium::kScarce;  // nothing is in the map yet
         }
-        shared_.write(0, shared.data(), shared_.size());
+        shared_.write(0, shared.data(), shared.size() * sizeof shared[0]);
     }
-    std::uint64_t pool_bytes() const { return std::uint64_t{blocks_} << shift_; }
+    /// In use at first.
+    std::uint64_t pool_bytes() const { return std::uint64_t{at_first_} << shift_; }
     std::uint64_t overhead_bytes() const {
         return map_.size() + freed_.size() + untouched_.size() + shared_.size() + moves_.size();
     }
@@ -132,21 +142,23 @@ public:
     /// use is free.
     template <class Visitor>
     void for_each_region(Visitor&& visit) const {
+        cambium::Untouched untouched[3];
+        untouched_.read(0, untouched, untouched_.size());
+        const auto blocks =
+            cambium::kExtends<Policy> ? static_cast<std::uint32_t>(untouched[2].lowest) : blocks_;
         std::vector<std::uint32_t> map(map_words());
-        map_.read(0, map.data(), map_.size());
+        map_.read(0, map.data(), map.size() * sizeof map[0]);
         for (const std::uint32_t block : idle_blocks()) map[block / 32] |= 1U << block % 32;
-        cambium::Untouched untouched[2];
-        untouched_.read(0, untouched, sizeof untouched);
-        const std::uint32_t end_of_lower = Blocks::first_of_upper(blocks_);
+        const std::uint32_t end_of_lower = Blocks::first_of_upper(at_first_);
         const auto set_free = [&](std::uint64_t from, std::uint32_t end) {
             for (std::uint64_t b = from; b < end; ++b) map[b / 32] |= 1U << b % 32;
         };
         set_free(untouched[0].lowest, end_of_lower);
-        set_free(untouched[1].lowest, blocks_);
+        set_free(untouched[1].lowest, at_first_);
         const auto is_free = [&](std::uint32_t b) { return (map[b / 32] >> b % 32 & 1U) != 0; };
-        for (std::uint32_t first = 0; first < blocks_;) {
+        for (std::uint32_t first = 0; first < blocks;) {
             std::uint32_t end = first + 1;
-            while (end < blocks_ && is_free(end) == is_free(first)) ++end;
+            while (end < blocks && is_free(end) == is_free(first)) ++end;
             visit(Region{std::uint64_t{first} << shift_, std::uint64_t{end - first} << shift_,
                          !is_free(first)});
             first = end;
@@ -203,16 +215,64 @@ private:
         return unit_shift(config.bytes, kSmallestShift,
                           Policy::kLargestShift + (is_ample(config) ? kAmpleShift : 0), blocks);
     }
+    BasicCambium(const PoolConfig& config, std::uint64_t begin, MemorySource* addresses)
+        : config_(config) {
+        lay_out(begin);
+        const std::uint64_t range = std::uint64_t{blocks_} << shift_;
+        if (addresses != nullptr) {
+            const SourceScope scope(*addresses);
+            pool_ = Buffer(config.place, range);
+        } else {
+            pool_ = Buffer(config.place, range);
+        }
+        map_ = Buffer(config.place, std::uint64_t{map_words()} * sizeof(std::uint32_t));
+        freed_ = Buffer(config.place, std::uint64_t{blocks_} * sizeof(std::uint32_t));
+        untouched_ =
+            Buffer(config.place, (cambium::kExtends<Policy> ? 3 : 2) * sizeof(cambium::Untouched));
+        const std::uint32_t most_shared = shared_for(blocks_);
+        shared_ = Buffer(config.place, most_shared * sizeof(Shared));
+        moves_ = Buffer(config.place, moves_for(most_shared) * sizeof(SpreadMoves::Cell));
+        reset();
+    }
+    /// What the pool consists of with so many bytes in use. Where these are few, and more can be,
+    /// it is laid out for an ample pool: what a build needs beyond them comes at once.
+    void lay_out(std::uint64_t begin) {
+        PoolConfig usual = config_;
+        usual.bytes = begin;
+        ample_ = is_ample(usual);
+        expects_more_ = begin != config_.bytes && !has_times(usual, kRoomyPool);
+        if (expects_more_) {
+            usual.bytes =
+                std::max(begin, std::min(config_.bytes, kAmplePool * config_.largest_request));
+        }
+        // Never smaller blocks than before, for which the tables had no room.
+        shift_ = std::max(shift_, block_shift(usual));
+        while (begin >> shift_ == 0) --shift_;
+        blocks_ = static_cast<std::uint32_t>(config_.bytes >> shift_);
+        at_first_ = static_cast<std::uint32_t>(begin >> shift_);
+        // Of the pool, callers have at most a third open to themselves and a third spare; an eighth
+        // is open to all.
+        const auto blocks = static_cast<std::uint32_t>(usual.bytes >> shift_);
+        cached_callers_ =
+            std::min(config_.callers, blocks / kBlocksPerCache * std::max(config_.cache_users, 1U));
+        shared_count_ = shared_for(blocks);
+    }
+    std::uint32_t shared_for(std::uint32_t blocks) const {
+        return std::bit_floor(
+            std::clamp(config_.callers, 1U, std::max(blocks / kBlocksPerShared, 1U)));
+    }
+    static std::uint32_t moves_for(std::uint32_t shared) { return std::min(shared, kMostMoves); }
     std::uint32_t units() const { return 1U << (shift_ - cambium::kUnitShift); }
-    std::uint32_t map_words() const { return (blocks_ + 31) / 32; }
-    std::uint32_t moves_count() const { return std::min(shared_count_, kMostMoves); }
+    static std::uint32_t words_of(std::uint32_t blocks) { return (blocks + 31) / 32; }
+    std::uint32_t map_words() const { return words_of(blocks_); }
+    std::uint32_t moves_count() const { return moves_for(shared_count_); }
 
     /// Open blocks that callers share and of which nothing is in use.
     std::vector<std::uint32_t> idle_blocks() const {
         std::vector<std::uint32_t> freed(blocks_);
-        freed_.read(0, freed.data(), freed_.size());
+        freed_.read(0, freed.data(), freed.size() * sizeof freed[0]);
         std::vector<Shared> shared(shared_count_);
-        shared_.read(0, shared.data(), shared_.size());
+        shared_.read(0, shared.data(), shared.size() * sizeof shared[0]);
         std::vector<std::uint32_t> idle;
         for (const Shared& s : shared) {
             const std::uint32_t room = cambium::room_at(s.open, units());
@@ -222,9 +282,12 @@ private:
         return idle;
     }
 
-    bool ample_;
-    std::uint32_t shift_;
-    std::uint32_t blocks_;
+    PoolConfig config_;
+    bool ample_ = false;
+    bool expects_more_ = false;
+    std::uint32_t shift_ = 0;
+    std::uint32_t blocks_ = 0;    ///< that the tables have
+    std::uint32_t at_first_ = 0;  ///< of them in use
     std::uint32_t shared_count_ = 1;
     std::uint32_t cached_callers_ = 0;
     Buffer pool_;

@@ -150,6 +150,7 @@ private:
     bool build() {
         const bool done = arrays_.build(*allocator_, result_);
         arrays_.note_growth(*allocator_, result_);
+        arrays_.unite_parts(*allocator_);
         return done;
     }
     template <class Source>

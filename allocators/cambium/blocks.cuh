@@ -19,6 +19,10 @@
 /// ones from the lower half, runs from the upper one. The first request for as many as are left, or
 /// more, takes them, or gives them to the map, and says then that the word is settled. Until it
 /// says so, a request that has found nothing cannot know that there was nothing.
+///
+/// **More blocks.** With a policy that says kExtends, the tables may be those of more blocks than
+/// are in use at first. One caller at a time takes the next ones into use (extend()): it gives them
+/// to the map, as an owner that frees them would. Searches end where the blocks in use do.
 #pragma once
 
 #include <cstdint>
@@ -41,6 +45,12 @@ struct alignas(32) Untouched {
 /// No block is untouched, and those that were left for larger requests are in the map.
 inline constexpr std::uint64_t kSettled = std::uint64_t{1} << 63;
 
+/// Whether the pool may get more blocks while callers use it.
+template <class Policy>
+inline constexpr bool kExtends = requires {
+    requires Policy::kExtends;
+};
+
 /// Handles of the tables; copied into kernels.
 template <class Policy>
 class Blocks {
@@ -51,10 +61,16 @@ public:
 
     Blocks() = default;
     /// `map`: a bit a block, at first 0; `freed`: a count a block; `untouched`: of each half, at
-    /// first its first block; `shift`: log2 of the units of a block.
+    /// first its first block, and with kExtends the number of blocks in use; `at_first`: that
+    /// number when the handle is made; `shift`: log2 of the units of a block.
     Blocks(std::uint32_t* map, std::uint32_t* freed, Untouched* untouched, std::uint32_t count,
-           std::uint32_t shift)
-        : map_(map), freed_(freed), untouched_(untouched), count_(count), shift_(shift) {}
+           std::uint32_t at_first, std::uint32_t shift)
+        : map_(map),
+          freed_(freed),
+          untouched_(untouched),
+          count_(count),
+          at_first_(at_first),
+          shift_(shift) {}
 
     /// The first block of the upper half, of so many blocks.
     HEAPWOOD_INLINE static constexpr std::uint32_t first_of_upper(std::uint32_t count) {
@@ -65,7 +81,18 @@ public:
     HEAPWOOD_INLINE std::uint32_t units() const { return 1U << shift_; }
     /// Its log2.
     HEAPWOOD_INLINE std::uint32_t shift() const { return shift_; }
-    HEAPWOOD_INLINE std::uint32_t words() const { return (count_ + kWordBits - 1) / kWordBits; }
+    /// Words of the map that have blocks in use; may be old.
+    HEAPWOOD_INLINE std::uint32_t words() const { return (in_use() + kWordBits - 1) / kWordBits; }
+    /// Whether blocks have come into use since the handle was made; may be old.
+    HEAPWOOD_INLINE bool has_extended() const { return in_use() != at_first_; }
+    /// Takes the blocks up to `end`, no more than count(), into use. One caller at a time, and what
+    /// one does happens before what the next one does.
+    HEAPWOOD_FN void extend(std::uint32_t end) const {
+        const std::uint32_t before = in_use();
+        if (end <= before) return;
+        untouched(kInUse).store_relaxed(end);
+        give_back(before, end - before);
+    }
 
     /// Counts units of a block as freed. @return whether the block is the caller's alone now: all
     /// are freed, and settle() is next.
@@ -164,13 +191,21 @@ private:
     static constexpr std::uint32_t kBatch = 6;
     /// The same for long runs, whose search has more to remember.
     static constexpr std::uint32_t kAcross = 4;
+    /// Which of the words of the untouched blocks has the number of blocks in use.
+    static constexpr std::uint32_t kInUse = 2;
 
     HEAPWOOD_INLINE Word word(std::uint32_t i) const { return Word(map_[i]); }
     HEAPWOOD_INLINE platform::AtomicRef<std::uint64_t> untouched(std::uint32_t half) const {
         return platform::AtomicRef<std::uint64_t>(untouched_[half].lowest);
     }
+    HEAPWOOD_INLINE std::uint32_t in_use() const {
+        if constexpr (kExtends<Policy>) {
+            return static_cast<std::uint32_t>(untouched(kInUse).load_relaxed());
+        }
+        return count_;
+    }
     HEAPWOOD_INLINE std::uint32_t end_of(std::uint32_t half) const {
-        return half == 0 ? first_of_upper(count_) : count_;
+        return half == 0 ? first_of_upper(at_first_) : at_first_;
     }
     HEAPWOOD_INLINE static std::uint32_t half_for(std::uint32_t n) { return n == 1 ? 0 : 1; }
     HEAPWOOD_INLINE bool half_has(std::uint32_t half) const {
@@ -347,6 +382,7 @@ private:
     std::uint32_t* freed_;
     Untouched* untouched_;
     std::uint32_t count_;
+    std::uint32_t at_first_;
     std::uint32_t shift_;
 };
 

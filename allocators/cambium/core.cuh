@@ -46,26 +46,17 @@ public:
     using SharedPool<Policy>::SharedPool;
 
     HEAPWOOD_FN void* allocate(const Context& context, std::size_t bytes) const {
-        const bool fits = bytes - 1 < block_bytes();  // not 0
-        bool has_searched = false;
-        if (has_cache(context)) {
-            if (fits) {
-                if (void* p = cut_from(OwnWords(context).open(), units_of(bytes))) return p;
-            }
-            has_searched = !Policy::is_crowded();
-            if (has_searched) {
-                // A lone caller skips what is for lanes that call together: a GPU needs much of the
-                // time of a fresh block to fetch instructions.
-                void* p = platform::opaque_call(supply_cached, *this, context, units_of_any(bytes));
-                if (p != nullptr) return p;
-            }
-        } else if (fits && context.cache == nullptr) {  // else a builder's warp in a small pool
-            const Position at = platform::opaque_call(
-                cut_together<Policy>, shared(context.warp).open, units_of(bytes), blocks_.units());
-            if (at != kNowhere) return address(at);
-        }
-        return platform::opaque_call(has_searched ? allocate_last : allocate_slowly, *this, context,
-                                     bytes);
+        return allocate_by<true>(context, bytes);
+    }
+    /// As allocate(), but refused when a search was in vain: nothing that others hold for a moment,
+    /// or that is open to all, is tried.
+    HEAPWOOD_FN void* try_allocate(const Context& context, std::size_t bytes) const {
+        return allocate_by<false>(context, bytes);
+    }
+    /// Takes the pool's memory up to `end` bytes from its start into use, a multiple of a block's
+    /// bytes. As Blocks::extend().
+    HEAPWOOD_FN void extend(std::uint64_t end) const {
+        blocks_.extend(static_cast<std::uint32_t>(end >> kUnitShift >> blocks_.shift()));
     }
     HEAPWOOD_FN void deallocate(const Context& context, void* p, std::size_t bytes) const {
         if (p == nullptr) return;
@@ -102,12 +93,43 @@ private:
         return at == kNowhere ? nullptr : address(at);
     }
 
+    /// @tparam kInsists whether it is refused only if allocate_last() is
+    template <bool kInsists>
+    HEAPWOOD_INLINE void* allocate_by(const Context& context, std::size_t bytes) const {
+        const bool fits = bytes - 1 < block_bytes();  // not 0
+        bool has_searched = false;
+        if (has_cache(context)) {
+            if (fits) {
+                if (void* p = cut_from(OwnWords(context).open(), units_of(bytes))) return p;
+            }
+            has_searched = !Policy::is_crowded();
+            if (has_searched) {
+                // A lone caller skips what is for lanes that call together: a GPU needs much of the
+                // time of a fresh block to fetch instructions.
+                void* p = platform::opaque_call(supply_cached, *this, context, units_of_any(bytes));
+                if (p != nullptr) return p;
+            }
+        } else if (fits && context.cache == nullptr) {  // else a builder's warp in a small pool
+            const Position at = platform::opaque_call(
+                cut_together<Policy>, shared(context.warp).open, units_of(bytes), blocks_.units());
+            if (at != kNowhere) return address(at);
+        }
+        if constexpr (kInsists) {
+            return platform::opaque_call(has_searched ? allocate_last : allocate_slowly<true>,
+                                         *this, context, bytes);
+        } else {
+            if (has_searched) return nullptr;
+            return platform::opaque_call(allocate_slowly<false>, *this, context, bytes);
+        }
+    }
+
     // What is rare is out of line, so that it costs callers no registers, and takes contexts by
     // value, so that theirs need not lie in memory.
 
+    template <bool kInsists>
     HEAPWOOD_NOINLINE static void* allocate_slowly(const Core& core, Context context,
                                                    std::size_t bytes) {
-        return core.allocate_any(context, bytes);
+        return core.allocate_any<kInsists>(context, bytes);
     }
     /// For a lone caller, after supply_cached() was in vain.
     HEAPWOOD_NOINLINE static void* allocate_last(const Core& core, Context context,
@@ -130,6 +152,7 @@ private:
     }
 
     /// Of lanes that are here together, one takes the sum for all.
+    template <bool kInsists>
     HEAPWOOD_INLINE void* allocate_any(const Context& context, std::size_t bytes) const {
         const std::uint64_t units = units_of_any(bytes);
         if (!is_possible(units)) return nullptr;
@@ -144,7 +167,7 @@ private:
             lanes.sync();  // what the leader has acquired
             if (p != nullptr) return p + (before << kUnitShift);
         }
-        return insist(context, units);
+        return kInsists ? insist(context, units) : supply(context, units);
     }
     /// Only a request that is to be refused needs to know what others do meanwhile.
     HEAPWOOD_NOINLINE char* insist(const Context& context, std::uint64_t units) const {

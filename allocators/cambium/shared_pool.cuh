@@ -112,7 +112,7 @@ protected:
                                                std::uint32_t hint) const {
         bool is_scarce = (hint & kScarce) != 0;
         std::uint32_t at = hint & ~kScarce;
-        const std::uint32_t block = blocks_.take(n, at, is_scarce, scatter_of(context));
+        const std::uint32_t block = blocks_.take(n, at, is_scarce, scatter_in_map(context, n));
         if (is_scarce) at |= kScarce;
         if (at != hint) hint_of(context).store_relaxed(at);
         return block;
@@ -123,6 +123,15 @@ protected:
     /// Thousands of callers without a cache may search at the same time.
     HEAPWOOD_INLINE std::uint32_t scatter_of(const Context& context) const {
         return has_cache(context) ? 0 : (context.warp + 1) * kScatter;
+    }
+
+    /// Many callers wait for more blocks, and look for them at the same time: single ones in the
+    /// lower half of the map, so that runs find room above.
+    HEAPWOOD_INLINE std::uint32_t scatter_in_map(const Context& context, std::uint32_t n) const {
+        if constexpr (kExtends<Policy>) {
+            if (n == 1 && blocks_.has_extended()) return (context.warp + 1) * kScatter >> 1;
+        }
+        return scatter_of(context);
     }
 
     Blocks<Policy> blocks_;

@@ -58,6 +58,8 @@ public:
     void stop();
 
     Mailbox* mailbox() const { return mailbox_; }
+    /// Where memory comes from; nullptr on a CPU.
+    const BesideKernels* device() const { return device_.get(); }
 
 private:
     using Time = std::chrono::steady_clock::time_point;

@@ -37,7 +37,7 @@
 #include <vector>
 
 #include "allocators/allocator.cuh"
-#include "allocators/heap/automatic_growth.h"
+#include "allocators/heap/growing_pool.h"
 #include "allocators/heap/growing_ref.cuh"
 #include "allocators/heap/needed.h"
 #include "allocators/measure/adaptor.h"
@@ -50,7 +50,6 @@ namespace heapwood::allocators {
 template <CanGrow A>
 class Growing {
     using Part = heap::PartEntry<A>;
-    using PartsAndBytes = heap::PartsAndBytes;
 
 public:
     /// Parts that a pool can have.
@@ -70,7 +69,7 @@ public:
     void grow(std::uint64_t bytes) {
         const std::lock_guard lock(core_->mutex);
         core_->add(bytes);
-        core_->refusal.clear();
+        core_->forget_refusals();
         core_->tell_between_kernels();
     }
 
@@ -83,22 +82,24 @@ public:
     /// @throws std::runtime_error if the device has no virtual memory calls, with a sentence that
     ///     says so: the pool then grows between kernels only
     void grow_automatically(const GrowthLimits& limits) {
-        Core& core = *core_;
-        const std::lock_guard lock(core.mutex);
-        core.limits = limits;
-        core.refused = PartsAndBytes::kNoBytes;
-        core.refusal.clear();
-        if (core.growth == nullptr) {
-            core.growth = std::make_unique<heap::AutomaticGrowth>(core.config.place,
-                                                                  [&core] { core.serve(); });
-        }
-        core.tell_between_kernels();
+        const std::lock_guard lock(core_->mutex);
+        core_->set_limits(limits);
+        core_->tell_between_kernels();
     }
     /// Why the host last refused a part to a kernel, as a sentence; empty if it has not since the
     /// limits were set or grow() was called.
     std::string growth_refusal() const {
         const std::lock_guard lock(core_->mutex);
-        return core_->refusal;
+        return core_->refusal();
+    }
+
+    /// Makes one part of all of them, so that callers' caches serve the whole pool. Frees all
+    /// blocks. Handles of before are invalid. Only while no kernel uses the pool. If there is no
+    /// such memory the pool is as it was made.
+    void unite_parts() {
+        const std::lock_guard lock(core_->mutex);
+        core_->unite_parts();
+        core_->tell_between_kernels();
     }
 
     /// How many parts there are.
@@ -114,11 +115,10 @@ public:
         Ref ref;
         ref.first_ = core.parts.front()->entry();
         ref.parts_ = core.table.template as<const Part>();
-        ref.growth_ = {core.words.template as<heap::GrowthWords>(),
-                       core.growth == nullptr ? nullptr : core.growth->mailbox(),
-                       static_cast<std::uint64_t>(core.limits.patience.count())};
+        ref.growth_ = core.caller();
         ref.count_ = core.part_count();
-        ref.is_alone_ = ref.count_ == 1 && core.growth == nullptr;
+        ref.begins_with_first_ =
+            ref.count_ == 1 && (ref.growth_.mailbox == nullptr || core.is_ample());
         return ref;
     }
     void reset() {
@@ -132,7 +132,7 @@ public:
     }
     std::uint64_t overhead_bytes() const {
         const std::lock_guard lock(core_->mutex);
-        std::uint64_t bytes = core_->table.size() + core_->words.size();
+        std::uint64_t bytes = core_->table.size() + core_->words_bytes();
         for (const auto& part : core_->parts) bytes += part->allocator->overhead_bytes();
         return bytes;
     }
@@ -180,30 +180,26 @@ private:
     };
 
     /// All that there is, where the thread of the host finds it when the owner has moved.
-    struct Core {
+    struct Core final : heap::GrowingPool {
         explicit Core(const PoolConfig& pool)
-            : config(pool),
-              table(pool.place, kMostParts * sizeof(Part)),
-              words(pool.place, sizeof(heap::GrowthWords)) {
+            : GrowingPool(pool.place), config(pool), table(pool.place, kMostParts * sizeof(Part)) {
             parts.push_back(std::make_unique<Owned>(pool));
             tell_between_kernels();
         }
-        ~Core() {
-            if (growth != nullptr) growth->stop();
-        }
-        Core(const Core&) = delete;
-        Core& operator=(const Core&) = delete;
+        ~Core() { stop(); }
+        using GrowingPool::forget_refusals;
 
-        std::uint32_t part_count() const { return static_cast<std::uint32_t>(parts.size()); }
-        std::uint64_t pool_bytes() const {
+        std::uint32_t part_count() const override {
+            return static_cast<std::uint32_t>(parts.size());
+        }
+        std::uint64_t pool_bytes() const override {
             std::uint64_t bytes = 0;
             for (const auto& part : parts) bytes += part->allocator->pool_bytes();
             return bytes;
         }
-        PartsAndBytes answer() const { return {part_count(), refused}; }
-
-        /// Makes a part and its entry in the table. Callers do not know of it yet.
-        void add(std::uint64_t bytes) {
+        std::uint64_t smallest_part() const override { return A::traits().smallest_pool; }
+        /// Makes a part and its entry in the table.
+        void add(std::uint64_t bytes) override {
             if (parts.size() == kMostParts) {
                 throw std::length_error("a pool can grow " + std::to_string(kMostParts - 1) +
                                         " times, and this one has; grow it by more at a time");
@@ -214,68 +210,27 @@ private:
             const Part entry = part->entry();
             table.write(parts.size() * sizeof(Part), &entry, sizeof entry);
             parts.push_back(std::move(part));
-            refused = PartsAndBytes::kNoBytes;
         }
 
-        /// While no kernel runs.
-        void tell_between_kernels() {
-            heap::GrowthWords now{};
-            now.known = answer().word();
-            words.write(0, &now, sizeof now);
-            if (growth == nullptr) return;
-            const heap::GrowthHost host{growth->mailbox()};
-            host.forget_request();
-            host.answer(answer());
-            growth->expect_requests();
+        /// Whether the pool hardly refuses a request of those that it was made for.
+        bool is_ample() const {
+            constexpr std::uint64_t kAmple = 48;  // as cambium's
+            return config.largest_request > 0 && pool_bytes() / config.largest_request >= kAmple;
         }
-
-        /// Makes a part if a kernel has asked for one, and answers. For the thread of the host.
-        void serve() {
-            const std::lock_guard lock(mutex);
-            const heap::GrowthHost host{growth->mailbox()};
-            const PartsAndBytes request = host.request();
-            if (request.parts != part_count() || request.bytes >= refused) return;
-            const heap::NextPart next(limits, part_count(), pool_bytes(),
-                                      A::traits().smallest_pool);
-            if (request.bytes > next.left) {
-                refused = next.left + 1;
-                refusal = "a request of " + std::to_string(request.bytes) +
-                          " bytes needs a part beside the " + std::to_string(parts.size()) +
-                          " that there are, of " + std::to_string(pool_bytes()) +
-                          " bytes; the pool may have " + std::to_string(limits.most) +
-                          " bytes, in at most " + std::to_string(kMostParts) + " parts";
-            } else {
-                try {
-                    add_for(request.bytes, next);
-                } catch (const std::exception& failure) {
-                    // Half as much may be had: then the next request finds out.
-                    refused = request.bytes / 2 + 1;
-                    refusal = failure.what();
-                }
-            }
-            host.answer(answer());
-        }
-        /// If memory is short the part has half the bytes, or a quarter, as long as that will do.
-        void add_for(std::uint64_t request, const heap::NextPart& next) {
-            for (std::uint64_t bytes = next.bytes_for(request);; bytes /= 2) {
-                try {
-                    add(bytes);
-                    return;
-                } catch (const BufferError&) {
-                    if (bytes / 2 < next.least_for(request)) throw;
-                }
+        void unite_parts() {
+            PoolConfig whole = config;
+            whole.bytes = pool_bytes();
+            parts.clear();  // there may be no room for both
+            try {
+                parts.push_back(std::make_unique<Owned>(whole));
+            } catch (const BufferError&) {
+                parts.push_back(std::make_unique<Owned>(config));
             }
         }
 
         PoolConfig config;
-        mutable std::mutex mutex;  ///< of what follows
-        GrowthLimits limits;
-        std::uint64_t refused = PartsAndBytes::kNoBytes;  ///< bytes from which on requests are
-        std::string refusal;
-        std::unique_ptr<heap::AutomaticGrowth> growth;  ///< whose memory the parts have
-        std::vector<std::unique_ptr<Owned>> parts;      ///< in the order in which they were made
+        std::vector<std::unique_ptr<Owned>> parts;  ///< in the order in which they were made
         Buffer table;
-        Buffer words;
     };
 
     std::unique_ptr<Core> core_;

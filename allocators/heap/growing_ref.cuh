@@ -19,9 +19,6 @@ class Growing;
 
 namespace heap {
 
-/// Parts that a pool can have.
-inline constexpr std::uint32_t kMostParts = 32;
-
 /// A part, as kernels see it.
 template <class A>
 struct PartEntry {
@@ -39,8 +36,23 @@ class GrowingRef {
 
 public:
     HEAPWOOD_FN void* allocate(const Context& context, std::size_t bytes) const {
-        if (is_alone_) return first_.ref.allocate(context, bytes);
+        if (begins_with_first_) {
+            void* const p = first_.ref.allocate(context, bytes);
+            if (p != nullptr || growth_.mailbox == nullptr) return p;
+        }
         return allocate_in_any(context, bytes);
+    }
+    // clang-format off
+    /// As A's, of one part; else one block by one, of any.
+    HEAPWOOD_FN bool allocate_pair(const Context& context, const std::size_t (&bytes)[2],
+                                   void* (&blocks)[2]) const
+        requires AllocatesPairs<typename A::Ref> {
+        // clang-format on
+        if (begins_with_first_) {
+            const bool both = first_.ref.allocate_pair(context, bytes, blocks);
+            if (both || growth_.mailbox == nullptr) return both;
+        }
+        return allocate_pair_in_any(context, bytes, blocks);
     }
     HEAPWOOD_FN void deallocate(const Context& context, void* p, std::size_t bytes) const {
         if (p == nullptr) return;
@@ -80,11 +92,30 @@ private:
         return part == 0 ? first_.ref.allocate(context, bytes)
                          : parts_[part].ref.allocate(without_cache(context), bytes);
     }
+    /// The part that answered the last request.
+    HEAPWOOD_INLINE std::uint32_t last_part() const {
+        const platform::AtomicRef last(growth_.words->last);
+        const std::uint32_t hint = last.load_relaxed();
+        // Acquire: the part has come after this handle was made.
+        return hint >= count_ ? last.load_acquire() : hint;
+    }
+    HEAPWOOD_NOINLINE bool allocate_pair_in_any(Context context, const std::size_t (&bytes)[2],
+                                                void* (&blocks)[2]) const {
+        const std::uint32_t hint = last_part();
+        const bool both =
+            hint == 0 ? first_.ref.allocate_pair(context, bytes, blocks)
+                      : parts_[hint].ref.allocate_pair(without_cache(context), bytes, blocks);
+        if (both) return true;
+        blocks[0] = allocate_in_any(context, bytes[0]);
+        blocks[1] = blocks[0] == nullptr ? nullptr : allocate_in_any(context, bytes[1]);
+        if (blocks[1] != nullptr) return true;
+        deallocate(context, blocks[0], bytes[0]);
+        blocks[0] = nullptr;
+        return false;
+    }
     HEAPWOOD_NOINLINE void* allocate_in_any(Context context, std::size_t bytes) const {
         const platform::AtomicRef last(growth_.words->last);
-        std::uint32_t hint = last.load_relaxed();
-        // Acquire: the part has come after this handle was made.
-        if (hint >= count_) hint = last.load_acquire();
+        const std::uint32_t hint = last_part();
         if (void* const p = allocate_in(hint, context, bytes); p != nullptr) return p;
         if (bytes == 0) return nullptr;
         std::uint32_t count = growth_.known_parts();
@@ -112,7 +143,8 @@ private:
     /// Without a mailbox no part comes while a kernel runs.
     heap::GrowthCaller growth_;
     std::uint32_t count_;  ///< parts that there were when this handle was made
-    bool is_alone_;        ///< that was one, and none comes while a kernel runs
+    /// That was one, and none comes while a kernel runs, or hardly: what this part refuses is rare.
+    bool begins_with_first_;
 };
 
 }  // namespace heapwood::allocators

@@ -33,6 +33,9 @@
 
 namespace heapwood::allocators::heap {
 
+/// Parts that a pool can have.
+inline constexpr std::uint32_t kMostParts = 32;
+
 /// A number of parts, and of bytes, in one word. What has more parts is greater.
 struct PartsAndBytes {
     static constexpr unsigned kByteBits = 56;
@@ -54,6 +57,9 @@ struct Mailbox {
     alignas(128) std::uint64_t request;
     /// Parts that there are, and bytes from which on a request is refused. The host writes it.
     alignas(128) std::uint64_t answer;
+    /// Of a pool of one range: where in it each part ends, in bytes. The host writes one before the
+    /// answer that tells of it.
+    alignas(128) std::uint64_t ends[kMostParts];
 };
 
 /// In the callers' memory.
@@ -63,6 +69,12 @@ struct GrowthWords {
     std::uint32_t last;       ///< the part that answered the last request: a hint
     std::uint32_t messenger;  ///< 1 while a caller is the messenger
     std::uint32_t late;       ///< parts at which a caller waited too long; 0: no caller did
+};
+
+/// What the messenger does with an answer before other callers hear of it: nothing, where parts
+/// are pools of their own.
+struct NoNews {
+    HEAPWOOD_INLINE void operator()(std::uint32_t) const {}
 };
 
 /// The callers' side.
@@ -80,9 +92,13 @@ struct GrowthCaller {
     /// Waits until there are more than `parts` parts.
     /// @param bytes of the request that they have refused; not 0
     /// @param deadline of the call, in nanoseconds(); 0: it has not waited yet
+    /// @param news is called with the number of parts of an answer by the one caller that brings
+    /// it,
+    ///     before others hear of it
     /// @return how many there are; `parts` if there are no more
+    template <class News = NoNews>
     HEAPWOOD_FN std::uint32_t more_parts(std::uint32_t parts, std::uint64_t bytes,
-                                         std::uint64_t& deadline) const {
+                                         std::uint64_t& deadline, const News& news = {}) const {
         const platform::AtomicRef known(words->known);
         const platform::AtomicRef messenger(words->messenger);
         const platform::AtomicRef late(words->late);
@@ -92,7 +108,7 @@ struct GrowthCaller {
             if (answer.parts == parts && bytes < answer.bytes) {
                 // Acquire and release: what messengers read and write they do in turn.
                 if (messenger.exchange_acquire(1) == 0) {
-                    answer = bring_answer(parts, bytes);
+                    answer = bring_answer(parts, bytes, news);
                     messenger.store_release(0);
                 }
             }
@@ -110,15 +126,18 @@ struct GrowthCaller {
 
 private:
     /// What the messenger does. @return what it has found
-    HEAPWOOD_FN PartsAndBytes bring_answer(std::uint32_t parts, std::uint64_t bytes) const {
+    template <class News>
+    HEAPWOOD_FN PartsAndBytes bring_answer(std::uint32_t parts, std::uint64_t bytes,
+                                           const News& news) const {
         // Acquire: pairs with GrowthHost::answer().
         const std::uint64_t word = platform::SystemAtomicRef(mailbox->answer).load_acquire();
-        // Release: passes on what the host has published.
+        // Release: passes on what the host has published, and what the news have brought about.
         const platform::AtomicRef known(words->known);
+        const auto found = PartsAndBytes::of(word);
         if (known.load_relaxed() != word) {
+            news(found.parts);
             known.store_release(word);
         }
-        const auto found = PartsAndBytes::of(word);
         if (found.parts != parts || bytes >= found.bytes) return found;
         // One request is on its way at a time, for the most that was asked for. A smaller one goes
         // again if that was refused.
@@ -146,6 +165,10 @@ struct GrowthHost {
     }
     /// Forgets the last request. Only while no kernel runs.
     void forget_request() const { platform::SystemAtomicRef(mailbox->request).store_relaxed(0); }
+    /// Tells callers where a part of a pool of one range ends. answer() publishes it.
+    void tell_end(std::uint32_t part, std::uint64_t end) const {
+        platform::SystemAtomicRef(mailbox->ends[part]).store_relaxed(end);
+    }
     /// Tells callers how many parts there are, and which requests are refused.
     void answer(PartsAndBytes answer) const {
         // Release: publishes the parts and their entries in the table.

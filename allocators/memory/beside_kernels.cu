@@ -181,27 +181,40 @@ public:
     }
 
     void* allocate(std::uint64_t asked) override {
-        const std::uint64_t bytes = platform::round_up(asked, unit_);
-        CUdeviceptr at = 0;
-        calls_.check(calls_.reserve(&at, bytes, 0, 0, 0), "reserving addresses");
+        void* const data = reserve(asked);
         try {
-            map(at, bytes);
+            static_cast<void>(map(data, 0, asked));
         } catch (...) {
-            static_cast<void>(calls_.free_addresses(at, bytes));
+            give_up(data, asked, 0);
             throw;
         }
+        return data;
+    }
+    void deallocate(void* data, std::uint64_t asked) noexcept override {
+        give_up(data, asked, asked);
+    }
+
+    void* reserve(std::uint64_t asked) const {
+        CUdeviceptr at = 0;
+        calls_.check(calls_.reserve(&at, platform::round_up(asked, unit_), 0, 0, 0),
+                     "reserving addresses");
         return reinterpret_cast<void*>(at);
     }
-    // A destructor, which calls this, cannot report.
-    void deallocate(void* data, std::uint64_t asked) noexcept override {
-        const std::uint64_t bytes = platform::round_up(asked, unit_);
+    std::uint64_t map(void* data, std::uint64_t from, std::uint64_t to) const {
+        from = platform::round_up(from, unit_);
+        to = platform::round_up(to, unit_);
+        if (from < to) map_range(reinterpret_cast<CUdeviceptr>(data) + from, to - from);
+        return to;
+    }
+    // Destructors call this, and cannot report.
+    void give_up(void* data, std::uint64_t asked, std::uint64_t mapped) const noexcept {
         const auto at = reinterpret_cast<CUdeviceptr>(data);
-        static_cast<void>(calls_.unmap(at, bytes));
-        static_cast<void>(calls_.free_addresses(at, bytes));
+        if (mapped > 0) static_cast<void>(calls_.unmap(at, platform::round_up(mapped, unit_)));
+        static_cast<void>(calls_.free_addresses(at, platform::round_up(asked, unit_)));
     }
 
 private:
-    void map(CUdeviceptr at, std::uint64_t bytes) const {
+    void map_range(CUdeviceptr at, std::uint64_t bytes) const {
         CUmemGenericAllocationHandle memory = 0;
         calls_.check(calls_.create(&memory, bytes, &properties_, 0), "making memory");
         const CUresult mapped = calls_.map(at, bytes, 0, memory, 0);
@@ -242,6 +255,19 @@ void* BesideKernels::pinned() const {
 
 MemorySource& BesideKernels::memory() const {
     return parts_->memory;
+}
+
+void* BesideKernels::reserve(std::uint64_t bytes) const {
+    return parts_->memory.reserve(bytes);
+}
+
+std::uint64_t BesideKernels::map(void* addresses, std::uint64_t from, std::uint64_t to) const {
+    return parts_->memory.map(addresses, from, to);
+}
+
+void BesideKernels::give_up(void* addresses, std::uint64_t bytes,
+                            std::uint64_t mapped) const noexcept {
+    parts_->memory.give_up(addresses, bytes, mapped);
 }
 
 void BesideKernels::wait() const noexcept {

@@ -46,6 +46,16 @@ public:
     /// Waits until the device has done all its work, or has failed.
     void wait() const noexcept;
 
+    /// Reserves addresses of device memory, which have none yet. @return the first one
+    /// @throws std::runtime_error if there are not so many
+    void* reserve(std::uint64_t bytes) const;
+    /// Memory for addresses of reserve(): from `from` on, where those before have some, up to `to`.
+    /// @return how far they have it now: `to`, rounded up to what the device maps at once
+    /// @throws BufferError if memory is short, and then nothing has changed
+    std::uint64_t map(void* addresses, std::uint64_t from, std::uint64_t to) const;
+    /// Gives back `bytes` addresses, and the memory that they have up to `mapped`.
+    void give_up(void* addresses, std::uint64_t bytes, std::uint64_t mapped) const noexcept;
+
     /// While a scope lives, the device is the calling thread's current one. Device Buffers that
     /// this thread makes are of memory(), unless a scope within has another source. What it does to
     /// Buffers of a device goes by the copy engines, and has happened when the call returns.

@@ -22,6 +22,13 @@ void* BesideKernels::pinned() const {
 MemorySource& BesideKernels::memory() const {
     throw std::logic_error("there is no CUDA");
 }
+void* BesideKernels::reserve(std::uint64_t) const {
+    throw std::logic_error("there is no CUDA");
+}
+std::uint64_t BesideKernels::map(void*, std::uint64_t, std::uint64_t) const {
+    throw std::logic_error("there is no CUDA");
+}
+void BesideKernels::give_up(void*, std::uint64_t, std::uint64_t) const noexcept {}
 void BesideKernels::wait() const noexcept {}
 BesideKernels::Scope::Scope(const BesideKernels& device)
     : source_(device.memory()), outer_(nullptr) {}

@@ -37,6 +37,7 @@
 #include "kdtree/single/build_input.h"
 #include "kdtree/single/build_memory.h"
 #include "kdtree/single/frame.cuh"
+#include "kdtree/single/pool_growth.h"
 
 namespace heapwood::kdtree {
 
@@ -64,7 +65,7 @@ public:
         : machine_(machine),
           config_(config),
           default_pool_(run.pool_bytes == 0),
-          grow_to_(run.grow_to),
+          growth_(run.grow_to),
           own_pool_(machine.place()),
           array_pool_(run.array_pool != nullptr ? *run.array_pool : own_pool_) {
         validate(config);
@@ -140,12 +141,13 @@ public:
             allocators::PoolConfig pool = pool_;
             pool.largest_request = largest_request;
             allocator.emplace(kdtree::make_allocator<A>(pool));
-            let_grow(*allocator);
         });
         pool_.largest_request = largest_request;
+        result.pool_ms +=
+            platform::run_timed([&] { growth_.let_grow(*allocator, largest_request); });
         result.pool_bytes = allocator->pool_bytes();
         result.overhead_bytes = allocator->overhead_bytes();
-        if constexpr (allocators::GrowsAutomatically<A>) result.growth.emplace();
+        growth_.begin(*allocator, result);
         machine_.template describe<A>(result);
         return std::move(*allocator);
     }
@@ -154,11 +156,7 @@ public:
     /// @throws std::runtime_error with a sentence where a GPU cannot do that.
     template <allocators::Allocator A>
     void let_grow(A& allocator) const {
-        if constexpr (allocators::GrowsAutomatically<A>) {
-            if (grow_to_ == 0) return;
-            allocator.grow_automatically(allocators::GrowthLimits{
-                .step = kRootArraysAStep * pool_.largest_request, .most = grow_to_});
-        }
+        growth_.let_grow(allocator, pool_.largest_request);
     }
     /// Waits until a build whose pool may grow has ended. A copy from the device that waited for it
     /// would keep the copies from the device's memory's growth.
@@ -166,18 +164,14 @@ public:
     void wait_for(const A&) const {
         if constexpr (allocators::GrowsAutomatically<A>) machine_.wait();
     }
-    /// How far the pool has grown by now.
+    /// See BuildPoolGrowth.
     template <allocators::Allocator A>
     void note_growth(const A& allocator, BuildResult& result) const {
-        if constexpr (allocators::GrowsAutomatically<A>) {
-            PoolGrowth& growth = result.growth.value();
-            const std::uint32_t times = allocator.part_count() - 1;
-            if (times > growth.times) result.enlarged = true;
-            const std::uint64_t first = result.pool_bytes - growth.bytes;
-            result.pool_bytes = allocator.pool_bytes();
-            result.overhead_bytes = allocator.overhead_bytes();
-            growth = {times, result.pool_bytes - first};
-        }
+        growth_.note(allocator, result);
+    }
+    template <allocators::Allocator A>
+    void unite_parts(A& allocator) {
+        growth_.unite_parts(allocator);
     }
 
     /// One build. Arrays that were only estimated are enlarged and the build is begun anew, so that
@@ -244,7 +238,7 @@ public:
             return true;
         }
         result.message = explain(result.status, memory_->problem(), state, bytes_of(allocator)) +
-                         why_not_larger(allocator, result.status);
+                         growth_.why_not_larger(allocator, result.status);
         if constexpr (allocators::RefusesToOverwrite<A>) {
             const std::string note = allocator.failure_note();
             result.overwritten = !note.empty();
@@ -282,7 +276,7 @@ public:
     void finish(const A& allocator, BuildResult& result) const {
         note_growth(allocator, result);
         note_memory(result);
-        const allocators::PoolUse use = allocators::measure_pool(allocator);
+        const allocators::PoolUse use = growth_.left_in(allocator);
         result.leaked_bytes = use.allocated_bytes;
         result.external_fragmentation = allocators::external_fragmentation(use);
         if (result.status == Status::done) result.tree = memory_->tree();
@@ -316,20 +310,9 @@ private:
             pool_.largest_request = result.root_bytes;
             if (default_pool_) pool_.bytes = pool_bytes_for(triangles);
         }
-        memory_->limit_tiny_nodes(tiny_share(pool_.bytes, result.root_bytes));
+        memory_->limit_tiny_nodes(BuildPoolGrowth::tiny_share(pool_.bytes, result.root_bytes));
         return larger;
     }
-    /// The share of tiny nodes that wait for the third stage in a pool of that size. Their arrays
-    /// are all live at the same time, and an allocator that cuts blocks front to back reuses no
-    /// block in which one of them is. So the share is in proportion to what the pool has beyond 20
-    /// times the root's array, which the other nodes need: none with 20 times, all with 48 times.
-    static double tiny_share(std::uint64_t pool_bytes, std::uint64_t root_bytes) {
-        constexpr double kNone = 20;
-        constexpr double kAll = 48;
-        const double times = static_cast<double>(pool_bytes) / static_cast<double>(root_bytes);
-        return std::clamp((times - kNone) / (kAll - kNone), 0.0, 1.0);
-    }
-
     /// What other builds have left in the pool of arrays, and these do not use, is room for an
     /// allocator's pool.
     void forget_others() {
@@ -343,20 +326,17 @@ private:
         if constexpr (allocators::GrowsAutomatically<A>) return allocator.pool_bytes();
         return pool_.bytes;
     }
-    /// What kept a pool that can grow from serving a request; empty for others.
-    template <allocators::Allocator A>
-    std::string why_not_larger(const A& allocator, Status status) const {
-        if constexpr (allocators::GrowsAutomatically<A>) {
-            if (status != Status::pool_exhausted || grow_to_ == 0) return {};
-            const std::string refusal = allocator.growth_refusal();
-            return "; " + (refusal.empty() ? "more memory for it came too late" : refusal);
-        }
-        return {};
-    }
-
     /// Counters, triangles and pool as at the start of a build.
     template <allocators::Allocator A>
     void prepare(A& allocator) {
+        growth_.settle(allocator);
+        if constexpr (allocators::GrowsAutomatically<A>) {
+            const std::uint64_t root = root_array_bytes(memory_->problem().count);
+            // An allocator may round what it was asked for.
+            const std::uint64_t bytes = std::max(pool_.bytes, allocator.pool_bytes());
+            memory_->limit_tiny_nodes(
+                BuildPoolGrowth::tiny_share(growth_.expected_bytes(bytes, root), root));
+        }
         memory_->limit_depth(depth_->depth());
         memory_->reset();
         if (gather_) gather_();
@@ -373,11 +353,8 @@ private:
 
     const Machine machine_;
     const BuildConfig config_;
-    /// Bytes of a pool's next part, in arrays of the root node: builds need 2 to 6 of these in all.
-    static constexpr std::uint64_t kRootArraysAStep = 8;
-
     const bool default_pool_;
-    const std::uint64_t grow_to_;
+    BuildPoolGrowth growth_;
     TreeInPlace made_;
     bool grown_ = false;  ///< arrays, since the last scene began
     allocators::ArrayPool own_pool_;

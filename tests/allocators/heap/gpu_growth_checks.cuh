@@ -40,18 +40,18 @@ inline bool can_grow_beside_kernels(std::string& why) {
 }
 
 /// One launch takes several times the bytes of the first part; a second one checks and frees them.
+/// @tparam Pool of an A, that grows
 /// @param launch runs a body on all threads
-template <class A, class Launch>
+template <class A, class Pool, class Launch>
 void check_gpu_growth_in(unsigned threads, unsigned each, const Launch& launch) {
     constexpr std::uint64_t kPart = std::uint64_t{64} << 20;
     constexpr std::uint64_t kMost = 24 * kPart;
     constexpr std::uint64_t kLargest = 4096;
-    using allocators::Growing;
-    allocators::Heap<Growing<A>> owner(kPart);
-    Growing<A>& pool = owner.allocator();
+    allocators::Heap<Pool> owner(kPart);
+    Pool& pool = owner.allocator();
     pool.grow_automatically({.step = kPart, .most = kMost, .patience = std::chrono::seconds(5)});
     const auto heap = owner.ref();
-    using Ref = allocators::HeapRef<Growing<A>>;
+    using Ref = allocators::HeapRef<Pool>;
     ManagedArray<Block> slots(std::size_t{threads} * each);
     ManagedArray<GrowthTally> tallies(threads);
     launch(TakeAllBody<Ref>{heap, slots.data(), each, kLargest, test_seed(), tallies.data()});
@@ -75,7 +75,7 @@ void check_gpu_growth_in(unsigned threads, unsigned each, const Launch& launch) 
 }
 
 /// An ordinary launch.
-template <class A>
+template <class A, class Pool = allocators::Growing<A>>
 void check_gpu_growth_in_one_launch() {
     if (!DeviceMachine::available()) GTEST_SKIP() << "no GPU";
     if constexpr (allocators::CanGrow<A>) {
@@ -83,25 +83,25 @@ void check_gpu_growth_in_one_launch() {
         if (!can_grow_beside_kernels(why)) GTEST_SKIP() << why;
         constexpr unsigned kBlocks = 96;
         constexpr unsigned kThreads = 128;
-        check_gpu_growth_in<A>(kBlocks * kThreads, 8, [](const auto& body) {
+        check_gpu_growth_in<A, Pool>(kBlocks * kThreads, 8, [](const auto& body) {
             run_by_threads<<<kBlocks, kThreads>>>(body);
         });
     }
 }
 
 /// A launch that leaves no room on the GPU for another kernel, and waits for memory.
-template <class A>
+template <class A, class Pool = allocators::Growing<A>>
 void check_gpu_growth_under_a_full_gpu() {
     if (!DeviceMachine::available()) GTEST_SKIP() << "no GPU";
     std::string why;
     if (!can_grow_beside_kernels(why)) GTEST_SKIP() << why;
     constexpr unsigned kThreads = 256;
-    using Ref = allocators::HeapRef<allocators::Growing<A>>;
+    using Ref = allocators::HeapRef<Pool>;
     const std::uint32_t blocks =
         platform::resident_blocks(run_by_threads<TakeAllBody<Ref>>, kThreads);
     // About 600 MiB.
     const unsigned each = (std::uint64_t{600} << 20) / 3072 / (blocks * kThreads) + 1;
-    check_gpu_growth_in<A>(blocks * kThreads, each, [blocks](const auto& body) {
+    check_gpu_growth_in<A, Pool>(blocks * kThreads, each, [blocks](const auto& body) {
         platform::launch_resident("filling the GPU", run_by_threads<std::decay_t<decltype(body)>>,
                                   blocks, kThreads, nullptr, body);
     });

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <set>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "allocators/heap.cuh"
@@ -49,9 +50,22 @@ private:
     std::uint64_t most_;
 };
 
+template <class A>
+struct WhatGrowsOf {
+    using Type = void;
+};
+template <allocators::CanGrow A>
+struct WhatGrowsOf<A> {
+    using Type = allocators::Growing<A>;
+};
+/// Growing<A>, if A can grow.
+template <class A>
+using WhatGrows = typename WhatGrowsOf<A>::Type;
+
 /// Threads take more than the first part has, and no request is refused that the limits allow.
 /// Every block stays as it was; frees find its part; the pool does not exceed its limit.
-template <class A, class Machine>
+/// @tparam Pool of an A, that grows
+template <class A, class Machine, class Pool = WhatGrows<A>>
 void check_growth_under_threads() {
     if constexpr (allocators::CanGrow<A>) {
         constexpr std::uint64_t kPart = std::uint64_t{1} << 20;
@@ -61,16 +75,15 @@ void check_growth_under_threads() {
         constexpr std::uint64_t kLargest = 3000;
         constexpr unsigned kEach =
             (Machine::Warp::width == 1 ? 4 : 3) * kPart / kLargest / kThreads;
-        using allocators::Growing;
-        allocators::Heap<Growing<A>> owner({.bytes = kPart, .place = allocators::Place::host});
-        Growing<A>& pool = owner.allocator();
+        allocators::Heap<Pool> owner({.bytes = kPart, .place = allocators::Place::host});
+        Pool& pool = owner.allocator();
         pool.grow_automatically({.step = kPart, .most = kMost, .patience = kLongPatience});
         const std::uint64_t seed = test_seed();
         std::vector<Block> slots(std::size_t{kThreads} * kEach);
         for (unsigned run = 0; run < 2; ++run) {
             std::vector<GrowthTally> tallies(kThreads);
             const auto heap = owner.ref();
-            using Ref = allocators::HeapRef<Growing<A>>;
+            using Ref = allocators::HeapRef<Pool>;
             Machine::run(kWarps, TakeAllBody<Ref>{heap, slots.data(), kEach, kLargest, seed + run,
                                                   tallies.data()});
             EXPECT_GE(pool.part_count(), 3U);
@@ -92,20 +105,35 @@ void check_growth_under_threads() {
     }
 }
 
+/// A new limit holds for handles that there are, too.
+template <class Pool, class Heap>
+void check_a_later_limit(Pool& pool, const Heap& heap, std::set<void*>& blocks, std::uint64_t most,
+                         std::uint64_t step) {
+    pool.grow_automatically({.step = step, .most = most, .patience = kLongPatience});
+    EXPECT_EQ(pool.growth_refusal(), "");
+    const std::size_t count = blocks.size();
+    while (void* const block = heap.malloc(3000)) EXPECT_TRUE(blocks.insert(block).second);
+    EXPECT_GT(blocks.size(), count + step / 3000);
+    EXPECT_LE(pool.pool_bytes(), most);
+}
+
 /// What the limits allow and refuse, one caller at a time.
-template <class A>
+template <class A, class Pool = WhatGrows<A>>
 void check_limits_of_growth() {
     if constexpr (allocators::CanGrow<A>) {
         constexpr std::uint64_t kPart = std::uint64_t{256} << 10;
         constexpr std::uint64_t kMost = 32 * kPart;
-        using allocators::Growing;
-        allocators::Heap<Growing<A>> owner({.bytes = kPart, .place = allocators::Place::host});
-        Growing<A>& pool = owner.allocator();
+        // The handles that there are know a part of its own, but not more of their only one.
+        constexpr bool kHasParts = std::is_same_v<Pool, WhatGrows<A>>;
+        allocators::Heap<Pool> owner({.bytes = kPart, .place = allocators::Place::host});
+        Pool& pool = owner.allocator();
         const auto before = owner.ref();
         pool.grow_automatically({.step = kPart, .most = kMost, .patience = kLongPatience});
-        // A handle of before does not make it grow.
-        EXPECT_EQ(before.malloc(2 * kPart), nullptr);
-        EXPECT_EQ(pool.part_count(), 1U);
+        if (kHasParts) {
+            // A handle of before does not make it grow.
+            EXPECT_EQ(before.malloc(2 * kPart), nullptr);
+            EXPECT_EQ(pool.part_count(), 1U);
+        }
         const auto heap = owner.ref();
         // A request that is larger than a step gets a part in which it fits.
         std::set<void*> blocks;
@@ -130,14 +158,9 @@ void check_limits_of_growth() {
         EXPECT_LE(pool.pool_bytes(), kMost);
         EXPECT_GT(pool.pool_bytes(), kMost - 2 * kPart);
         EXPECT_NE(pool.growth_refusal(), "");
-        // A new limit holds for handles that there are, too.
-        pool.grow_automatically(
-            {.step = kPart, .most = kMost + 4 * kPart, .patience = kLongPatience});
-        EXPECT_EQ(pool.growth_refusal(), "");
-        const std::size_t count = blocks.size();
-        while (void* const block = heap.malloc(3000)) EXPECT_TRUE(blocks.insert(block).second);
-        EXPECT_GT(blocks.size(), count + kPart / 3000);
-        EXPECT_LE(pool.pool_bytes(), kMost + 4 * kPart);
+        if (kHasParts) {
+            check_a_later_limit(pool, heap, blocks, kMost + 4 * kPart, kPart);
+        }
         for (void* const block : blocks) heap.free(block);
         if (A::traits().full && A::traits().walkable) {
             EXPECT_EQ(owner.use().allocated_bytes, 0U);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "allocators/cambium.cuh"
+#include "allocators/heap/extending.cuh"
 #include "allocators/memory/beside_kernels.h"
 #include "allocators/memory/source.h"
 #include "allocators/ouroboros.cuh"
@@ -24,6 +25,15 @@ TEST(GpuGrowth, UnderAFullGpuWithCambium) {
 }
 TEST(GpuGrowth, UnderAFullGpuWithOuroboros) {
     check_gpu_growth_under_a_full_gpu<allocators::OuroborosPVA>();
+}
+
+// At its end.
+using Extensible = allocators::Cambium::Extensible;
+TEST(GpuGrowth, OfAPoolThatExtends) {
+    check_gpu_growth_in_one_launch<Extensible, allocators::Extending<Extensible>>();
+}
+TEST(GpuGrowth, OfAPoolThatExtendsUnderAFullGpu) {
+    check_gpu_growth_under_a_full_gpu<Extensible, allocators::Extending<Extensible>>();
 }
 
 /// Waits until the host writes how many words there are, and adds them up. Word 0 of the mailbox is

@@ -56,7 +56,7 @@ void check_known_blocks() {
             continue;
         }
         const std::size_t alignment = dice() % 3 == 0 ? std::size_t{16} << dice() % 9 : 16;
-        const unsigned kind = dice() % 20;
+        const auto kind = dice() % 20;
         const std::size_t most = kind == 0 ? 300000 : kind < 6 ? 48 : 2000;
         const std::size_t bytes = dice() % (most + 1);
         auto* const at = static_cast<unsigned char*>(heap.aligned_alloc(alignment, bytes));

@@ -43,8 +43,12 @@ public:
     std::uint32_t ask(std::uint32_t parts, std::uint64_t bytes) {
         begin_operation("ask", bytes);
         std::uint64_t deadline = 0;
-        const std::uint32_t found =
-            GrowthCaller{&words_, &mailbox_, patience_}.more_parts(parts, bytes, deadline);
+        const std::uint32_t found = GrowthCaller{&words_, &mailbox_, patience_}.more_parts(
+            parts, bytes, deadline, [this](std::uint32_t known) { extend(known); });
+        if (found > parts) {
+            access(&extended_[thread()], sizeof extended_[0]);
+            if (extended_[thread()] < found) fail("a caller hears of a part before the messenger");
+        }
         if (found < parts) fail("there are fewer parts than before");
         for (std::uint32_t part = 1; part < found; ++part) {
             std::uint32_t& entry = tables_[thread()][part];
@@ -105,8 +109,21 @@ public:
     }
 
 private:
+    /// What the messenger does with a pool of one range; no two messengers at a time.
+    void extend(std::uint32_t parts) {
+        access(&in_use_, sizeof in_use_);
+        if (parts <= in_use_) return;
+        poke(in_use_, parts);
+        for (std::uint32_t& parts_of_caller : extended_) {
+            access(&parts_of_caller, sizeof parts_of_caller);
+            poke(parts_of_caller, parts);
+        }
+    }
+
     std::uint64_t largest_;
     std::uint64_t patience_;
+    std::uint32_t in_use_ = 1;            ///< parts; the messenger's
+    std::uint32_t extended_[2] = {1, 1};  ///< the same, as each caller sees it
     GrowthWords words_{};
     Mailbox mailbox_{};
     /// A caller's own, for the explorer takes every access for one that may write.
@@ -206,12 +223,12 @@ TEST(GrowthExplorer, FindsFaults) {
                                 return std::string();
                             },
                             {Fault::no_acquire, Fault::no_release, Fault::lost});
-    // Not found: the messenger's role orders what messengers write, which is one word here; a
-    // second messenger, a request that is posted twice, and a wait that is not remembered do no
-    // harm but work.
-    EXPECT_EQ(found[Fault::no_acquire], 2U);
-    EXPECT_EQ(found[Fault::no_release], 2U);
-    EXPECT_EQ(found[Fault::lost], 4U);
+    // Bringing and hearing an answer, and the messenger's role, which orders what messengers do
+    // with the pool. Not found: a request that is posted twice, and a wait that is not remembered,
+    // do no harm but work.
+    EXPECT_EQ(found[Fault::no_acquire], 3U);
+    EXPECT_EQ(found[Fault::no_release], 3U);
+    EXPECT_EQ(found[Fault::lost], 5U);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "allocators/platform/for_chunks.h"
 #include "allocators/platform/threads.h"
 #include "kdtree/distance/distance_work.cuh"
+#include "kdtree/distance/z_order.cuh"
 #include "kdtree/rays/ray_batch_device.h"
 
 namespace heapwood::kdtree {
@@ -20,29 +21,12 @@ using allocators::Place;
 constexpr std::uint64_t kLeast = 256;
 constexpr std::uint64_t kMost = 1 << 14;
 
-/// The bits of a number below 2^10, each with two zeros behind it.
-std::uint64_t spread(std::uint64_t bits) {
-    bits = (bits | bits << 16) & 0x030000FFU;
-    bits = (bits | bits << 8) & 0x0300F00FU;
-    bits = (bits | bits << 4) & 0x030C30C3U;
-    return (bits | bits << 2) & 0x09249249U;
-}
-
-/// The numbers of some points, so that neighbours follow one another: along a Z-order curve through
-/// twice the tree's box.
+/// The numbers of some points, so that neighbours follow one another.
 std::vector<std::uint64_t> in_order(const VectorArray& points, std::uint64_t begin,
                                     std::uint64_t end, const Box& bounds) {
-    const auto cell = [](float at, float lo, float hi) {
-        const float part = (at - lo) / (hi - lo) * 512 + 256;
-        return spread(static_cast<std::uint64_t>(lesser_number(greater_number(0, part), 1023)));
-    };
-    std::vector<std::uint64_t> order(end - begin);
+    std::vector<std::uint64_t> order;
     for (std::uint64_t i = begin; i < end; ++i) {
-        const glm::vec3 p = points.at(i);
-        const std::uint64_t curve = cell(p.x, bounds.lo.x, bounds.hi.x) << 2 |
-                                    cell(p.y, bounds.lo.y, bounds.hi.y) << 1 |
-                                    cell(p.z, bounds.lo.z, bounds.hi.z);
-        order[i - begin] = curve << 32 | (i - begin);
+        order.push_back(std::uint64_t{detail::z_order(points.at(i), bounds)} << 32 | (i - begin));
     }
     std::ranges::sort(order);
     for (std::uint64_t& next : order) next = begin + (next & 0xFFFFFFFFU);
@@ -69,6 +53,19 @@ void run(const RayTree& tree, std::uint64_t count, const Work& work, const Batch
         });
 }
 
+/// Of what triangles meet regions, the one that there is room for.
+void find_triangles(const RayTree& tree, const Regions& regions, std::uint64_t count, bool* any,
+                    std::uint32_t* counts, const std::uint64_t* offsets, std::uint32_t* triangles,
+                    const BatchOptions& options) {
+    std::visit(
+        [&]<class Array>(const Array& array) {
+            run(tree, count,
+                detail::FindTriangles<Array>{tree.view(), array, any, counts, offsets, triangles},
+                options);
+        },
+        regions);
+}
+
 }  // namespace
 
 void closest_points(const RayTree& tree, const VectorArray& points, std::uint64_t count,
@@ -78,33 +75,29 @@ void closest_points(const RayTree& tree, const VectorArray& points, std::uint64_
 
 void signed_distances(const RayTree& tree, const SignView& signs, const VectorArray& points,
                       std::uint64_t count, float* to, const BatchOptions& options) {
-    run(tree, count, detail::FindSigned{tree.view(), signs, points, to}, options);
+    run(tree, count, detail::FindSides{tree.view(), signs, points, to, nullptr}, options);
 }
 
 void contain(const RayTree& tree, const SignView& signs, const VectorArray& points,
              std::uint64_t count, bool* to, const BatchOptions& options) {
-    run(tree, count, detail::FindInside{tree.view(), signs, points, to}, options);
+    run(tree, count, detail::FindSides{tree.view(), signs, points, nullptr, to}, options);
 }
 
-template <class Regions>
 void any_in(const RayTree& tree, const Regions& regions, std::uint64_t count, bool* to,
             const BatchOptions& options) {
-    run(tree, count, detail::FindAny<Regions>{tree.view(), regions, to}, options);
+    find_triangles(tree, regions, count, to, nullptr, nullptr, nullptr, options);
 }
 
-template <class Regions>
 void count_in(const RayTree& tree, const Regions& regions, std::uint64_t count, std::uint32_t* to,
               const BatchOptions& options) {
-    run(tree, count, detail::FindCount<Regions>{tree.view(), regions, to}, options);
+    find_triangles(tree, regions, count, nullptr, to, nullptr, nullptr, options);
 }
 
-template <class Regions>
 void list_in(const RayTree& tree, const Regions& regions, std::uint64_t count,
              const std::uint64_t* offsets, std::uint32_t* triangles, const BatchOptions& options) {
-    run(tree, count, detail::FindList<Regions>{tree.view(), regions, offsets, triangles}, options);
+    find_triangles(tree, regions, count, nullptr, nullptr, offsets, triangles, options);
 }
 
-template <class Regions>
 TriangleLists all_in(const RayTree& tree, const Regions& regions, std::uint64_t count,
                      const BatchOptions& options) {
     const Buffer counts(tree.place(), count * sizeof(std::uint32_t));
@@ -120,18 +113,5 @@ TriangleLists all_in(const RayTree& tree, const Regions& regions, std::uint64_t 
     if (options.stop.stop_requested()) return {};  // perhaps before all were listed
     return lists;
 }
-
-template void any_in(const RayTree&, const BallArray&, std::uint64_t, bool*, const BatchOptions&);
-template void any_in(const RayTree&, const BoxArray&, std::uint64_t, bool*, const BatchOptions&);
-template void count_in(const RayTree&, const BallArray&, std::uint64_t, std::uint32_t*,
-                       const BatchOptions&);
-template void count_in(const RayTree&, const BoxArray&, std::uint64_t, std::uint32_t*,
-                       const BatchOptions&);
-template void list_in(const RayTree&, const BallArray&, std::uint64_t, const std::uint64_t*,
-                      std::uint32_t*, const BatchOptions&);
-template void list_in(const RayTree&, const BoxArray&, std::uint64_t, const std::uint64_t*,
-                      std::uint32_t*, const BatchOptions&);
-template TriangleLists all_in(const RayTree&, const BallArray&, std::uint64_t, const BatchOptions&);
-template TriangleLists all_in(const RayTree&, const BoxArray&, std::uint64_t, const BatchOptions&);
 
 }  // namespace heapwood::kdtree

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstdint>
+#include <variant>
 
 #include "allocators/memory/buffer.h"
 #include "kdtree/distance/point_arrays.cuh"
@@ -33,16 +34,15 @@ void signed_distances(const RayTree& tree, const SignView& signs, const VectorAr
 void contain(const RayTree& tree, const SignView& signs, const VectorArray& points,
              std::uint64_t count, bool* to, const BatchOptions& options = {});
 
+/// Balls or boxes.
+using Regions = std::variant<BallArray, BoxArray>;
+
 /// Whether any triangle meets each of `count` regions; how many do; and which: those of region i
 /// become triangles[offsets[i]] and the following ones, ascending, which there must be room for.
-/// @tparam Regions BallArray or BoxArray
-template <class Regions>
 void any_in(const RayTree& tree, const Regions& regions, std::uint64_t count, bool* to,
             const BatchOptions& options = {});
-template <class Regions>
 void count_in(const RayTree& tree, const Regions& regions, std::uint64_t count, std::uint32_t* to,
               const BatchOptions& options = {});
-template <class Regions>
 void list_in(const RayTree& tree, const Regions& regions, std::uint64_t count,
              const std::uint64_t* offsets, std::uint32_t* triangles,
              const BatchOptions& options = {});
@@ -58,7 +58,6 @@ struct TriangleLists {
 /// Counts, makes room where the tree lies, and lists. Returns when all is done, on a GPU too. None,
 /// if a stop was requested.
 /// @throws allocators::BufferError if there is no room.
-template <class Regions>
 TriangleLists all_in(const RayTree& tree, const Regions& regions, std::uint64_t count,
                      const BatchOptions& options = {});
 

@@ -66,7 +66,7 @@ public:
 
     /// Asks one triangle before the walk, which then ends sooner if that is a near one.
     HEAPWOOD_INLINE void begin_with(std::uint32_t reference) {
-        if (is_asked()) ask(RayNode::leaf(reference, 1));
+        if (is_asked()) ask(reference);
     }
     /// Of the nearest triangle, if there is one.
     HEAPWOOD_INLINE std::uint32_t reference() const { return reference_; }
@@ -92,17 +92,13 @@ public:
                     const std::uint32_t near = from_plane < 0 ? RayNode::kLow : RayNode::kHigh;
                     const std::uint32_t far = near ^ (RayNode::kLow | RayNode::kHigh);
                     if (!node.is_empty(far)) {
-                        Pending other = at.moved(axis, size(from_plane));
-                        other.place = node.child(far);
+                        const Pending other = at.beside(node.child(far), axis, size(from_plane));
                         if (!other.is_beyond(limit_)) pending[waiting++] = other;
                     }
-                    if (node.is_empty(near)) {
-                        node = RayNode::leaf(0, 0);
-                    } else {
-                        node = tree_.node(node.child(near));
-                    }
+                    node = node.is_empty(near) ? RayNode::leaf(0, 0) : tree_.node(node.child(near));
                 }
-                ask(node);
+                const std::uint32_t end = node.first() + node.count();
+                for (std::uint32_t i = node.first(); i < end; ++i) ask(i);
             }
             if (waiting == 0) return;
             at = pending[--waiting];
@@ -111,22 +107,18 @@ public:
 
     HEAPWOOD_INLINE Nearest result() const {
         Nearest nearest;
-        nearest.distance = platform::bits_float(0x7F800000U);
+        nearest.distance = distance();
         if (!has_found()) return nearest;
-        const CornerRow* rows = tree_.triangle(reference_);
-        const CornerRow x = load_row(rows);
-        const CornerRow y = load_row(rows + 1);
-        const CornerRow z = load_row(rows + 2);
-        const NearestOnTriangle found = nearest_on_triangle(x, y, z, p_);
+        const TriangleRows triangle = load_triangle(tree_.triangle(reference_));
+        const NearestOnTriangle found = nearest_on_triangle(triangle, p_);
         const auto between = [&](const CornerRow& k) {
             return static_cast<float>(k.a + rounded_product(found.u, double{k.b} - k.a) +
                                       rounded_product(found.v, double{k.c} - k.a));
         };
-        nearest.distance = best_;
         nearest.triangle = triangle_;
         nearest.u = static_cast<float>(found.u);
         nearest.v = static_cast<float>(found.v);
-        nearest.point = {between(x), between(y), between(z)};
+        nearest.point = {between(triangle.x), between(triangle.y), between(triangle.z)};
         nearest.feature = found.feature;
         nearest.away = found.away;
         nearest.normal = found.normal;
@@ -148,9 +140,8 @@ private:
         HEAPWOOD_INLINE bool is_beyond(float limit) const {
             return multiply_add(x, x, multiply_add(y, y, z * z)) > limit;
         }
-        HEAPWOOD_INLINE Pending moved(unsigned axis, float distance) const {
-            return {place, axis == 0 ? distance : x, axis == 1 ? distance : y,
-                    axis == 2 ? distance : z};
+        HEAPWOOD_INLINE Pending beside(std::uint32_t other, unsigned axis, float far) const {
+            return {other, axis == 0 ? far : x, axis == 1 ? far : y, axis == 2 ? far : z};
         }
     };
 
@@ -159,21 +150,16 @@ private:
     }
     HEAPWOOD_INLINE void set_limit() { limit_ = detail::square_limit(best_ + aside_); }
 
-    HEAPWOOD_INLINE void ask(const RayNode& leaf) {
-        const std::uint32_t end = leaf.first() + leaf.count();
-        for (std::uint32_t i = leaf.first(); i < end; ++i) {
-            const CornerRow* rows = tree_.triangle(i);
-            const CornerRow x = load_row(rows);
-            const CornerRow y = load_row(rows + 1);
-            const CornerRow z = load_row(rows + 2);
-            if (x.triangle == triangle_ || is_farther(x, y, z, p_, limit_)) continue;
-            const float distance = nearest_on_triangle(x, y, z, p_).distance();
-            if (!(distance < best_ || (distance == best_ && x.triangle < triangle_))) continue;
-            best_ = distance;
-            triangle_ = x.triangle;
-            reference_ = i;
-            set_limit();
-        }
+    HEAPWOOD_INLINE void ask(std::uint32_t reference) {
+        const TriangleRows triangle = load_triangle(tree_.triangle(reference));
+        const std::uint32_t number = triangle.number();
+        if (number == triangle_ || is_farther(triangle, p_, limit_)) return;
+        const float distance = nearest_on_triangle(triangle, p_).distance();
+        if (!(distance < best_ || (distance == best_ && number < triangle_))) return;
+        best_ = distance;
+        triangle_ = number;
+        reference_ = reference;
+        set_limit();
     }
 
     const RayTreeView& tree_;

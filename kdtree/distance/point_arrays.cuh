@@ -14,14 +14,12 @@ namespace heapwood::kdtree {
 
 /// Balls, and boxes by their lowest and highest corners.
 struct BallArray {
-    using Region = Ball;
     VectorArray centers;
     NumberArray radii;
 
     HEAPWOOD_INLINE Ball at(std::uint64_t i) const { return {centers.at(i), radii.at(i)}; }
 };
 struct BoxArray {
-    using Region = BoxRegion;
     VectorArray lo;
     VectorArray hi;
 

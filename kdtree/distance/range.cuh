@@ -53,23 +53,17 @@ HEAPWOOD_INLINE void for_leaves(const RayTreeView& tree, const Box& box, const V
 
 /// Whether no leaf before the one at `place` has the triangle.
 HEAPWOOD_INLINE bool is_first(const RayTreeView& tree, const Box& reach, std::uint32_t place,
-                              const CornerRow& x, const CornerRow& y, const CornerRow& z) {
-    const auto least = [](const CornerRow& row) {
-        return lesser_number(row.a, lesser_number(row.b, row.c));
-    };
-    const auto most = [](const CornerRow& row) {
-        return greater_number(row.a, greater_number(row.b, row.c));
-    };
-    const Box both{{greater_number(reach.lo.x, least(x)), greater_number(reach.lo.y, least(y)),
-                    greater_number(reach.lo.z, least(z))},
-                   {lesser_number(reach.hi.x, most(x)), lesser_number(reach.hi.y, most(y)),
-                    lesser_number(reach.hi.z, most(z))}};
+                              const TriangleRows& triangle) {
+    const glm::vec2 x = overlap(triangle.x, reach.lo.x, reach.hi.x);
+    const glm::vec2 y = overlap(triangle.y, reach.lo.y, reach.hi.y);
+    const glm::vec2 z = overlap(triangle.z, reach.lo.z, reach.hi.z);
+    const Box both{{x.x, y.x, z.x}, {x.y, y.y, z.y}};
     bool first = true;
     for_leaves(tree, both, [&](std::uint32_t at, const RayNode& leaf) {
         if (at == place) return false;
         const std::uint32_t end = leaf.first() + leaf.count();
         for (std::uint32_t i = leaf.first(); first && i < end; ++i) {
-            first = load_row(tree.triangle(i)).triangle != x.triangle;
+            first = load_row(tree.triangle(i)).triangle != triangle.number();
         }
         return first;
     });
@@ -85,12 +79,9 @@ HEAPWOOD_INLINE void for_triangles(const RayTreeView& tree, const Region& region
     for_leaves(tree, reach, [&](std::uint32_t place, const RayNode& leaf) {
         const std::uint32_t end = leaf.first() + leaf.count();
         for (std::uint32_t i = leaf.first(); i < end; ++i) {
-            const CornerRow* rows = tree.triangle(i);
-            const CornerRow x = load_row(rows);
-            const CornerRow y = load_row(rows + 1);
-            const CornerRow z = load_row(rows + 2);
-            if (!region.meets(x, y, z) || !is_first(tree, reach, place, x, y, z)) continue;
-            if (!take(x.triangle)) return false;
+            const TriangleRows triangle = load_triangle(tree.triangle(i));
+            if (!region.meets(triangle) || !is_first(tree, reach, place, triangle)) continue;
+            if (!take(triangle.number())) return false;
         }
         return true;
     });

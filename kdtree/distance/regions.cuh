@@ -29,6 +29,12 @@ struct Interval {
     }
 };
 
+/// What a triangle's extent along an axis has in common with the numbers from `lo` to `hi`.
+HEAPWOOD_INLINE glm::vec2 overlap(const CornerRow& row, float lo, float hi) {
+    return {greater_number(lo, lesser_number(row.a, lesser_number(row.b, row.c))),
+            lesser_number(hi, greater_number(row.a, greater_number(row.b, row.c)))};
+}
+
 /// What roundings of sums of products in double precision stay below, as a share of the products.
 inline constexpr double kRounding = 0x1p-49;
 
@@ -51,9 +57,9 @@ struct Ball {
         const glm::vec3 w{wide(center.x), wide(center.y), wide(center.z)};
         return {center - w, center + w};
     }
-    HEAPWOOD_INLINE bool meets(const CornerRow& x, const CornerRow& y, const CornerRow& z) const {
-        return !is_farther(x, y, z, center, detail::square_limit(radius)) &&
-               nearest_on_triangle(x, y, z, center).distance() <= radius;
+    HEAPWOOD_INLINE bool meets(const TriangleRows& triangle) const {
+        return !is_farther(triangle, center, detail::square_limit(radius)) &&
+               nearest_on_triangle(triangle, center).distance() <= radius;
     }
 };
 
@@ -75,16 +81,12 @@ struct BoxRegion {
     HEAPWOOD_INLINE Box reach(const Box& bounds) const {
         return {lo - detail::aside(bounds), hi + detail::aside(bounds)};
     }
-    HEAPWOOD_INLINE bool meets(const CornerRow& x, const CornerRow& y, const CornerRow& z) const {
+    HEAPWOOD_INLINE bool meets(const TriangleRows& triangle) const {
+        const auto& [x, y, z] = triangle;
         // Corners of the triangle bound what counts of the box, so that its ends may be infinite.
-        const auto cut = [](const CornerRow& row, float from, float to) {
-            const float least = lesser_number(row.a, lesser_number(row.b, row.c));
-            const float most = greater_number(row.a, greater_number(row.b, row.c));
-            return glm::vec2{greater_number(from, least), lesser_number(to, most)};
-        };
-        const glm::vec2 in_x = cut(x, lo.x, hi.x);
-        const glm::vec2 in_y = cut(y, lo.y, hi.y);
-        const glm::vec2 in_z = cut(z, lo.z, hi.z);
+        const glm::vec2 in_x = detail::overlap(x, lo.x, hi.x);
+        const glm::vec2 in_y = detail::overlap(y, lo.y, hi.y);
+        const glm::vec2 in_z = detail::overlap(z, lo.z, hi.z);
         if (!(in_x.x <= in_x.y && in_y.x <= in_y.y && in_z.x <= in_z.y)) return false;
         return meets_plane(x, y, z, in_x, in_y, in_z) && meets_outline(x, y, in_x, in_y) &&
                meets_outline(y, z, in_y, in_z) && meets_outline(z, x, in_z, in_x);

@@ -6,7 +6,7 @@
 #include <array>
 #include <cmath>
 #include <numeric>
-#include <utility>
+#include <unordered_map>
 #include <vector>
 
 #include "kdtree/distance/triangle_point.cuh"
@@ -14,16 +14,17 @@
 namespace heapwood::kdtree {
 namespace {
 
-/// A triangle's side between two welded corners, the lesser number first.
-struct Side {
-    std::uint32_t from;
-    std::uint32_t to;
-    std::uint32_t triangle;
-    std::uint8_t number;  ///< 0: ab, 1: bc, 2: ca
-    bool forwards;        ///< whether the triangle goes from the lesser number to the greater
-
-    bool joins_as(const Side& other) const { return from == other.from && to == other.to; }
+/// The triangles at an edge between two welded corners.
+struct Edge {
+    glm::dvec3 normals{0};        ///< their sum
+    std::uint32_t forwards = 0;   ///< triangles that go from the lesser number to the greater
+    std::uint32_t backwards = 0;  ///< ... and from the greater to the lesser
 };
+
+/// Both numbers, the lesser first.
+std::uint64_t key_of(std::uint32_t a, std::uint32_t b) {
+    return std::uint64_t{std::min(a, b)} << 32 | std::max(a, b);
+}
 
 /// For each position the number of one at the same place.
 std::vector<std::uint32_t> welded(const std::vector<glm::vec3>& positions) {
@@ -61,46 +62,37 @@ double angle(const std::array<glm::dvec3, 3>& corners, unsigned at) {
 SignTable::SignTable(const scenes::Scene& scene, allocators::Place place) {
     const std::size_t count = scene.triangles.size();
     const std::vector<std::uint32_t> same = welded(scene.positions);
-    std::vector<glm::dvec3> faces(count);
+    const auto corner = [&](std::size_t triangle, unsigned k) {
+        return same[scene.triangles[triangle][static_cast<int>(k % 3)]];
+    };
     std::vector<glm::dvec3> corners(scene.positions.size(), glm::dvec3(0));
-    std::vector<Side> sides;
-    sides.reserve(3 * count);
-    for (std::uint32_t i = 0; i < count; ++i) {
+    std::unordered_map<std::uint64_t, Edge> edges;
+    edges.reserve(2 * count);
+    for (std::size_t i = 0; i < count; ++i) {
         std::array<glm::dvec3, 3> at;
-        std::array<std::uint32_t, 3> number{};
-        for (int k = 0; k < 3; ++k) {
-            number[k] = same[scene.triangles[i][k]];
-            at[k] = scene.positions[number[k]];
-        }
-        faces[i] = unit_normal(at);
+        for (unsigned k = 0; k < 3; ++k) at[k] = scene.positions[corner(i, k)];
+        const glm::dvec3 face = unit_normal(at);
         for (unsigned k = 0; k < 3; ++k) {
-            if (faces[i] != glm::dvec3(0)) corners[number[k]] += faces[i] * angle(at, k);
-            const auto [from, to] = std::minmax(number[k], number[(k + 1) % 3]);
-            sides.push_back({from, to, i, static_cast<std::uint8_t>(k), from == number[k]});
+            const std::uint32_t from = corner(i, k);
+            const std::uint32_t to = corner(i, k + 1);
+            if (face != glm::dvec3(0)) corners[from] += face * angle(at, k);
+            Edge& edge = edges[key_of(from, to)];
+            edge.normals += face;
+            ++(from <= to ? edge.forwards : edge.backwards);
         }
+    }
+    for (const auto& [key, edge] : edges) {
+        const bool is_point = key >> 32 == (key & 0xFFFFFFFFU);
+        if (!is_point && (edge.forwards != 1 || edge.backwards != 1)) ++open_edges_;
     }
 
-    std::vector<glm::vec3> normals(6 * count);
-    std::ranges::sort(sides, {}, [](const Side& s) {
-        return std::pair(std::uint64_t{s.from} << 32 | s.to, s.triangle);
-    });
-    for (std::size_t first = 0, end = 0; first < sides.size(); first = end) {
-        glm::dvec3 sum(0);
-        std::uint64_t forwards = 0;
-        for (end = first; end < sides.size() && sides[end].joins_as(sides[first]); ++end) {
-            sum += faces[sides[end].triangle];
-            forwards += sides[end].forwards ? 1 : 0;
-        }
-        const bool is_point = sides[first].from == sides[first].to;
-        if (!is_point && (end - first != 2 || forwards != 1)) ++open_edges_;
-        for (std::size_t i = first; i < end; ++i) {
-            normals[6 * std::size_t{sides[i].triangle} + sides[i].number] = glm::vec3(sum);
-        }
-    }
+    std::vector<glm::vec3> normals;
+    normals.reserve(6 * count);
     for (std::size_t i = 0; i < count; ++i) {
-        for (int k = 0; k < 3; ++k) {
-            normals[6 * i + 3 + k] = glm::vec3(corners[same[scene.triangles[i][k]]]);
+        for (unsigned k = 0; k < 3; ++k) {
+            normals.emplace_back(edges.at(key_of(corner(i, k), corner(i, k + 1))).normals);
         }
+        for (unsigned k = 0; k < 3; ++k) normals.emplace_back(corners[corner(i, k)]);
     }
     normals_ = allocators::Buffer(place, normals.size() * sizeof(glm::vec3));
     if (!normals.empty()) normals_.write(0, normals.data(), normals_.size());

@@ -12,6 +12,22 @@
 
 namespace heapwood::kdtree {
 
+/// A triangle as a tree has it.
+struct TriangleRows {
+    CornerRow x;
+    CornerRow y;
+    CornerRow z;
+
+    HEAPWOOD_INLINE std::uint32_t number() const { return x.triangle; }
+    HEAPWOOD_INLINE glm::vec3 a() const { return {x.a, y.a, z.a}; }
+    HEAPWOOD_INLINE glm::vec3 b() const { return {x.b, y.b, z.b}; }
+    HEAPWOOD_INLINE glm::vec3 c() const { return {x.c, y.c, z.c}; }
+};
+
+HEAPWOOD_INLINE TriangleRows load_triangle(const CornerRow* rows) {
+    return {load_row(rows), load_row(rows + 1), load_row(rows + 2)};
+}
+
 /// The part of a triangle that a nearest point lies in.
 enum class Feature : std::uint32_t {
     face,
@@ -68,14 +84,17 @@ HEAPWOOD_INLINE double along(const glm::dvec3& edge, const glm::dvec3& p) {
 /// an end of its own edge, so that the signs hold for far points and slivers. Otherwise the nearest
 /// of the three edges counts, whatever the signs say; so a triangle without area is its edges, or
 /// a point.
-HEAPWOOD_INLINE NearestOnTriangle nearest_on_triangle(const CornerRow& x, const CornerRow& y,
-                                                      const CornerRow& z, const glm::vec3& p) {
-    const glm::dvec3 to_a{double{x.a} - p.x, double{y.a} - p.y, double{z.a} - p.z};
-    const glm::dvec3 to_b{double{x.b} - p.x, double{y.b} - p.y, double{z.b} - p.z};
-    const glm::dvec3 to_c{double{x.c} - p.x, double{y.c} - p.y, double{z.c} - p.z};
-    const glm::dvec3 ab{double{x.b} - x.a, double{y.b} - y.a, double{z.b} - z.a};
-    const glm::dvec3 bc{double{x.c} - x.b, double{y.c} - y.b, double{z.c} - z.b};
-    const glm::dvec3 ca{double{x.a} - x.c, double{y.a} - y.c, double{z.a} - z.c};
+HEAPWOOD_INLINE NearestOnTriangle nearest_on_triangle(const TriangleRows& triangle,
+                                                      const glm::vec3& p) {
+    const auto from_to = [](const glm::vec3& from, const glm::vec3& to) {
+        return glm::dvec3(to) - glm::dvec3(from);
+    };
+    const glm::dvec3 to_a = from_to(p, triangle.a());
+    const glm::dvec3 to_b = from_to(p, triangle.b());
+    const glm::dvec3 to_c = from_to(p, triangle.c());
+    const glm::dvec3 ab = from_to(triangle.a(), triangle.b());
+    const glm::dvec3 bc = from_to(triangle.b(), triangle.c());
+    const glm::dvec3 ca = from_to(triangle.c(), triangle.a());
 
     NearestOnTriangle nearest;
     nearest.normal = detail::cross(bc, ca);
@@ -121,16 +140,15 @@ HEAPWOOD_INLINE NearestOnTriangle nearest_on_triangle(const CornerRow& x, const 
 /// distance d, so is the triangle. This holds however wrong q is, as for slivers. The margin
 /// exceeds the rounding of d: 2^-21 of the farthest corner's distance, by which d is off at most 6
 /// times 2^-24. Nothing is certain where products overflow, or underflow.
-HEAPWOOD_INLINE bool is_farther(const CornerRow& x, const CornerRow& y, const CornerRow& z,
-                                const glm::vec3& p, float limit) {
-    const auto dot = [](const glm::vec3& a, const glm::vec3& b) {
-        return multiply_add(a.x, b.x, multiply_add(a.y, b.y, a.z * b.z));
+HEAPWOOD_INLINE bool is_farther(const TriangleRows& triangle, const glm::vec3& p, float limit) {
+    const auto dot = [](const glm::vec3& v, const glm::vec3& w) {
+        return multiply_add(v.x, w.x, multiply_add(v.y, w.y, v.z * w.z));
     };
-    const glm::vec3 a{x.a - p.x, y.a - p.y, z.a - p.z};
-    const glm::vec3 b{x.b - p.x, y.b - p.y, z.b - p.z};
-    const glm::vec3 c{x.c - p.x, y.c - p.y, z.c - p.z};
-    const glm::vec3 ab{x.b - x.a, y.b - y.a, z.b - z.a};
-    const glm::vec3 ac{x.c - x.a, y.c - y.a, z.c - z.a};
+    const glm::vec3 a = triangle.a() - p;
+    const glm::vec3 b = triangle.b() - p;
+    const glm::vec3 c = triangle.c() - p;
+    const glm::vec3 ab = triangle.b() - triangle.a();
+    const glm::vec3 ac = triangle.c() - triangle.a();
     const float ab_a = -dot(ab, a);
     const float ac_a = -dot(ac, a);
     const float ab_b = -dot(ab, b);

@@ -10,18 +10,16 @@ namespace {
 using Machines = ::testing::Types<DistanceHostThread, DistanceHostBatch>;
 INSTANTIATE_TYPED_TEST_SUITE_P(Cpu, DistanceTest, Machines);
 
-struct Rows {
-    CornerRow x, y, z;
-
+struct Rows : TriangleRows {
     Rows(const glm::vec3& a, const glm::vec3& b, const glm::vec3& c)
-        : x{a.x, b.x, c.x, 0}, y{a.y, b.y, c.y, 0}, z{a.z, b.z, c.z, 0} {}
+        : TriangleRows{{a.x, b.x, c.x, 0}, {a.y, b.y, c.y, 0}, {a.z, b.z, c.z, 0}} {}
 };
 
 TEST(NearestOnTriangle, KnowsFaceEdgesAndCorners) {
     const Rows t({0, 0, 0}, {4, 0, 0}, {0, 4, 0});
     const auto expect = [&](const glm::vec3& p, float distance, Feature feature, double u,
                             double v) {
-        const NearestOnTriangle on = nearest_on_triangle(t.x, t.y, t.z, p);
+        const NearestOnTriangle on = nearest_on_triangle(t, p);
         EXPECT_EQ(on.distance(), distance) << text(p);
         EXPECT_EQ(on.feature, feature) << text(p);
         EXPECT_EQ(on.u, u) << text(p);
@@ -40,10 +38,10 @@ TEST(NearestOnTriangle, KnowsFaceEdgesAndCorners) {
 
 TEST(NearestOnTriangle, TakesTrianglesWithoutAreaForEdgesAndPoints) {
     const Rows segment({0, 0, 0}, {2, 0, 0}, {4, 0, 0});
-    EXPECT_EQ(nearest_on_triangle(segment.x, segment.y, segment.z, {3, 4, 0}).distance(), 4);
-    EXPECT_EQ(nearest_on_triangle(segment.x, segment.y, segment.z, {7, 4, 0}).distance(), 5);
+    EXPECT_EQ(nearest_on_triangle(segment, {3, 4, 0}).distance(), 4);
+    EXPECT_EQ(nearest_on_triangle(segment, {7, 4, 0}).distance(), 5);
     const Rows point({1, 2, 3}, {1, 2, 3}, {1, 2, 3});
-    EXPECT_EQ(nearest_on_triangle(point.x, point.y, point.z, {1, 5, 7}).distance(), 5);
+    EXPECT_EQ(nearest_on_triangle(point, {1, 5, 7}).distance(), 5);
 }
 
 TEST(IsFarther, IsNeverWrongAndMostlyCertain) {
@@ -61,14 +59,14 @@ TEST(IsFarther, IsNeverWrongAndMostlyCertain) {
         if (dice.below(4) == 0) p = a + (b - a) * 0.3F + (c - a) * 0.4F;
         if (dice.below(4) == 0) p += dice.point(-1e-4F, 1e-4F) * scale;
         const Rows t(a, b, c);
-        const float far = nearest_on_triangle(t.x, t.y, t.z, p).distance();
-        ASSERT_FALSE(is_farther(t.x, t.y, t.z, p, detail::square_limit(far)))
+        const float far = nearest_on_triangle(t, p).distance();
+        ASSERT_FALSE(is_farther(t, p, detail::square_limit(far)))
             << text(a) << text(b) << text(c) << text(p);
         const float nearer = far * 0.99F;
         // Certain where products neither overflow nor underflow.
         if (!(scale > 0x1p-16F && scale < 0x1p16F && far > 0)) continue;
         ++farther;
-        known += is_farther(t.x, t.y, t.z, p, nearer * nearer) ? 1 : 0;
+        known += is_farther(t, p, nearer * nearer) ? 1 : 0;
     }
     EXPECT_GT(known, farther / 2);
 }
@@ -80,7 +78,7 @@ TEST(NearestOnTriangle, IsNotOverTheFaceOfASmallTriangleFarAway) {
         glm::vec3 p = dice.point(-1, 1) * std::pow(2.0F, dice.uniform(20, 60));
         p.z *= 1e-3F;
         const double truth = std::hypot(double{p.x}, double{p.y}, double{p.z});
-        const float distance = nearest_on_triangle(t.x, t.y, t.z, p).distance();
+        const float distance = nearest_on_triangle(t, p).distance();
         // The triangle has no point farther than 1.2 from the origin.
         ASSERT_NEAR(distance, truth, 1.2 + truth * 1e-6) << text(p);
     }
@@ -103,7 +101,7 @@ TEST(SquareLimit, IsExceededByNoSquareHoweverItIsRounded) {
 TEST(BoxRegion, IsClosed) {
     const Rows t({0, 0, 0}, {4, 0, 0}, {0, 4, 0});
     const auto meets = [&](const glm::vec3& lo, const glm::vec3& hi) {
-        return BoxRegion{lo, hi}.meets(t.x, t.y, t.z);
+        return BoxRegion{lo, hi}.meets(t);
     };
     EXPECT_TRUE(meets({-1, -1, -1}, {0, 0, 0})) << "at a corner";
     EXPECT_TRUE(meets({1, 1, 0}, {1.5F, 1.5F, 2})) << "on the face";

@@ -80,7 +80,7 @@ inline Nearest nearest_by_force(const scenes::Scene& scene, const glm::vec3& p, 
             return CornerRow{scene.positions[t.x][k], scene.positions[t.y][k],
                              scene.positions[t.z][k], i};
         };
-        const NearestOnTriangle on = nearest_on_triangle(row(0), row(1), row(2), p);
+        const NearestOnTriangle on = nearest_on_triangle({row(0), row(1), row(2)}, p);
         if (!(on.distance() <= most)) continue;
         if (nearest.found() && !(on.distance() < nearest.distance)) continue;
         nearest.distance = on.distance();

@@ -61,23 +61,17 @@ class PointCalls:
             >>> distance.tolist(), primitive.tolist(), closest.tolist()
             ([5.0, 5.0, inf], [0, 0, -1], [[1.0, 2.0, 0.0], [1.0, 0.0, 0.0], [nan, nan, nan]])
         """
-        if self._shift is not None:
-            return self._closest_far(points, max_distance, threads, stream, out)
-        rows, most, shape = _arrays.points(points, max_distance, "max_distance")
-        return self._ask(_core.closest_point, _CLOSEST, points, shape, (rows, most), (), threads, stream, out)
-
-    def _closest_far(self, points, max_distance, threads, stream, out):
-        """Of a tree with an origin, which is added in double precision."""
         rows, most, shape = _arrays.points(points, max_distance, "max_distance", self._shift)
+        ask = _core.closest_point, points, shape, (rows, most), False, threads, stream
+        if self._shift is None:
+            return self._ask(_CLOSEST, *ask, out)
         if out is not None:
             _arrays.outs(out, _CLOSEST_FAR, shape, ())
-        *rest, closest = self._ask(_core.closest_point, _CLOSEST, points, shape, (rows, most), (), threads, stream)
+        *rest, closest = self._ask(_CLOSEST, *ask)
         results = (*rest, _arrays.double(closest) + _arrays.beside(self._shift, closest))
-        if out is None:
-            return results
-        for array, result in zip(out, results):
+        for array, result in zip(out or (), results):
             array[...] = result
-        return out
+        return results if out is None else out
 
     @overload
     def distance(self, points: HostArray, max_distance: AnyArray = ..., **how: "Unpack[PointOptionsAndOut]"
@@ -95,7 +89,7 @@ class PointCalls:
             [5.0, 0.0]
         """
         rows, most, shape = _arrays.points(points, max_distance, "max_distance", self._shift)
-        return self._ask(_core.distance, _DISTANCE, points, shape, (rows, most), (), threads, stream, out)
+        return self._ask(_DISTANCE, _core.closest_point, points, shape, (rows, most), True, threads, stream, out)
 
     @overload
     def within(self, points: HostArray, radius: AnyArray, result: Number, **how: "Unpack[PointOptionsAndOut]"
@@ -129,8 +123,7 @@ class PointCalls:
             ([0, 1, 1], [0], 2)
         """
         rows, radii, shape = _arrays.points(points, radius, "radius", self._shift)
-        return self._ask(_core.within, _numbers(result, out), points, shape, (rows, radii), (result,), threads,
-                         stream, out)
+        return self._ask(_numbers(result, out), _core.within, points, shape, (rows, radii), result, threads, stream, out)
 
     @overload
     def overlaps(self, boxes: HostArray, result: Number, **how: "Unpack[PointOptionsAndOut]") -> np.ndarray: ...
@@ -163,24 +156,23 @@ class PointCalls:
         if shape[-2:] != (2, 3):
             raise ValueError(f"boxes must have the shape (..., 2, 3), not {shape}")
         corners = corners.reshape(-1, 2, 3)
-        return self._ask(_core.overlaps, _numbers(result, out), boxes, shape[:-2], (corners[:, 0], corners[:, 1]),
-                         (result,), threads, stream, out)
+        return self._ask(_numbers(result, out), _core.overlaps, boxes, shape[:-2], (corners[:, 0], corners[:, 1]),
+                         result, threads, stream, out)
 
-    def _ask(self, function, kinds, original, shape, inputs, choice, threads, stream, out=None):
+    def _ask(self, kinds, function, original, shape, inputs, choice, threads, stream, out=None):
         """The results of a function of the compiled module, those of ``kinds`` in the shape of the points."""
-        how = *choice, _arrays.thread_count(threads), _arrays.stream_handle(stream)
-        to = None
+        rows = None
         if out is not None:
             rows, inputs = _arrays.outs(out if len(kinds) > 1 else (out,), kinds, shape, inputs)
-            to = tuple(rows) if len(rows) > 1 else rows[0]
-        found = function(self._tree, *inputs, *how, to)
+        how = _arrays.thread_count(threads), _arrays.stream_handle(stream), rows
+        found = function(self._tree, *inputs, choice, how)
         if out is not None:
             return out
+        found = tuple(_arrays.like(original, array) for array in found)
         if kinds is None:
-            return tuple(_arrays.like(original, array) for array in found)
-        if len(kinds) == 1:
-            return _arrays.like(original, found).reshape(shape)
-        return tuple(_arrays.like(original, array).reshape(shape + rest) for array, (_, _, rest) in zip(found, kinds))
+            return found
+        found = tuple(array.reshape(shape + rest) for array, (_, _, rest) in zip(found, kinds))
+        return found if len(found) > 1 else found[0]
 
 
 class DistanceCalls(PointCalls):
@@ -215,7 +207,7 @@ class DistanceCalls(PointCalls):
             True
         """
         rows, _, shape = _arrays.points(points, 0.0, "", self._shift)
-        return self._ask(_core.signed_distance, _DISTANCE, points, shape, (rows,), (_by_normals(sign),), threads,
+        return self._ask(_DISTANCE, _core.signed_distance, points, shape, (rows,), _by_normals(sign), threads,
                          stream, out)
 
     @overload
@@ -234,8 +226,7 @@ class DistanceCalls(PointCalls):
             ([True, False, True], 0)
         """
         rows, _, shape = _arrays.points(points, 0.0, "", self._shift)
-        return self._ask(_core.contains, _INSIDE, points, shape, (rows,), (_by_normals(sign),), threads, stream,
-                         out)
+        return self._ask(_INSIDE, _core.contains, points, shape, (rows,), _by_normals(sign), threads, stream, out)
 
     @property
     def open_edges(self) -> int:

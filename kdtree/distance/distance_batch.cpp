@@ -43,10 +43,13 @@ void run(const RayTree& tree, std::uint64_t count, const Work& work, const Batch
     platform::for_chunks(
         count, chunk, options.threads, [&](std::uint64_t begin, std::uint64_t end) {
             if (options.stop.stop_requested()) return;
-            if constexpr (requires { work.points; }) {
+            if constexpr (detail::AboutPoints<Work>) {
                 std::uint32_t near = Nearest::kNone;
-                for (const std::uint64_t i : in_order(work.points, begin, end, tree.view().bounds))
-                    work(i, &near);
+                for (const auto i : in_order(work.points, begin, end, tree.view().bounds)) {
+                    const std::uint32_t reference = detail::find_reference(work, i, near);
+                    detail::tell(work, i, reference);
+                    if (reference != Nearest::kNone) near = reference;
+                }
             } else {
                 for (std::uint64_t i = begin; i < end; ++i) work(i);
             }

@@ -13,31 +13,16 @@
 
 namespace heapwood::kdtree::detail {
 
-/// A walk from a point, which begins with the reference of a nearby point's nearest triangle if
-/// that is known, and then keeps its own there.
-HEAPWOOD_INLINE NearestWalk walked(const RayTreeView& tree, const glm::vec3& p, float most,
-                                   std::uint32_t* near) {
-    NearestWalk walk(tree, p, most);
-    if (near != nullptr && *near != Nearest::kNone) walk.begin_with(*near);
-    walk.run();
-    if (near != nullptr && walk.has_found()) *near = walk.reference();
-    return walk;
-}
-
+/// Nearest points. As all work about points: the reference of the nearest triangle that is at most
+/// most_at(i) away is found first, and tells the rest.
 struct FindNearest {
     RayTreeView tree;
     VectorArray points;
     NumberArray most;
     NearestArrays to;
 
-    HEAPWOOD_FN void operator()(std::uint64_t i, std::uint32_t* near = nullptr) const {
-        const NearestWalk walk = walked(tree, points.at(i), most.at(i), near);
-        if (to.has_distances_alone()) {
-            to.distances[i] = walk.distance();
-        } else {
-            to.set(i, walk.result());
-        }
-    }
+    HEAPWOOD_INLINE float most_at(std::uint64_t i) const { return most.at(i); }
+    HEAPWOOD_INLINE void tell(std::uint64_t i, const Nearest& nearest) const { to.set(i, nearest); }
 };
 
 /// Either signed distances or whether points are inside.
@@ -48,21 +33,42 @@ struct FindSides {
     float* distances;
     bool* inside;
 
-    HEAPWOOD_FN void operator()(std::uint64_t i, std::uint32_t* near = nullptr) const {
+    HEAPWOOD_INLINE bool is_by_crossings_alone() const {
+        return distances == nullptr && signs.normals == nullptr;
+    }
+    HEAPWOOD_INLINE float most_at(std::uint64_t) const {
+        return is_by_crossings_alone() ? 0 : platform::bits_float(0x7F800000U);
+    }
+    HEAPWOOD_INLINE void tell(std::uint64_t i, const Nearest& nearest) const {
         const glm::vec3 p = points.at(i);
-        if (distances == nullptr && signs.normals == nullptr) {
-            inside[i] = contains(tree, signs, p);
-            return;
-        }
-        const NearestWalk walk = walked(tree, p, platform::bits_float(0x7F800000U), near);
-        const float distance = with_sign(tree, signs, p, walk.result());
-        if (distances != nullptr) {
-            distances[i] = distance;
+        if (is_by_crossings_alone()) {
+            inside[i] = nearest.found() || is_inside_by_crossings(tree, p);
+        } else if (distances == nullptr) {
+            inside[i] = with_sign(tree, signs, p, nearest) <= 0;
         } else {
-            inside[i] = distance <= 0;
+            distances[i] = with_sign(tree, signs, p, nearest);
         }
     }
 };
+
+template <class Work>
+concept AboutPoints = requires(const Work& work) {
+    work.points;
+};
+
+/// @param near the reference of a triangle that may be near; or Nearest::kNone
+template <AboutPoints Work>
+HEAPWOOD_FN inline std::uint32_t find_reference(const Work& work, std::uint64_t i,
+                                                std::uint32_t near = Nearest::kNone) {
+    NearestWalk walk(work.tree, work.points.at(i), work.most_at(i));
+    if (near != Nearest::kNone) walk.begin_with(near);
+    walk.run();
+    return walk.reference();
+}
+template <AboutPoints Work>
+HEAPWOOD_FN inline void tell(const Work& work, std::uint64_t i, std::uint32_t reference) {
+    work.tell(i, nearest_of(work.tree, reference, work.points.at(i)));
+}
 
 /// Whether triangles meet regions, or how many do, or which: the one that there is room for.
 template <class Array>

@@ -48,6 +48,30 @@ struct Nearest {
     HEAPWOOD_INLINE bool found() const { return triangle != kNone; }
 };
 
+/// The point of one triangle that is nearest to p.
+/// @param reference of the triangle; Nearest::kNone: none is found
+HEAPWOOD_INLINE Nearest nearest_of(const RayTreeView& tree, std::uint32_t reference,
+                                   const glm::vec3& p) {
+    Nearest nearest;
+    nearest.distance = platform::bits_float(0x7F800000U);
+    if (reference == Nearest::kNone) return nearest;
+    const TriangleRows triangle = load_triangle(tree.triangle(reference));
+    const NearestOnTriangle found = nearest_on_triangle(triangle, p);
+    const auto between = [&](const CornerRow& k) {
+        return static_cast<float>(k.a + rounded_product(found.u, double{k.b} - k.a) +
+                                  rounded_product(found.v, double{k.c} - k.a));
+    };
+    nearest.distance = found.distance();
+    nearest.triangle = triangle.number();
+    nearest.u = static_cast<float>(found.u);
+    nearest.v = static_cast<float>(found.v);
+    nearest.point = {between(triangle.x), between(triangle.y), between(triangle.z)};
+    nearest.feature = found.feature;
+    nearest.away = found.away;
+    nearest.normal = found.normal;
+    return nearest;
+}
+
 /// A walk through the cells of a tree, nearest first, that asks triangles for the nearest point.
 ///
 /// A child's distance follows from its parent's: it differs along the plane's axis alone. Cells
@@ -68,9 +92,9 @@ public:
     HEAPWOOD_INLINE void begin_with(std::uint32_t reference) {
         if (is_asked()) ask(reference);
     }
-    /// Of the nearest triangle, if there is one.
+    /// Of the nearest triangle, or Nearest::kNone.
     HEAPWOOD_INLINE std::uint32_t reference() const { return reference_; }
-    HEAPWOOD_INLINE bool has_found() const { return triangle_ != Nearest::kNone; }
+    HEAPWOOD_INLINE bool has_found() const { return reference_ != Nearest::kNone; }
 
     /// Walks. Nothing is found for a point that is not finite.
     HEAPWOOD_INLINE void run() {
@@ -105,25 +129,6 @@ public:
         }
     }
 
-    HEAPWOOD_INLINE Nearest result() const {
-        Nearest nearest;
-        nearest.distance = distance();
-        if (!has_found()) return nearest;
-        const TriangleRows triangle = load_triangle(tree_.triangle(reference_));
-        const NearestOnTriangle found = nearest_on_triangle(triangle, p_);
-        const auto between = [&](const CornerRow& k) {
-            return static_cast<float>(k.a + rounded_product(found.u, double{k.b} - k.a) +
-                                      rounded_product(found.v, double{k.c} - k.a));
-        };
-        nearest.triangle = triangle_;
-        nearest.u = static_cast<float>(found.u);
-        nearest.v = static_cast<float>(found.v);
-        nearest.point = {between(triangle.x), between(triangle.y), between(triangle.z)};
-        nearest.feature = found.feature;
-        nearest.away = found.away;
-        nearest.normal = found.normal;
-        return nearest;
-    }
     /// Infinity if there is none.
     HEAPWOOD_INLINE float distance() const {
         return has_found() ? best_ : platform::bits_float(0x7F800000U);
@@ -168,7 +173,7 @@ private:
     float best_;
     float limit_ = 0;
     std::uint32_t triangle_ = Nearest::kNone;
-    std::uint32_t reference_ = 0;
+    std::uint32_t reference_ = Nearest::kNone;
 };
 
 /// The nearest point of all triangles, if it is at most `most` away; or one that is not found().
@@ -176,7 +181,7 @@ HEAPWOOD_FN inline Nearest closest_point(const RayTreeView& tree, const glm::vec
                                          float most = platform::bits_float(0x7F800000U)) {
     NearestWalk walk(tree, p, most);
     walk.run();
-    return walk.result();
+    return nearest_of(tree, walk.reference(), p);
 }
 
 /// How far it is; infinity where closest_point finds none.

@@ -33,10 +33,6 @@ struct NearestArrays {
     float* barycentrics = nullptr;       ///< u and v side by side; zeros: none was found
     float* points = nullptr;             ///< x, y and z side by side; NaN: none was found
 
-    HEAPWOOD_INLINE bool has_distances_alone() const {
-        return triangles == nullptr && barycentrics == nullptr && points == nullptr &&
-               distances != nullptr;
-    }
     HEAPWOOD_INLINE void set(std::uint64_t i, const Nearest& nearest) const {
         const bool found = nearest.found();
         if (distances != nullptr) distances[i] = nearest.distance;

@@ -10,11 +10,8 @@
 
 namespace heapwood::kdtree::detail {
 
-/// Bits of a point's place on the curve, of three axes.
-inline constexpr unsigned kCurveBits = 30;
-
-/// Where a point is along a Z-order curve through twice a box. What is outside counts as at its
-/// side, and NaN as lowest.
+/// Where a point is along a Z-order curve through twice a box: a number of 30 bits. What is outside
+/// counts as at its side, and NaN as lowest.
 HEAPWOOD_INLINE std::uint32_t z_order(const glm::vec3& p, const Box& box) {
     const auto spread = [](float at, float lo, float hi) {
         const float part = (at - lo) / (hi - lo) * 512 + 256;

@@ -64,5 +64,53 @@ struct DistanceOnGpu {
 using Machines = ::testing::Types<DistanceOnGpu>;
 INSTANTIATE_TYPED_TEST_SUITE_P(Gpu, DistanceTest, Machines);
 
+/// So many points are put in order, in two parts: each must get its own answer all the same.
+TEST(DistancesOnGpu, OfPointsInOrderAreThoseOfTheHost) {
+    if (!has_gpu()) GTEST_SKIP() << "no GPU";
+    Dice dice;
+    const auto scene = random_scene("soup", 300, dice());
+    const auto tree = oracle_tree(scene, {});
+    const SignTable signs(scene);
+    constexpr std::size_t kDifferent = 5003;
+    constexpr std::size_t kMany = (1U << 21) + 70000;
+    Asked asked;
+    for (std::size_t i = 0; i < kDifferent; ++i) {
+        glm::vec3 p = random_point(point_kinds()[i % 8], scene, dice);
+        if (i % 50 == 0) p.y = i % 100 == 0 ? kNowhere : std::numeric_limits<float>::quiet_NaN();
+        asked.points.push_back(p);
+        asked.most.push_back(i % 3 == 0 ? kNowhere : dice.uniform(0, 1));
+    }
+    const DistanceAnswers expected =
+        DistanceHostBatch::ask(RayTree(tree, scene, Place::host), signs, asked);
+    for (std::size_t i = kDifferent; i < kMany; ++i) {
+        asked.points.push_back(asked.points[i - kDifferent]);
+        asked.most.push_back(asked.most[i - kDifferent]);
+    }
+    const auto there = [](const auto& values) {
+        Buffer buffer(Place::device, values.size() * sizeof(values[0]));
+        buffer.write(0, values.data(), buffer.size());
+        return buffer;
+    };
+    const RayTree rays(tree, scene, Place::device);
+    const SignTable table(scene, Place::device);
+    const Buffer points = there(asked.points);
+    const Buffer most = there(asked.most);
+    const Buffer distances(Place::device, kMany * sizeof(float));
+    const Buffer triangles(Place::device, kMany * sizeof(std::uint32_t));
+    const Buffer sides(Place::device, kMany * sizeof(float));
+    closest_points(rays, {points.as<float>()}, kMany, {most.as<float>()},
+                   {distances.as<float>(), triangles.as<std::uint32_t>()});
+    signed_distances(rays, table.view(), {points.as<float>()}, kMany, sides.as<float>());
+    require(cudaDeviceSynchronize());
+    const auto found = contents<float>(distances);
+    const auto numbers = contents<std::uint32_t>(triangles);
+    const auto by_normals = contents<float>(sides);
+    for (std::size_t i = 0; i < kMany; ++i) {
+        ASSERT_EQ(found[i], expected.nearest_distances[i % kDifferent]) << i;
+        ASSERT_EQ(numbers[i], expected.triangles[i % kDifferent]) << i;
+        ASSERT_EQ(by_normals[i], expected.by_normals[i % kDifferent]) << i;
+    }
+}
+
 }  // namespace
 }  // namespace heapwood::kdtree::tests

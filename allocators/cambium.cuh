@@ -45,8 +45,15 @@ namespace heapwood::allocators {
 struct CambiumPolicy {
     /// Log2 of the bytes of a block in a large pool.
     static constexpr std::uint32_t kLargestShift = 18;
-    /// How many times a request that was unlucky tries again.
+    /// How many times a request that was unlucky tries again; and of a caller without a cache, of
+    /// which thousands may be unlucky at the same time.
     static constexpr std::uint32_t kRounds = 16;
+    static constexpr std::uint32_t kFewRounds = 2;
+    /// Whether a caller without a cache that wants several blocks next to one another is refused
+    /// only if no other holds some for a moment.
+    static constexpr bool kWaitsForRuns = false;
+    /// Words of the map where such a caller looks for a run of blocks before it looks at all.
+    static constexpr std::uint32_t kNear = 96;
 
     /// Whether lanes of a warp are to act for one another.
     HEAPWOOD_INLINE static bool is_crowded() { return platform::is_crowded(); }

@@ -13,7 +13,9 @@
 ///
 /// **Taking.** A request clears the bits of the run that it has seen. If another was quicker with
 /// some of them, it sets the others again, and looks further. So nobody waits, and of the requests
-/// that want the same bit one gets it.
+/// that want the same bit one gets it. Thousands that have no cache begin in different places. For
+/// a few blocks next to one another they look near by first; the search of all of the map takes the
+/// words in pairs, so that one pass finds what lies across the border of two.
 ///
 /// **Untouched blocks** are taken by one addition to their half's word, without a search: single
 /// ones from the lower half, runs from the upper one. The first request for as many as are left, or
@@ -27,6 +29,7 @@
 
 #include <cstdint>
 
+#include "allocators/cambium/bit_runs.cuh"
 #include "allocators/platform/atomic.cuh"
 #include "allocators/platform/bits.cuh"
 #include "allocators/platform/lanes.cuh"
@@ -128,7 +131,7 @@ public:
             const std::uint32_t part = n < most ? n : most;
             Policy::pause();
             // Release: all that was done to the blocks, to the request that clears the bits.
-            word(first / kWordBits).set_release(ones(part) << first % kWordBits);
+            word(first / kWordBits).set_release(low_ones(part) << first % kWordBits);
             first += part;
             n -= part;
         }
@@ -156,6 +159,17 @@ public:
         if (scatter != 0) at = static_cast<std::uint32_t>(std::uint64_t{scatter} * words() >> 32);
         if (n <= kWordBits) first = take_in_words(n, at, scatter);
         if (first == kNone && n > 1) first = take_across(n);
+        is_scarce = first == kNone;
+        return is_scarce ? take_any_untouched(n) : first;
+    }
+    /// The same, of 2 to kWordBits blocks for a request that scatters. @param is_quick it looks at
+    /// Policy::kNear words of the map only
+    HEAPWOOD_NOINLINE std::uint32_t take_run(std::uint32_t n, std::uint32_t& at, bool& is_scarce,
+                                             std::uint32_t scatter, bool is_quick) const {
+        std::uint32_t first = is_scarce ? take_any_untouched(n) : kNone;
+        if (first != kNone) return first;
+        at = static_cast<std::uint32_t>(std::uint64_t{scatter} * words() >> 32);
+        first = take_of_pairs(n, at, scatter, is_quick);
         is_scarce = first == kNone;
         return is_scarce ? take_any_untouched(n) : first;
     }
@@ -193,6 +207,8 @@ private:
     static constexpr std::uint32_t kAcross = 4;
     /// Which of the words of the untouched blocks has the number of blocks in use.
     static constexpr std::uint32_t kInUse = 2;
+    /// Words of which each is looked at together with the next one.
+    static constexpr std::uint32_t kPairs = 6;
 
     HEAPWOOD_INLINE Word word(std::uint32_t i) const { return Word(map_[i]); }
     HEAPWOOD_INLINE platform::AtomicRef<std::uint64_t> untouched(std::uint32_t half) const {
@@ -240,20 +256,6 @@ private:
         untouched(half).add_release(kSettled);
         return fits ? first : kNone;
     }
-    HEAPWOOD_INLINE static std::uint32_t ones(std::uint32_t n) {
-        return n == kWordBits ? ~0U : (1U << n) - 1;
-    }
-    /// The bits of a word at which n ones begin.
-    HEAPWOOD_INLINE static std::uint32_t starts(std::uint32_t w, std::uint32_t n) {
-        HEAPWOOD_UNROLL(1)
-        for (std::uint32_t length = 1; w != 0 && length < n;) {
-            const std::uint32_t more = n - length < length ? n - length : length;
-            w &= w >> more;
-            length += more;
-        }
-        return w;
-    }
-
     HEAPWOOD_FN std::uint32_t take_in_words(std::uint32_t n, std::uint32_t& at,
                                             std::uint32_t scatter) const {
         const std::uint32_t all = words();
@@ -281,6 +283,44 @@ private:
         }
         return kNone;
     }
+    /// Takes 2 to kWordBits blocks of one word, or of two next to one another unless it is to be
+    /// quick, in one pass: many begin in different places at the same time.
+    HEAPWOOD_NOINLINE std::uint32_t take_of_pairs(std::uint32_t n, std::uint32_t& at,
+                                                  std::uint32_t scatter, bool is_quick) const {
+        const std::uint32_t all = words();
+        const std::uint32_t most = is_quick && Policy::kNear < all ? Policy::kNear : all;
+        at -= at % kPairs;  // so that it comes by all of them
+        HEAPWOOD_UNROLL(1)
+        for (std::uint32_t looked = 0; looked < most; looked += kPairs) {
+            std::uint32_t seen[kPairs + 1];
+            HEAPWOOD_UNROLL_ALL
+            for (std::uint32_t i = 0; i <= kPairs; ++i) {
+                seen[i] = at + i < all ? word(at + i).load_relaxed() : 0;
+            }
+            HEAPWOOD_UNROLL_ALL
+            for (std::uint32_t i = 0; i < kPairs; ++i) {
+                const std::uint64_t pair = std::uint64_t{seen[i + 1]} << kWordBits | seen[i];
+                if ((pair & pair >> 1) == 0) continue;  // which is usual where blocks are few
+                const std::uint32_t first = take_of_pair(at + i, pair, n, scatter, is_quick);
+                if (first == kNone) continue;
+                at += i;
+                return first;
+            }
+            at = at + kPairs < all ? at + kPairs : 0;
+        }
+        return kNone;
+    }
+    /// The same, of one word, as it and the next one were seen.
+    HEAPWOOD_NOINLINE std::uint32_t take_of_pair(std::uint32_t w, std::uint64_t pair,
+                                                 std::uint32_t n, std::uint32_t scatter,
+                                                 bool is_quick) const {
+        const std::uint32_t first = take_seen(w, static_cast<std::uint32_t>(pair), n, scatter);
+        if (first != kNone || is_quick) return first;
+        const auto begins = static_cast<std::uint32_t>(run_starts(pair, n));
+        if (begins == 0) return kNone;
+        const std::uint32_t at = w * kWordBits + platform::lowest_bit(begins);
+        return claim_run(at, n) ? at : kNone;
+    }
     /// As take_seen(), out of line.
     HEAPWOOD_NOINLINE std::uint32_t take_of(std::uint32_t w, std::uint32_t seen, std::uint32_t n,
                                             std::uint32_t scatter) const {
@@ -292,10 +332,11 @@ private:
         // A run of a power of two begins at a multiple of it, so that runs leave no gaps.
         const std::uint32_t from = scatter % kWordBits & (0 - n);
         HEAPWOOD_UNROLL(1)
-        for (std::uint32_t begins = starts(seen, n); begins != 0; begins = starts(seen, n)) {
+        for (std::uint32_t begins = run_starts(seen, n); begins != 0;
+             begins = run_starts(seen, n)) {
             const std::uint32_t behind = begins >> from << from;
             const std::uint32_t bit = platform::lowest_bit(behind != 0 ? behind : begins);
-            seen = claim(w, ones(n) << bit);
+            seen = claim(w, low_ones(n) << bit);
             if (seen == kClaimed) return w * kWordBits + bit;
         }
         return kNone;
@@ -369,7 +410,7 @@ private:
             const std::uint32_t at = first + done;
             const std::uint32_t most = kWordBits - at % kWordBits;
             const std::uint32_t part = n - done < most ? n - done : most;
-            if (claim(at / kWordBits, ones(part) << at % kWordBits) != kClaimed) {
+            if (claim(at / kWordBits, low_ones(part) << at % kWordBits) != kClaimed) {
                 give_back(first, done);
                 return false;
             }

@@ -11,7 +11,10 @@
 /// **Progress.** Nobody waits, and all searches are bounded. A request is refused when no blocks
 /// were to be had, no open block of the caller and none of those that all share had room or was
 /// idle, and no other request held blocks meanwhile that it was about to open or to close; or after
-/// kRounds. Open blocks in the caches of others do not count: they are theirs.
+/// kRounds, or kFewRounds. Open blocks in the caches of others do not count: they are theirs. Where
+/// a live set fills most of the pool there is always one that does, and what lacks is several
+/// blocks next to one another. So callers without a cache, which are thousands, look for these near
+/// by first, then at all of the map, and do not wait for others.
 #pragma once
 
 #include <cstddef>
@@ -35,9 +38,10 @@ template <class Policy>
 class Core : SharedPool<Policy> {
     using Pool = SharedPool<Policy>;
     using Pool::address, Pool::block_bytes, Pool::block_of, Pool::blocks_, Pool::blocks_for,
-        Pool::has_cache, Pool::is_possible, Pool::look_again, Pool::look_at_moves, Pool::moves_,
-        Pool::open_of, Pool::position_of, Pool::room, Pool::search, Pool::shared,
+        Pool::has_cache, Pool::is_possible, Pool::opened, Pool::look_again, Pool::look_at_moves,
+        Pool::moves_, Pool::open_of, Pool::position_of, Pool::room, Pool::search, Pool::shared,
         Pool::shared_mask_, Pool::units_of, Pool::units_of_any;
+    using Pool::kOpenedBits;
     using Scope = platform::Scope;
     template <Scope kScope>
     using Open = platform::AtomicRef<Position, kScope>;
@@ -83,7 +87,7 @@ public:
     }
 
 private:
-    /// Shared words that are read at once.
+    /// Words that are read at once.
     static constexpr std::uint32_t kBatch = 8;
 
     /// Takes units of the open block of `open`. nullptr: it has not so many.
@@ -161,33 +165,39 @@ private:
         const std::uint64_t all = lanes.sum(units, before);
         if (lanes.count() == 1 ||
             all <= std::uint64_t{blocks_.units()} * Blocks<Policy>::kWordBits) {
-            char* p = lanes.rank() == 0 ? supply(context, all) : nullptr;
+            char* p = lanes.rank() == 0 ? supply(context, all, true) : nullptr;
             p = reinterpret_cast<char*>(
                 lanes.of_leader(std::uint64_t{reinterpret_cast<std::uintptr_t>(p)}));
             lanes.sync();  // what the leader has acquired
             if (p != nullptr) return p + (before << kUnitShift);
         }
-        return kInsists ? insist(context, units) : supply(context, units);
+        return kInsists ? insist(context, units) : supply(context, units, false);
     }
     /// Only a request that is to be refused needs to know what others do meanwhile.
     HEAPWOOD_NOINLINE char* insist(const Context& context, std::uint64_t units) const {
-        for (std::uint32_t round = 0; round < Policy::kRounds; ++round) {
+        const bool is_hasty =
+            !Policy::kWaitsForRuns && context.cache == nullptr && units > blocks_.units();
+        for (std::uint32_t round = 0;
+             round < (context.cache == nullptr ? Policy::kFewRounds : Policy::kRounds); ++round) {
             const bool has_settled = blocks_.has_settled();
-            const Moves::Word look = look_at_moves(context);
-            if (char* p = supply(context, units)) return p;
+            const Moves::Word look = is_hasty ? 0 : look_at_moves(context);
+            if (char* p = supply(context, units, false)) return p;
             if (has_cache(context) && close_own(context)) continue;
             bool closed = false;
             if (char* p = from_shared(context, units, closed)) return p;
             if (closed) continue;
-            if (has_settled && Moves::none_at(look) && look_again(context) == look) return nullptr;
+            const bool is_certain =
+                is_hasty || (Moves::none_at(look) && look_again(context) == look);
+            if (has_settled && is_certain) return nullptr;
             platform::back_off(round + context.warp % 4);
         }
         return nullptr;
     }
-    /// Units of the caller's open block, or of fresh blocks. nullptr: there are none.
-    HEAPWOOD_INLINE char* supply(const Context& context, std::uint64_t units) const {
+    /// Units of the caller's open block, or of fresh blocks. nullptr: there are none, or a caller
+    /// without a cache that is to be quick has found no run of blocks near by.
+    HEAPWOOD_INLINE char* supply(const Context& context, std::uint64_t units, bool is_quick) const {
         return has_cache(context) ? supply_cached(*this, context, units)
-                                  : supply_shared(context, units, blocks_for(units));
+                                  : supply_shared(context, units, blocks_for(units), is_quick);
     }
     HEAPWOOD_NOINLINE static char* supply_cached(const Core& core, Context context,
                                                  std::uint64_t units) {
@@ -207,7 +217,7 @@ private:
             block = blocks_.take_untouched(n);
             if (block == kNone) own.set_end(n);
         }
-        if (block == kNone) block = search(context, n);
+        if (block == kNone) block = search(context, n, false);
         if (block == kNone) {
             own.moves().end_in_vain();
             return nullptr;
@@ -216,13 +226,13 @@ private:
         own.moves().end();
         return p;
     }
-    HEAPWOOD_NOINLINE char* supply_shared(Context context, std::uint64_t units,
-                                          std::uint32_t n) const {
+    HEAPWOOD_NOINLINE char* supply_shared(Context context, std::uint64_t units, std::uint32_t n,
+                                          bool is_quick) const {
         const Open<Scope::device> open = open_of(context.warp);
         if (n == 1) {
             if (char* p = cut_from(open, units)) return p;
         }
-        const std::uint32_t block = search(context, n);
+        const std::uint32_t block = search(context, n, is_quick);
         if (block == kNone) return nullptr;
         char* p = cut_fresh(open, context, block, units);
         moves_.of(context.warp).end();
@@ -240,6 +250,7 @@ private:
             const bool fits = units <= room(old);
             if (kScope == Scope::device) Policy::pause();
             // Release: the block, with all that its former owners did to it.
+            if (kScope == Scope::device && old == 0) note_open(context);
             if (!open.cas_acq_rel(old, fits ? old + units : tail)) continue;
             if (fits) {
                 put_aside(context, block);
@@ -250,6 +261,11 @@ private:
         }
         if (room(tail) != 0) blocks_.waste(block_of(tail), room(tail));
         return address(start);
+    }
+    /// A block is about to be opened in a shared word that had none.
+    HEAPWOOD_INLINE void note_open(const Context& context) const {
+        const std::uint32_t i = context.warp & shared_mask_;
+        opened(i / kOpenedBits).set_relaxed(1U << i % kOpenedBits);
     }
     /// What is left at a position nobody will get.
     HEAPWOOD_FN void give_up(const Context& context, Position at) const {
@@ -318,25 +334,48 @@ private:
         moves.end();
         return true;
     }
-    /// Units of any open block that callers share. Closes those of which nothing is in use.
+    /// Units of any open block that callers share; not all begin at the same one. Closes those of
+    /// which nothing is in use.
     /// @param closed whether it did
     HEAPWOOD_NOINLINE char* from_shared(Context context, std::uint64_t units, bool& closed) const {
+        const std::uint32_t last = shared_mask_ / kOpenedBits;  // a power of two less 1
         HEAPWOOD_UNROLL(1)
-        for (std::uint32_t first = 0; first <= shared_mask_; first += kBatch) {
-            Position seen[kBatch];
+        for (std::uint32_t first = 0; first <= last; first += kBatch) {
+            std::uint32_t seen[kBatch];
             HEAPWOOD_UNROLL_ALL
             for (std::uint32_t i = 0; i < kBatch; ++i) {
-                // Nothing is open at 0. There may be fewer words than that.
-                seen[i] = i <= shared_mask_ ? open_of(context.warp + first + i).load_relaxed() : 0;
+                const std::uint32_t w = (context.warp / kOpenedBits + first + i) & last;
+                seen[i] = first + i <= last ? opened(w).load_relaxed() : 0;
             }
             HEAPWOOD_UNROLL(1)
             for (std::uint32_t i = 0; i < kBatch; ++i) {
-                const Open<Scope::device> open = open_of(context.warp + first + i);
-                if (units <= room(seen[i])) {
-                    if (char* p = cut_from(open, units)) return p;
+                const std::uint32_t w = (context.warp / kOpenedBits + first + i) & last;
+                HEAPWOOD_UNROLL(1)
+                for (std::uint32_t bit = 0; seen[i] >> bit != 0; bit += kBatch) {
+                    char* p = from_batch(context, w * kOpenedBits + bit, units, closed);
+                    if (p != nullptr) return p;
+                    if (bit + kBatch == kOpenedBits) break;
                 }
-                if (close_if_idle(context.warp, open, seen[i])) closed = true;
             }
+        }
+        return nullptr;
+    }
+    /// The same, of kBatch words from `first` on, or of all if they are fewer.
+    HEAPWOOD_NOINLINE char* from_batch(Context context, std::uint32_t first, std::uint64_t units,
+                                       bool& closed) const {
+        Position seen[kBatch];
+        HEAPWOOD_UNROLL_ALL
+        for (std::uint32_t i = 0; i < kBatch; ++i) {
+            // Nothing is open at 0.
+            seen[i] = first + i <= shared_mask_ ? open_of(first + i).load_relaxed() : 0;
+        }
+        HEAPWOOD_UNROLL(1)
+        for (std::uint32_t i = 0; i < kBatch; ++i) {
+            const Open<Scope::device> open = open_of(first + i);
+            if (units <= room(seen[i])) {
+                if (char* p = cut_from(open, units)) return p;
+            }
+            if (close_if_idle(context.warp, open, seen[i])) closed = true;
         }
         return nullptr;
     }

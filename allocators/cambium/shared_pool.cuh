@@ -27,6 +27,8 @@ inline constexpr std::uint32_t kScarce = 1U << 31;
 struct alignas(32) Shared {
     Position open;
     std::uint32_t hint;  ///< the word of the map where blocks were found last; and kScarce
+    /// Of the first ones: a bit for each word of which a block has ever been open, 32 a word.
+    std::uint32_t opened;
 };
 
 /// Handles of what is shared; copied into kernels.
@@ -88,9 +90,16 @@ protected:
                (has_cache(context) ? OwnWords(context).moves().look_again() : 0);
     }
 
-    /// Takes n blocks from wherever there are. Of a caller without a cache that is a move, which
-    /// ends after what is left of them has been opened for all.
-    HEAPWOOD_NOINLINE std::uint32_t search(Context context, std::uint32_t n) const {
+    static constexpr std::uint32_t kOpenedBits = 32;
+    /// Which of kOpenedBits words may have a block open.
+    HEAPWOOD_INLINE platform::AtomicRef<std::uint32_t> opened(std::uint32_t i) const {
+        return platform::AtomicRef<std::uint32_t>(shared_[i].opened);
+    }
+
+    /// Takes n blocks from wherever there are; if it is to be quick, and several, from near by. Of
+    /// a caller without a cache that is a move, which ends after what is left of them has been
+    /// opened for all.
+    HEAPWOOD_NOINLINE std::uint32_t search(Context context, std::uint32_t n, bool is_quick) const {
         const std::uint32_t hint = hint_of(context).load_relaxed();
         const bool is_fresh = (hint & kScarce) != 0 && blocks_.has_untouched(n);
         // Many may search at the same time in vain, and would wait for one another's moves.
@@ -102,17 +111,21 @@ protected:
         if (is_move) moves.begin();
         std::uint32_t block = is_fresh ? blocks_.take_untouched(n)
                                        : blocks_.take_at(hint & ~kScarce, n, scatter_of(context));
-        if (block == kNone) block = search_map(context, n, hint);
+        if (block == kNone) block = search_map(context, n, hint, is_quick);
         if (is_move && block == kNone) moves.end_in_vain();
         if (is_move && block != kNone && is_cached) moves.end();
         return block;
     }
     /// The same, from everywhere. @param hint as it was read
-    HEAPWOOD_NOINLINE std::uint32_t search_map(Context context, std::uint32_t n,
-                                               std::uint32_t hint) const {
+    HEAPWOOD_NOINLINE std::uint32_t search_map(Context context, std::uint32_t n, std::uint32_t hint,
+                                               bool is_quick) const {
         bool is_scarce = (hint & kScarce) != 0;
         std::uint32_t at = hint & ~kScarce;
-        const std::uint32_t block = blocks_.take(n, at, is_scarce, scatter_in_map(context, n));
+        const std::uint32_t scatter = scatter_of(context);
+        const std::uint32_t block =
+            scatter != 0 && n > 1 && n <= Blocks<Policy>::kWordBits
+                ? blocks_.take_run(n, at, is_scarce, scatter, is_quick)
+                : blocks_.take(n, at, is_scarce, scatter_in_map(context, n));
         if (is_scarce) at |= kScarce;
         if (at != hint) hint_of(context).store_relaxed(at);
         return block;

@@ -78,6 +78,7 @@ struct CountedCambiumPolicy : CambiumPolicy {
         }
     };
     static constexpr Rounds kRounds{};
+    static constexpr Rounds kFewRounds{};
 };
 
 /// A request looks once at a pool in which nobody else is active, however the pool was filled: also
@@ -99,6 +100,35 @@ TEST(CambiumTest, ARefusalTakesOneRound) {
             }
         }
     }
+}
+
+/// What is to happen at the next pause, once.
+struct InterruptedCambiumPolicy : CountedCambiumPolicy {
+    static inline std::function<void()> meanwhile;
+    static void pause() {
+        if (meanwhile) std::exchange(meanwhile, nullptr)();
+    }
+};
+
+/// Where all of a pool but some blocks is in use others always open and close these. A request for
+/// several blocks does not wait until they are done.
+TEST(CambiumTest, ARequestForARunDoesNotWaitForOthers) {
+    using Pool = BasicCambium<InterruptedCambiumPolicy>;
+    const Pool pool(PoolConfig{.bytes = 1 << 20});
+    const auto ref = pool.ref();
+    constexpr std::uint64_t kBlock = 1024;
+    void* block = nullptr;
+    while (void* next = ref.allocate({}, kBlock)) block = next;
+    ref.deallocate({}, block, kBlock);
+    bool is_tried = false;
+    InterruptedCambiumPolicy::meanwhile = [&] {
+        CountedCambiumPolicy::Rounds::begun = 0;
+        EXPECT_EQ(ref.allocate({1, 1}, 2 * kBlock), nullptr);
+        EXPECT_EQ(CountedCambiumPolicy::Rounds::begun, 1U);
+        is_tried = true;
+    };
+    EXPECT_NE(ref.allocate({}, kBlock), nullptr);
+    EXPECT_TRUE(is_tried);
 }
 
 /// A piece of a block.
@@ -179,6 +209,26 @@ TEST(CambiumTest, RunsOfCallersWithoutACacheLeaveNoGaps) {
             EXPECT_NE(pool.ref().allocate({warp, warp}, n * block), nullptr)
                 << "run " << warp << " of " << runs << ", of " << n << " blocks each";
         }
+    }
+}
+
+/// Wherever the only run is, also across words of the map, a caller without a cache finds it.
+TEST(CambiumTest, TheOnlyRunIsFound) {
+    Dice dice{test_seed()};
+    const Cambium pool(PoolConfig{.bytes = 1 << 20});
+    const auto ref = pool.ref();
+    constexpr std::uint64_t kBlock = 1024;
+    std::vector<char*> blocks;
+    while (void* block = ref.allocate({}, kBlock)) blocks.push_back(static_cast<char*>(block));
+    ASSERT_EQ(blocks.size(), pool.pool_bytes() / kBlock);
+    char* const begin = *std::min_element(blocks.begin(), blocks.end());
+    for (unsigned i = 0; i < 3000; ++i) {
+        const std::uint64_t n = 2 + dice.below(40);
+        char* const run = begin + dice.below(blocks.size() - n + 1) * kBlock;
+        for (std::uint64_t b = 0; b < n; ++b) ref.deallocate({}, run + b * kBlock, kBlock);
+        const auto warp = static_cast<std::uint32_t>(dice.below(1000));
+        ASSERT_EQ(ref.allocate({warp, warp}, n * kBlock), run)
+            << n << " blocks from " << (run - begin) / kBlock << " on, warp " << warp;
     }
 }
 

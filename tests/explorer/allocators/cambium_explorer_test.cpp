@@ -20,7 +20,12 @@ namespace heapwood::tests::explorer::cambium_scenarios {
 namespace {
 
 using namespace open_blocks;
-using allocators::Cambium;
+/// All requests wait for others, so that none is refused in vain.
+struct PatientPolicy : allocators::CambiumPolicy {
+    static constexpr bool kWaitsForRuns = true;
+    static constexpr std::uint32_t kFewRounds = kRounds;
+};
+using Cambium = allocators::BasicCambium<PatientPolicy>;
 using Scenario = open_blocks::Scenario<Cambium>;
 using P = Pool<WithCaches<Cambium>>;
 using B = Pieces;

@@ -27,6 +27,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <limits>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -133,8 +134,8 @@ public:
         moves_.zero();
         std::vector<Shared> shared(shared_count_);
         for (std::uint32_t i = 0; i < shared_count_; ++i) {
-            shared[i].hint = static_cast<std::uint32_t>(std::uint64_t{i} * words_of(at_first_) /
-                                                        (kParts * shared_count_));
+            shared[i].hint = static_cast<std::uint32_t>(i * (words_of(at_first_) * small_share_) /
+                                                        shared_count_);
             if (ample_) shared[i].hint |= cambium::kScarce;  // nothing is in the map yet
         }
         shared_.write(0, shared.data(), shared.size() * sizeof shared[0]);
@@ -180,14 +181,14 @@ private:
     /// Blocks of the pool for each that is open to all.
     static constexpr std::uint32_t kBlocksPerShared = 8;
 
-    /// Requests for few blocks begin in one of so many parts of the pool; the rest is for large
-    /// ones.
-    static constexpr std::uint32_t kParts = 2;
     /// Callers that call at the same time, of a multiprocessor.
     static constexpr std::uint32_t kMostCallers = 64;
     /// Most words in which moves are counted.
     static constexpr std::uint32_t kMostMoves = 32;
 
+    /// With fewer times the largest request than so many a pool is short, and tight.
+    static constexpr double kShort = 8;
+    static constexpr double kTight = 4;
     /// With so many times the largest request, and more, a pool is ample.
     static constexpr std::uint64_t kAmplePool = 48;
     /// Log2 of how many times as large its blocks may be.
@@ -200,6 +201,28 @@ private:
     static bool is_ample(const PoolConfig& config) { return has_times(config, kAmplePool); }
     static bool has_times(const PoolConfig& config, std::uint64_t times) {
         return config.largest_request > 0 && config.bytes / config.largest_request >= times;
+    }
+    /// How many times as large as the largest request the pool is.
+    static double times(const PoolConfig& config) {
+        return config.largest_request == 0 ? std::numeric_limits<double>::infinity()
+                                           : static_cast<double>(config.bytes) /
+                                                 static_cast<double>(config.largest_request);
+    }
+    /// The share of the pool where requests for few blocks begin: the lower half, and less where
+    /// the pool is tight, for large requests need the rest. Where it is not, thousands that begin
+    /// in a small part are slow.
+    static double small_share(const PoolConfig& config) {
+        constexpr double kLeast = 0.125, kMost = 0.5;
+        const double grown = (times(config) - kTight) / (kShort - kTight);
+        return kLeast + (kMost - kLeast) * std::clamp(grown, 0.0, 1.0);
+    }
+    /// A short pool has fewer blocks than callers would have, so that these do not become smaller
+    /// with it: some fetch several in place of one. With less than kTight times the largest request
+    /// they do, for then it matters what fits.
+    static double share_of_blocks(const PoolConfig& config) {
+        const double least = kTight / kShort;
+        const double tight = 1 - (1 - least) * std::clamp(times(config) - (kTight - 1), 0.0, 1.0);
+        return std::max(tight, std::clamp(times(config) / kShort, 0.0, 1.0));
     }
     /// Of callers that share a cache, how many have a block of their own together.
     static std::uint32_t callers_for_block(const PoolConfig& config) {
@@ -217,8 +240,10 @@ private:
         }
         const std::uint64_t callers = std::min<std::uint64_t>(
             config.callers, std::uint64_t{kMostCallers} * std::max(config.multiprocessors, 1U));
-        const std::uint64_t blocks = std::max<std::uint64_t>(
-            kFewestBlocks, kBlocksPerCache * (callers / callers_for_block(config)));
+        const std::uint64_t wanted = kBlocksPerCache * (callers / callers_for_block(config));
+        const auto blocks = std::max<std::uint64_t>(
+            kFewestBlocks,
+            static_cast<std::uint64_t>(static_cast<double>(wanted) * share_of_blocks(config)));
         return unit_shift(config.bytes, kSmallestShift,
                           Policy::kLargestShift + (is_ample(config) ? kAmpleShift : 0), blocks);
     }
@@ -247,6 +272,7 @@ private:
         PoolConfig usual = config_;
         usual.bytes = begin;
         ample_ = is_ample(usual);
+        small_share_ = small_share(usual);
         expects_more_ = begin != config_.bytes && !has_times(usual, kRoomyPool);
         if (expects_more_) {
             usual.bytes =
@@ -292,6 +318,7 @@ private:
     PoolConfig config_;
     bool ample_ = false;
     bool expects_more_ = false;
+    double small_share_ = 0;
     std::uint32_t shift_ = 0;
     std::uint32_t blocks_ = 0;    ///< that the tables have
     std::uint32_t at_first_ = 0;  ///< of them in use

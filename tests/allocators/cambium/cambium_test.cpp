@@ -197,6 +197,33 @@ TEST(CambiumTest, ARoomyPoolHasLargerBlocksForSharedCaches) {
     EXPECT_EQ(with(4, kAmple), 32768);
 }
 
+/// Between 4 and 8 times the largest request blocks are of one size. With less they are smaller,
+/// and most of the pool is for large requests.
+TEST(CambiumTest, AShortPoolHasNoSmallerBlocks) {
+    const auto with = [](std::uint64_t eighths) {
+        constexpr std::uint64_t kLargest = 1 << 20;
+        return PoolConfig{.bytes = eighths * kLargest / 8,
+                          .largest_request = kLargest,
+                          .multiprocessors = 132,
+                          .callers = 2640,
+                          .cache_users = 4};
+    };
+    for (std::uint64_t eighths = 32; eighths <= 80; ++eighths) {
+        EXPECT_EQ(block_bytes(Cambium(with(eighths))), 1024) << eighths << " eighths";
+    }
+    EXPECT_EQ(block_bytes(Cambium(with(24))), 512);
+    for (const std::uint64_t eighths : {24, 32, 64}) {
+        const Cambium pool(with(eighths));
+        for (std::uint32_t warp = 0; warp < 2640; ++warp) {
+            EXPECT_NE(pool.ref().allocate({warp, warp}, kAlignment), nullptr);
+        }
+        std::uint64_t end = 0;
+        pool.for_each_region([&](const Region& r) { end = r.allocated ? r.offset + r.size : end; });
+        const auto share = static_cast<double>(end) / static_cast<double>(pool.pool_bytes());
+        EXPECT_NEAR(share, eighths == 64 ? 0.5 : 0.125, 0.02) << eighths << " eighths";
+    }
+}
+
 /// Callers without a cache look for runs in different places, but at multiples of their length:
 /// else what lies between two runs would be too short for another one.
 TEST(CambiumTest, RunsOfCallersWithoutACacheLeaveNoGaps) {

@@ -108,7 +108,7 @@ public:
     void begin_with(std::uint64_t bytes) { lay_out(bytes); }
     /// Whether so little is in use that it is to become more before long.
     bool expects_more() const { return expects_more_; }
-    /// What is in use are multiples of so many bytes.
+    /// The bytes of a block: what is in use is a multiple of it.
     std::uint64_t block_bytes() const { return std::uint64_t{1} << shift_; }
 
     Ref ref() const {
@@ -186,7 +186,7 @@ private:
     /// Most words in which moves are counted.
     static constexpr std::uint32_t kMostMoves = 32;
 
-    /// With fewer times the largest request than so many a pool is short, and tight.
+    /// A pool is short, or tight, if it has fewer times the largest request than these.
     static constexpr double kShort = 8;
     static constexpr double kTight = 4;
     /// With so many times the largest request, and more, a pool is ample.
@@ -266,7 +266,7 @@ private:
         moves_ = Buffer(config.place, moves_for(most_shared) * sizeof(SpreadMoves::Cell));
         reset();
     }
-    /// What the pool consists of with so many bytes in use. Where these are few, and more can be,
+    /// What the pool consists of with `begin` bytes in use. Where these are few, and more can be,
     /// it is laid out for an ample pool: what a build needs beyond them comes at once.
     void lay_out(std::uint64_t begin) {
         PoolConfig usual = config_;

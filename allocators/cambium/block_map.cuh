@@ -1,9 +1,9 @@
 /// @file
-/// The map of Cambium's blocks in kernels: a bit a block, set if the block is free and nobody's,
-/// but not if it is untouched (blocks.cuh).
+/// The map of Cambium's blocks in kernels: a bit a block, set if the block is free and no
+/// caller holds it, but not if it is untouched (blocks.cuh).
 ///
 /// **Taking.** A request clears the bits of the run that it has seen. If another was quicker with
-/// some of them, it sets the others again, and looks further. So nobody waits, and of the requests
+/// some of them, it sets the others again, and looks further. So no request waits, and of those
 /// that want the same bit one gets it. Thousands that have no cache begin in different places. For
 /// a few blocks next to one another they look near by first; the search of all of the map takes the
 /// words in pairs, so that one pass finds what lies across the border of two.

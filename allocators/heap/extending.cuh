@@ -4,7 +4,7 @@
 ///
 /// **Structure.** The pool has the addresses of the largest size that it may have, and memory for
 /// the first part of them. The allocator's tables are those of the largest size; what has no memory
-/// yet is, for the allocator, in use by somebody else. A request that finds nothing asks the host
+/// yet counts, for the allocator, as in use. A request that finds nothing asks the host
 /// for more by the protocol of growth_words.cuh. The host gives memory to the addresses that come
 /// next, and the caller that brings its answer frees them to the pool. So all that an allocator has
 /// beside its pool, callers' caches among it, goes on as if the pool had always been that large:

@@ -1,5 +1,5 @@
 /// @file
-/// AddressRange: addresses that get their memory bit by bit, from the front.
+/// AddressRange: a range of addresses that gets its memory in steps, from the front.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace heapwood::allocators {
 class AddressRange final : public MemorySource {
 public:
     /// @param device gives the memory of Place::device, and outlives the range; else nullptr
-    /// @throws BufferError, or std::runtime_error, if there are not so many addresses
+    /// @throws BufferError, or std::runtime_error, if the process has not as many addresses
     AddressRange(Place place, std::uint64_t bytes, const BesideKernels* device);
     ~AddressRange() override;
 

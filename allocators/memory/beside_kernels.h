@@ -47,7 +47,7 @@ public:
     void wait() const noexcept;
 
     /// Reserves addresses of device memory, which have none yet. @return the first one
-    /// @throws std::runtime_error if there are not so many
+    /// @throws std::runtime_error if the device has not as many
     void* reserve(std::uint64_t bytes) const;
     /// Memory for addresses of reserve(): from `from` on, where those before have some, up to `to`.
     /// @return how far they have it now: `to`, rounded up to what the device maps at once

@@ -100,7 +100,7 @@ public:
     }
 
 private:
-    /// So many arrays of the root node serve all of a build's nodes. A pool that grows does so by
+    /// Arrays of the root node that serve all of a build's nodes. A pool that grows does so by
     /// as many at least.
     static constexpr std::uint64_t kAmple = 48;
     /// With fewer of them no tiny node waits for the third stage.

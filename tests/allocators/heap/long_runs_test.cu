@@ -29,7 +29,7 @@ void check_many_calls() {
     const std::uint64_t seed = test_seed();
     CallTally sum{};
     for (unsigned run = 0; sum.calls < wanted; ++run) {
-        // What gives no memory back has room for the blocks of so many rounds.
+        // What gives no memory back has room for the blocks of all these rounds.
         sum += run_gpu_calls(owner.ref(), seed + run, A::traits().full ? 1000 : 100);
         if (!A::traits().full) owner.reset();
     }

@@ -64,7 +64,8 @@ struct DistanceOnGpu {
 using Machines = ::testing::Types<DistanceOnGpu>;
 INSTANTIATE_TYPED_TEST_SUITE_P(Gpu, DistanceTest, Machines);
 
-/// So many points are put in order, in two parts: each must get its own answer all the same.
+/// More points than are put in order at once, so that they are in two parts: each gets its own
+/// answer.
 TEST(DistancesOnGpu, OfPointsInOrderAreThoseOfTheHost) {
     if (!has_gpu()) GTEST_SKIP() << "no GPU";
     Dice dice;

@@ -43,7 +43,7 @@ class ExtendingRef {
 public:
     HEAPWOOD_FN void* allocate(const Context& context, std::size_t bytes) const {
         if (void* const p = ref_.try_allocate(context, bytes); p != nullptr) return p;
-        return platform::opaque_call(allocate_slowly, *this, context, bytes);
+        return platform::opaque_call(allocate_slowly, context, *this, bytes);
     }
     HEAPWOOD_FN void deallocate(const Context& context, void* p, std::size_t bytes) const {
         ref_.deallocate(context, p, bytes);
@@ -71,7 +71,11 @@ private:
     /// Waits for more of the pool as long as there is more. The allocator is asked to look at
     /// everything first, which takes longer than more memory does where most requests find none; or
     /// in the end, if they are expected to find none.
-    HEAPWOOD_NOINLINE static void* allocate_slowly(const ExtendingRef& pool, Context context,
+    ///
+    /// The parameters are not in the order of the allocator's own slow paths: of an opaque call the
+    /// assembler takes every function with these types for the callee, and would see a recursion,
+    /// whose stack it cannot tell.
+    HEAPWOOD_NOINLINE static void* allocate_slowly(Context context, const ExtendingRef& pool,
                                                    std::size_t bytes) {
         if (bytes == 0) return nullptr;
         if (!pool.asks_at_once_) {

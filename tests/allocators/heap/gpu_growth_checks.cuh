@@ -74,8 +74,8 @@ void check_gpu_growth_in(unsigned threads, unsigned each, const Launch& launch) 
     }
 }
 
-/// An ordinary launch.
-template <class A, class Pool = allocators::Growing<A>>
+/// An ordinary launch. @tparam Pool void: Growing<A>, if A can grow
+template <class A, class Pool = void>
 void check_gpu_growth_in_one_launch() {
     if (!DeviceMachine::available()) GTEST_SKIP() << "no GPU";
     if constexpr (allocators::CanGrow<A>) {
@@ -83,7 +83,9 @@ void check_gpu_growth_in_one_launch() {
         if (!can_grow_beside_kernels(why)) GTEST_SKIP() << why;
         constexpr unsigned kBlocks = 96;
         constexpr unsigned kThreads = 128;
-        check_gpu_growth_in<A, Pool>(kBlocks * kThreads, 8, [](const auto& body) {
+        using Parts = allocators::Growing<A>;
+        using Used = std::conditional_t<std::is_void_v<Pool>, Parts, Pool>;
+        check_gpu_growth_in<A, Used>(kBlocks * kThreads, 8, [](const auto& body) {
             run_by_threads<<<kBlocks, kThreads>>>(body);
         });
     }

@@ -11,14 +11,18 @@
 ///     }
 ///
 /// `compute-sanitizer --nvtx yes` then finds the very instruction that reads or writes beyond a
-/// block or after its free: for it the memory from the first block to the last is a heap in which
-/// the blocks in use are all that there is. A kernel that takes blocks or frees them would be
-/// blamed: NVTX is told of regions by the host alone, and the heap's own words lie between them.
+/// block or after its free: for it the allocation of CUDA's in which the pool lies is a heap in
+/// which the blocks in use are all that there is. (It takes no smaller range for a heap.) A kernel
+/// that takes blocks or frees them would be blamed: NVTX is told of regions by the host alone, and
+/// the heap's own words lie between them. So would one that uses other memory of the allocation, if
+/// the pool is a piece of the caller's. A pool in several allocations cannot be shown to
+/// compute-sanitizer.
 ///
 /// Without a tool the calls of NVTX do nothing. A program that does not include this file has none
 /// of them. It needs the headers of the CUDA toolkit, and the C library's dlopen().
 #pragma once
 
+#include <dlfcn.h>
 #include <nvtx3/nvToolsExtMem.h>
 
 #include <algorithm>
@@ -70,13 +74,38 @@ private:
         return reinterpret_cast<const void*>(static_cast<std::uintptr_t>(address));
     }
 
-    /// @param zone bytes before the first block and behind the last one that are the heap's
-    void show(std::size_t zone) {
-        // In the order of their addresses.
+    /// The allocation of CUDA's that has an address; an empty range of what is not CUDA's.
+    static nvtxMemVirtualRangeDesc_t allocation_of(const void* address) {
+        // A program without the driver has no memory of CUDA's.
+        void* const driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+        if (driver == nullptr) return {};
+        using Find = int (*)(std::uint64_t * begin, std::size_t * bytes, std::uint64_t address);
+        const auto find = reinterpret_cast<Find>(dlsym(driver, "cuMemGetAddressRange_v2"));
+        std::uint64_t begin = 0;
+        std::size_t bytes = 0;
+        const bool found =
+            find != nullptr &&
+            find(&begin, &bytes,
+                 static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(address))) == 0;
+        dlclose(driver);
+        if (!found) return {};
+        return {bytes, pointer(begin)};
+    }
+    /// What tools are told to be the heap: the allocation that has all blocks, or the memory that
+    /// they take. @param zone bytes before the first block and behind the last one that are the
+    /// heap's
+    nvtxMemVirtualRangeDesc_t heap_range(std::size_t zone) const {
+        // Blocks are in the order of their addresses.
         const auto* const begin = static_cast<const char*>(blocks_.front().ptr) - zone;
         const auto* const end =
             static_cast<const char*>(blocks_.back().ptr) + blocks_.back().size + zone;
-        const nvtxMemVirtualRangeDesc_t range{static_cast<std::size_t>(end - begin), begin};
+        const nvtxMemVirtualRangeDesc_t whole = allocation_of(begin);
+        const auto* const start = static_cast<const char*>(whole.ptr);
+        if (start != nullptr && end <= start + whole.size) return whole;
+        return {static_cast<std::size_t>(end - begin), begin};
+    }
+    void show(std::size_t zone) {
+        const nvtxMemVirtualRangeDesc_t range = heap_range(zone);
         nvtxMemHeapDesc_t heap{};
         heap.extCompatID = NVTX_EXT_COMPATID_MEM;
         heap.structSize = sizeof heap;

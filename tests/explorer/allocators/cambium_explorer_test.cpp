@@ -97,8 +97,9 @@ TEST(CambiumExplorer, FindsFaults) {
     Places places;
     for (const Setting setting : kSettings) {
         for (const Scenario& s : all_scenarios()) {
-            add_places(places, run(s, setting, {.preemptions = 1, .stale_reads = 0}),
-                       {"blocks.cuh", "core.cuh", "open_block.cuh", "own_words.cuh"});
+            add_places(
+                places, run(s, setting, {.preemptions = 1, .stale_reads = 0}),
+                {"block_map.cuh", "blocks.cuh", "core.cuh", "open_block.cuh", "own_words.cuh"});
         }
     }
     auto found = break_each(places, [](const Mutation& m) {

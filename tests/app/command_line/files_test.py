@@ -149,7 +149,7 @@ class TreeFiles(unittest.TestCase):
             self.assertEqual(result.returncode, DONE, result.stderr)
             data = one.read_bytes()
             self.assertEqual(data, all_of_them.read_bytes())
-            self.assertEqual(data[:12], b"\x89KDT\r\n\x1a\n\2\0\0\0")
+            self.assertEqual(data[:12], b"\x89KDT\r\n\x1a\n\3\0\0\0")
             self.assertEqual(len(data), int.from_bytes(data[16:24], "little"))
             tree = json.loads((place / "x.json").read_text())["results"][0]["tree"]
             self.assertEqual(tree["digest"], f"{int.from_bytes(data[32:40], 'little'):016x}")

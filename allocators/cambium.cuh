@@ -103,8 +103,8 @@ public:
         requires cambium::kExtends<Policy> : BasicCambium(config, begin, &addresses) {}
     // clang-format on
 
-    /// Lays the pool out anew, with `bytes` bytes in use, no fewer than ever before. reset() is
-    /// next; handles of before are invalid.
+    /// Lays the pool out again, with `bytes` bytes in use, at least as many as in any earlier
+    /// layout. The caller calls reset() next. Earlier handles are invalid.
     void begin_with(std::uint64_t bytes) { lay_out(bytes); }
     /// Whether so little is in use that it is to become more before long.
     bool expects_more() const { return expects_more_; }

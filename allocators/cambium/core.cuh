@@ -52,8 +52,8 @@ public:
     HEAPWOOD_FN void* allocate(const Context& context, std::size_t bytes) const {
         return allocate_by<true>(context, bytes);
     }
-    /// As allocate(), but refused when a search was in vain: nothing that others hold for a moment,
-    /// or that is open to all, is tried.
+    /// As allocate(), but the request fails after one search without a result: it tries no block
+    /// that another caller holds for a moment, and none that all callers have open.
     HEAPWOOD_FN void* try_allocate(const Context& context, std::size_t bytes) const {
         return allocate_by<false>(context, bytes);
     }
@@ -193,8 +193,8 @@ private:
         }
         return nullptr;
     }
-    /// Units of the caller's open block, or of fresh blocks. nullptr: there are none, or a caller
-    /// without a cache that is to be quick has found no run of blocks near by.
+    /// Units of the caller's open block, or of fresh blocks. nullptr: no block is free, or the
+    /// caller has no cache, is to be quick, and has found no run of blocks near by.
     HEAPWOOD_INLINE char* supply(const Context& context, std::uint64_t units, bool is_quick) const {
         return has_cache(context) ? supply_cached(*this, context, units)
                                   : supply_shared(context, units, blocks_for(units), is_quick);

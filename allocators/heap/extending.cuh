@@ -53,7 +53,8 @@ public:
         const std::lock_guard lock(core_->mutex);
         core_->begin_to_grow(limits);
     }
-    /// As Growing's.
+    /// Why the host last refused memory to a kernel, as a sentence; empty if it has not since the
+    /// limits were set.
     std::string growth_refusal() const {
         const std::lock_guard lock(core_->mutex);
         return core_->refusal();
@@ -63,8 +64,8 @@ public:
         const std::lock_guard lock(core_->mutex);
         return core_->part_count();
     }
-    /// Lays the pool out for what it has become, where it has grown. Frees all blocks: reset() is
-    /// next. Handles of before are invalid.
+    /// Lays the pool out for its present size, if it has grown. Frees all blocks: the caller calls
+    /// reset() next. Earlier handles are invalid.
     void settle_growth() {
         const std::lock_guard lock(core_->mutex);
         core_->lay_out();
